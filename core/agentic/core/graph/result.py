@@ -1,0 +1,59 @@
+"""What a run gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from agentic.core.graph.errors import OutputTypeError
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.types import RunId
+
+OutputT = TypeVar("OutputT")
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended and what it gave.
+
+    Attributes:
+        run_id: Its name.
+        status: Completed, failed or cancelled.
+        outputs: In planner order: by superstep, then executor, then as yielded.
+        superstep_count: Supersteps that were committed.
+        duration_s: Wall time.
+        events: The durable events in order; those of a sub-workflow stand where its executor committed.
+        error: What ended a failed run.
+        waiting_fan_ins: Targets of fan-ins that still lacked a source when the run came to rest.
+    """
+
+    run_id: RunId
+    status: RunStatus
+    outputs: tuple[object, ...]
+    superstep_count: int
+    duration_s: float
+    events: tuple[WorkflowEvent, ...]
+    error: Exception | None = None
+    waiting_fan_ins: tuple[str, ...] = ()
+
+    def output(self, wanted: type[OutputT]) -> OutputT:
+        """Return the first output of type ``wanted``.
+
+        Raises:
+            OutputTypeError: There is none.
+        """
+        for found in self.outputs:
+            if isinstance(found, wanted):
+                return found
+        kinds = ", ".join(sorted({type(o).__name__ for o in self.outputs})) or "none"
+        raise OutputTypeError(f"run {self.run_id!r} yielded no {wanted.__name__} (yielded: {kinds})")

@@ -1,0 +1,24 @@
+"""What a plugin can offer, and how plugins are found.
+
+A plugin is a module (or object) with functions marked :data:`hookimpl`, named by an entry point in the group
+``agentic``. The project's own platforms and commands are loaded in exactly that way.
+"""
+
+from agentic.core.hooks.manager import (
+    LoadedPlugin,
+    PluginRegistry,
+    get_registry,
+)
+from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME, hookimpl, hookspec
+from agentic.core.hooks.platform import Platform
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "PROJECT_NAME",
+    "LoadedPlugin",
+    "Platform",
+    "PluginRegistry",
+    "get_registry",
+    "hookimpl",
+    "hookspec",
+]

@@ -1,0 +1,225 @@
+"""Loads plugins by entry point, explains failures, and keeps a broken one from harming the others."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import pluggy
+
+from agentic.core.errors import DuplicateNameError, UnknownPlatformError
+from agentic.core.hooks import specs
+from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
+from agentic.core.hooks.platform import Platform
+from agentic.core.settings import load_settings
+
+if TYPE_CHECKING:
+    import typer
+
+    from agentic.core.actors import Actor
+    from agentic.core.graph import Workflow
+
+T = TypeVar("T")
+HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
+
+
+@dataclass(slots=True)
+class LoadedPlugin:
+    """One entry point, loaded or not.
+
+    ``errors`` holds what went wrong while importing it or calling its hooks, a sentence each; a plugin
+    with errors is shown by ``agentic plugins`` and breaks nothing else.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    hooks: tuple[str, ...] = ()
+    disabled: bool = False
+    errors: list[str] = field(default_factory=list)
+
+
+class PluginRegistry:
+    """The plugins of one process and what they offer, by name.
+
+    What plugins offer is gathered when first asked for and then kept.
+    """
+
+    def __init__(
+        self, entry_points: Iterable[importlib.metadata.EntryPoint], disabled: Iterable[str] = ()
+    ) -> None:
+        self._manager = pluggy.PluginManager(PROJECT_NAME)
+        self._manager.add_hookspecs(specs)
+        self._added: dict[str, Platform] = {}
+        self.plugins: dict[str, LoadedPlugin] = {}
+        for entry_point in sorted(entry_points, key=lambda e: e.name):
+            self._load(entry_point, frozenset(disabled))
+
+    @cached_property
+    def _found_platforms(self) -> dict[str, Platform]:
+        found = self._gather("agentic_platforms", _listed)
+        return _by_name(
+            "platform", ((plugin, p.name, p) for plugin, ps in found for p in cast(list[Platform], ps))
+        )
+
+    @property
+    def platforms(self) -> Mapping[str, Platform]:
+        """Platform name -> platform: of all plugins, then of :meth:`add_platform`."""
+        return {**self._found_platforms, **self._added}
+
+    @cached_property
+    def actors(self) -> Mapping[str, type[Actor]]:
+        """Actor name or alias -> actor class, of all plugins."""
+        found = self._gather("agentic_actors", _listed)
+        return _by_name(
+            "actor",
+            (
+                (plugin, name, actor)
+                for plugin, actors in found
+                for actor in cast("list[type[Actor]]", actors)
+                for name in (actor.name, *actor.aliases)
+            ),
+        )
+
+    @cached_property
+    def workflows(self) -> Mapping[str, Callable[[], Workflow]]:
+        """Workflow name -> factory, of all plugins."""
+        found = self._gather("agentic_workflows", _named)
+        return _by_name(
+            "workflow",
+            ((plugin, name, factory) for plugin, factories in found for name, factory in factories.items()),
+        )
+
+    def platform(self, name: str) -> Platform:
+        """Return the platform called ``name``.
+
+        Raises:
+            UnknownPlatformError: No loaded plugin brings it.
+        """
+        try:
+            return self.platforms[name]
+        except KeyError:
+            raise UnknownPlatformError(name, sorted(self.platforms)) from None
+
+    def add_platform(self, platform: Platform) -> None:
+        """Add a platform at run time, for tests and scripts that are no installed plugin.
+
+        Raises:
+            DuplicateNameError: The name is taken.
+        """
+        if platform.name in self.platforms:
+            raise DuplicateNameError("platform", platform.name, "an installed plugin", "add_platform()")
+        self._added[platform.name] = platform
+
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let every plugin add its commands to ``app``."""
+        self._gather("agentic_commands", lambda impl: impl(app))
+
+    def faults(self) -> list[str]:
+        """Return every fault the plugins know of, theirs and their platforms', a sentence each."""
+        checked = [
+            (plugin.name, fault)
+            for plugin, faults in self._gather("agentic_doctor", _listed)
+            for fault in faults
+        ]
+        for platform in self.platforms.values():
+            checked += [(platform.name, fault) for fault in _ask_doctor(platform)]
+        broken = [(plugin.name, error) for plugin in self.plugins.values() for error in plugin.errors]
+        return [f"{name}: {fault}" for name, fault in (*broken, *checked)]
+
+    def _load(self, entry_point: importlib.metadata.EntryPoint, disabled: frozenset[str]) -> None:
+        plugin = _describe(entry_point)
+        if known := self.plugins.get(plugin.name):
+            # The same distribution can be listed twice (an editable and a built copy on the path).
+            if known.distribution != plugin.distribution:
+                known.errors.append(
+                    f"the entry point {plugin.name!r} is also claimed by {plugin.distribution} "
+                    f"{plugin.version}, which was not loaded; uninstall one of the two"
+                )
+            return
+        self.plugins[plugin.name] = plugin
+        plugin.disabled = plugin.name in disabled
+        if plugin.disabled:
+            return
+        try:
+            module = entry_point.load()
+            self._manager.register(module, name=plugin.name)
+        except (Exception, SystemExit) as exc:
+            plugin.errors.append(_explain(exc))
+            return
+        plugin.hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(module) or []))
+        plugin.errors += [
+            f"{hook!r} is no hook of this version (known: {', '.join(HOOK_NAMES)})"
+            for hook in plugin.hooks
+            if hook not in HOOK_NAMES
+        ]
+
+    def _gather(self, hook: str, call: Callable[[Any], T]) -> list[tuple[LoadedPlugin, T]]:
+        """Call each plugin's implementation apart, so that one that raises leaves the others whole."""
+        found: list[tuple[LoadedPlugin, T]] = []
+        for impl in getattr(self._manager.hook, hook).get_hookimpls():
+            plugin = self.plugins[impl.plugin_name]
+            try:
+                found.append((plugin, call(impl.function)))
+            except Exception as exc:
+                plugin.errors.append(f"{hook}: {_explain(exc)}")
+        return sorted(found, key=lambda pair: pair[0].name)
+
+
+@lru_cache(maxsize=1)
+def get_registry() -> PluginRegistry:
+    """Return the installed plugins, loaded once for this process."""
+    return PluginRegistry(
+        importlib.metadata.entry_points(group=ENTRY_POINT_GROUP), disabled=load_settings().disabled_plugins
+    )
+
+
+def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
+    dist = entry_point.dist
+    name, version = (dist.name, dist.version) if dist else ("unknown", "unknown")
+    return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
+
+
+def _listed(impl: Callable[..., Iterable[object]]) -> list[object]:
+    """Call a hook that may be a generator, so that its errors surface here."""
+    return list(impl())
+
+
+def _named(impl: Callable[..., Mapping[str, Callable[[], Workflow]]]) -> dict[str, Callable[[], Workflow]]:
+    return dict(impl())
+
+
+def _ask_doctor(platform: Platform) -> list[str]:
+    if platform.doctor is None:
+        return []
+    try:
+        return list(platform.doctor())
+    except Exception as exc:
+        return [f"its doctor check failed: {_explain(exc)}"]
+
+
+def _by_name(kind: str, claims: Iterable[tuple[LoadedPlugin, str, T]]) -> dict[str, T]:
+    """Index what plugins bring.
+
+    Raises:
+        DuplicateNameError: Two plugins claim one name.
+    """
+    owners: dict[str, LoadedPlugin] = {}
+    index: dict[str, T] = {}
+    for plugin, name, thing in claims:
+        if owner := owners.get(name):
+            raise DuplicateNameError(kind, name, _label(owner), _label(plugin))
+        owners[name] = plugin
+        index[name] = thing
+    return index
+
+
+def _label(plugin: LoadedPlugin) -> str:
+    return f"{plugin.distribution} {plugin.version} ({plugin.name})"
+
+
+def _explain(exc: BaseException) -> str:
+    return f"{type(exc).__name__}: {exc}"

@@ -1,0 +1,63 @@
+"""Every hook a plugin may implement: when it is called, what to return, what happens on failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks.markers import hookspec
+
+if TYPE_CHECKING:  # spec types only; importing them would load rooms above this one
+    import typer
+
+    from agentic.core.actors import Actor
+    from agentic.core.graph import Workflow
+    from agentic.core.hooks.platform import Platform
+
+
+@hookspec
+def agentic_platforms() -> Iterable[Platform]:
+    """Return the platforms this plugin adds. Called once, when a platform is first asked for.
+
+    Two plugins claiming one name raise ``DuplicateNameError`` naming both. A plugin that raises here is
+    listed by ``agentic plugins`` with its error and brings no platform.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_actors() -> Iterable[type[Actor]]:
+    """Return the pipeline actors this plugin adds. Called once, when an actor is first asked for.
+
+    Names and aliases are unique over all plugins, as for platforms. A plugin that raises here is listed
+    with its error and brings no actor.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
+    """Return workflow name -> factory, for workers and ``agentic graph`` to rebuild a graph by name.
+
+    A factory is called each time and must build the same graph. A plugin that raises here is listed with
+    its error and brings no workflow.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_commands(app: typer.Typer) -> None:
+    """Add commands or groups to the ``agentic`` command line. Called once, before arguments are read.
+
+    Import what a command needs inside the command, as this runs at every start. A plugin that raises here
+    is listed with its error; its commands are missing and the others work.
+    """
+
+
+@hookspec
+def agentic_doctor() -> Iterable[str]:
+    """Return faults worth telling, one sentence each with the next step; none when all is well.
+
+    Called by ``agentic doctor``. What is raised is shown as a fault of this plugin.
+    """
+    raise NotImplementedError

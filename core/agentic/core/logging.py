@@ -1,0 +1,42 @@
+"""Structured logs: an event name and key-value facts, on standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import cast
+
+import structlog
+from structlog.typing import FilteringBoundLogger, Processor
+
+
+def configure_logging(level: str = "warning", log_format: str = "console") -> None:
+    """Set structlog up for this process; called once by each entrance (CLI, worker).
+
+    Args:
+        level: Lowest level written: debug, info, warning or error.
+        log_format: ``console`` for people, ``json`` for collectors.
+    """
+    renderer: Processor
+    if log_format == "json":
+        renderer = structlog.processors.JSONRenderer()
+    else:
+        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.StackInfoRenderer(),
+            *([structlog.processors.format_exc_info] if log_format == "json" else []),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def get_logger(name: str) -> FilteringBoundLogger:
+    """Return the logger of module ``name``."""
+    return cast(FilteringBoundLogger, structlog.get_logger(logger=name))

@@ -1,0 +1,98 @@
+"""One place for configuration: the environment, then what a running ``agentic up`` wrote down."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agentic.core.errors import SettingsError
+
+RUNTIME_FILE = "runtime.json"
+
+
+class Settings(BaseSettings):
+    """Everything the environment can say. Each field is read from ``AGENTIC_<NAME>``.
+
+    URLs may carry passwords, so they are secrets: print them through :func:`safe_url`.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="AGENTIC_", frozen=True, extra="ignore")
+
+    home: Path = Field(Path(".agentic"), description="Folder for the database and the embedded servers.")
+    database_url: SecretStr = Field(SecretStr(""), description="SQLAlchemy URL; SQLite in `home` if empty.")
+    broker_url: SecretStr = Field(
+        SecretStr(""), description="Celery broker, for example redis://host:6379/0."
+    )
+    nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
+    project: str = Field("default", min_length=1, description="Project that commands work in.")
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    log_format: Literal["console", "json"] = "console"
+    disabled_plugins: tuple[str, ...] = Field((), description='Entry points left out, as JSON: ["web"].')
+    user_agent: str = Field(
+        "agentic-pipelines/0.1 (+https://github.com/agentic-pipelines)",
+        description="Sent with every request; name yourself and a way to reach you.",
+    )
+
+    _runtime: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def database(self) -> str:
+        """SQLAlchemy URL of the database in use; may hold a password."""
+        given = self.database_url.get_secret_value()
+        return given or f"sqlite:///{self.home.absolute() / 'agentic.db'}"
+
+    @property
+    def broker(self) -> str | None:
+        """URL of the Celery broker, from the environment or a running ``agentic up``; else None."""
+        return self.broker_url.get_secret_value() or self._runtime.get("broker")
+
+    @property
+    def nats(self) -> str | None:
+        """URL of the NATS server, from the environment or a running ``agentic up``; else None."""
+        return self.nats_url.get_secret_value() or self._runtime.get("nats")
+
+
+def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-through to pydantic
+    """Read the settings anew.
+
+    Args:
+        overrides: Values that win over the environment; meant for tests and for commands with options.
+
+    Raises:
+        SettingsError: A variable holds something that cannot be used. The value itself is not shown, as it
+            may be a secret.
+    """
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as exc:
+        faults = "; ".join(
+            f"AGENTIC_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in exc.errors()
+        )
+        raise SettingsError(f"{faults}; correct or unset it") from None
+    settings._runtime.update(_running_services(settings.home))
+    return settings
+
+
+def safe_url(url: str) -> str:
+    """Return ``url`` without user name and password, fit for messages and logs."""
+    scheme, mark, rest = url.partition("://")
+    head, slash, tail = rest.partition("/")
+    return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail.partition('?')[0]}"
+
+
+def _running_services(home: Path) -> dict[str, str]:
+    """Return service name -> URL as the supervisor in ``home`` wrote it, if that process still lives."""
+    try:
+        runtime = json.loads((home / RUNTIME_FILE).read_text(encoding="utf-8"))
+        os.kill(int(runtime["pid"]), 0)
+        return {str(name): str(url) for name, url in runtime["urls"].items()}
+    except PermissionError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # No file, a half-written one of a killed supervisor, or a pid that is gone: nothing runs here.
+        return {}

@@ -1,0 +1,157 @@
+"""Events: live while a run goes on, and as its durable record."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic.core import (
+    CustomEvent,
+    EventKind,
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    WorkflowEvent,
+    executor,
+)
+from agentic.core.graph import InvalidRunIdError
+
+
+@executor(id="inner")
+async def inner(text: str, ctx: WorkflowContext) -> str:
+    ctx.report_progress(1, 2, "half")
+    ctx.log("info", "working", size=len(text))
+    await ctx.add_event(CustomEvent(type="thought", data={"about": text}))
+    return text.upper()
+
+
+@executor(id="end")
+async def end(text: str) -> str:
+    return text + "!"
+
+
+def nested() -> Workflow:
+    sub = WorkflowBuilder("sub").set_start(inner).build()
+    return WorkflowBuilder("outer").set_start(sub.as_executor("box")).add_edge("box", end).build()
+
+
+@pytest.mark.requirement("EN06", "EN20", "EN26", "EN29")
+async def test_stream_gives_the_events_as_they_happen_and_then_the_result() -> None:
+    stream = nested().run_stream("x", run_id="r")
+    events = [event async for event in stream]
+    result = await stream.result()
+    assert result.outputs == ("X!",)
+    assert [e for e in events if e.sequence is not None] == sorted(result.events, key=events.index)
+    assert events[-1].kind is EventKind.RUN_COMPLETED
+
+
+@pytest.mark.requirement("EX21", "BE14")
+async def test_sub_workflow_is_a_run_of_its_own_under_a_path() -> None:
+    result = await nested().run("x", run_id="r")
+    seen = {(e.run_id, e.path) for e in result.events}
+    assert ("r/box.0.0", "box/inner") in seen
+    assert ("r/box.0.0", "box") in seen
+    assert ("r", "end") in seen
+
+
+async def test_durable_events_are_numbered_without_gaps_within_each_run() -> None:
+    result = await nested().run("x", run_id="r")
+    for run_id in ("r", "r/box.0.0"):
+        numbers = [e.sequence for e in result.events if e.run_id == run_id]
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert len({e.id for e in result.events}) == len(result.events)
+
+
+@pytest.mark.requirement("CX04", "CX08")
+async def test_progress_logs_and_custom_events_are_live_and_not_part_of_the_record() -> None:
+    stream = nested().run_stream("x")
+    live = [e async for e in stream if e.sequence is None]
+    assert [e.kind for e in live] == [EventKind.EXECUTOR_PROGRESS, EventKind.EXECUTOR_LOG, EventKind.CUSTOM]
+    assert [e.live_number for e in live] == [1, 2, 3]
+    assert {e.path for e in live} == {"box/inner"}
+
+
+async def test_live_events_arrive_while_the_handler_still_runs() -> None:
+    go_on = asyncio.Event()
+
+    @executor(id="slow")
+    async def slow(text: str, ctx: WorkflowContext) -> None:
+        ctx.report_progress(1)
+        await go_on.wait()
+
+    stream = WorkflowBuilder("w").set_start(slow).build().run_stream("x")
+    async for event in stream:
+        if event.kind is EventKind.EXECUTOR_PROGRESS:
+            go_on.set()
+    assert (await stream.result()).status is RunStatus.COMPLETED
+
+
+async def test_every_event_survives_json() -> None:
+    stream = nested().run_stream("x")
+    async for event in stream:
+        assert WorkflowEvent.from_json(event.to_json()) == event
+
+
+@pytest.mark.parametrize(
+    "text", [b"{}", b"[]", b'{"kind": "nonsense", "run_id": "r", "time": 1}', b"not json"]
+)
+async def test_what_is_no_event_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        WorkflowEvent.from_json(text)
+
+
+async def test_leaving_a_stream_early_cancels_the_run_and_the_workflow_runs_again() -> None:
+    ended = asyncio.Event()
+
+    @executor(id="forever")
+    async def forever(text: str) -> None:
+        try:
+            if text == "stay":
+                await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    flow = WorkflowBuilder("w").set_start(forever).build()
+    stream = flow.run_stream("stay")
+    async for event in stream:
+        if event.kind is EventKind.EXECUTOR_INVOKED:
+            break
+    await stream.aclose()
+    left = await stream.result()
+    assert (left.status, left.events[-1].kind) == (RunStatus.CANCELLED, EventKind.RUN_CANCELLED)
+    assert (await flow.run("go")).status is RunStatus.COMPLETED
+
+
+async def test_failed_stream_ends_with_the_failure_and_raises_it_as_the_result() -> None:
+    @executor(id="fail")
+    async def fail(text: str) -> None:
+        raise ValueError("no")
+
+    stream = WorkflowBuilder("w").set_start(fail).build().run_stream("x")
+    events = [event async for event in stream]
+    assert events[-1].kind is EventKind.RUN_FAILED
+    assert events[-1].data["error"] == "no"
+    with pytest.raises(ValueError, match="no"):
+        await stream.result()
+
+
+@pytest.mark.parametrize("run_id", ["", "a/b"])
+async def test_run_id_that_looks_like_a_sub_run_is_refused(run_id: str) -> None:
+    with pytest.raises(InvalidRunIdError):
+        await nested().run("x", run_id=run_id)
+
+
+async def test_failure_inside_a_sub_workflow_keeps_its_events_in_the_record() -> None:
+    @executor(id="fail")
+    async def fail(text: str) -> None:
+        raise ValueError("deep")
+
+    sub = WorkflowBuilder("sub").set_start(fail).build()
+    flow = WorkflowBuilder("outer").set_start(sub.as_executor("box")).build()
+    with pytest.raises(ValueError, match="deep") as caught:
+        await flow.run("x", run_id="r")
+    events = caught.value.result.events  # type: ignore[attr-defined]  # attached by run()
+    assert ("r/box.0.0", EventKind.RUN_FAILED) in {(e.run_id, e.kind) for e in events}
+    assert events[-1].run_id == "r"
