@@ -39,4 +39,4 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
 
 def get_logger(name: str) -> FilteringBoundLogger:
     """Return the logger of module ``name``."""
-    return cast(FilteringBoundLogger, structlog.get_logger(logger=name))
+    return cast(FilteringBoundLogger, structlog.get_logger(module=name))

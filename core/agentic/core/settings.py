@@ -80,7 +80,9 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
 
 def safe_url(url: str) -> str:
     """Return ``url`` without user name and password, fit for messages and logs."""
-    scheme, mark, rest = url.partition("://")
+    scheme, mark, rest = url.partition("//")
+    if not mark:
+        scheme, rest = "", url
     head, slash, tail = rest.partition("/")
     return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail.partition('?')[0]}"
 

@@ -1,0 +1,77 @@
+"""What can go wrong on the way to a page, with the word that error policies are keyed by."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from agentic.core.errors import AgenticError
+from agentic.core.settings import safe_url
+
+
+class FailureClass(StrEnum):
+    """The fixed words for why a fetch failed; a refused status is ``http_<code>`` besides these."""
+
+    TIMEOUT = "timeout"
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    RATE_LIMITED = "rate_limited"
+    BLOCKED = "blocked"
+    ROBOTS_DENIED = "robots_denied"
+    PRIVATE_ADDRESS = "private_address"
+    TOO_LARGE = "too_large"
+    TOO_MANY_REDIRECTS = "too_many_redirects"
+    DECODE = "decode"
+    INVALID_URL = "invalid_url"
+
+
+class HttpError(AgenticError):
+    """Something about fetching over HTTP."""
+
+
+class FetchError(HttpError):
+    """A URL was not fetched.
+
+    Attributes:
+        url: What was asked for, without user name, password and query (these may be secret).
+        failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
+        status: HTTP status of the last answer; None when there was none.
+        retry_after_s: Seconds after which it is worth another try, where somebody said so.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        failure_class: str,
+        reason: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        shown = safe_url(url)
+        super().__init__(f"{shown} was not fetched ({failure_class}): {reason}")
+        self.url = shown
+        self.failure_class = str(failure_class)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class InvalidUrlError(FetchError, ValueError):
+    """The URL cannot be asked for as it is written."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, FailureClass.INVALID_URL, f"{reason}; give an absolute http:// or https:// URL")
+
+
+class PrivateAddressError(HttpError):
+    """A host leads to an address inside the own network, and the policy does not name it."""
+
+    def __init__(self, host: str, port: int, address: str) -> None:
+        seen = host if host == address else f"{host} leads to {address}, which"
+        entry = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        super().__init__(
+            f"{seen} is no public address; if it is meant, name {entry!r} in allow_private_hosts"
+        )
+        self.host = host
+        self.port = port
+        self.address = address

@@ -1,0 +1,148 @@
+"""robots.txt: what a site asks crawlers to leave alone (RFC 9309)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.messages import HttpResponse
+from agentic.core.http.urls import origin_of
+from agentic.core.logging import get_logger
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+log = get_logger(__name__)
+
+KEPT_S = 3_600.0  # RFC 9309 allows a day; an hour lets a site's correction take effect sooner
+KEPT_UNREADABLE_S = 60.0
+MAX_ORIGINS = 1_000
+MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
+MAX_CRAWL_DELAY_S = 60.0
+# Whoever cannot reach robots.txt for these reasons cannot reach the page either: they say more than "denied".
+TELLING = frozenset(
+    {
+        FailureClass.DNS,
+        FailureClass.CONNECT,
+        FailureClass.TLS,
+        FailureClass.PRIVATE_ADDRESS,
+        FailureClass.INVALID_URL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsRules:
+    """What one origin's robots.txt says.
+
+    Attributes:
+        parser: The rules; None when there are none, so that everything is allowed.
+        unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
+        expires_at: When to ask anew, on the gate's clock.
+    """
+
+    parser: Protego | None = None
+    unreadable: str = ""
+    expires_at: float
+
+    def allow(self, url: str, user_agent: str) -> bool:
+        """Tell whether ``url`` may be fetched."""
+        return not self.unreadable and (self.parser is None or self.parser.can_fetch(url, user_agent))
+
+    def crawl_delay_s(self, user_agent: str) -> float:
+        """Return the seconds between two requests the site asks for, a minute at most; 0 if none."""
+        delay = self.parser.crawl_delay(user_agent) if self.parser else None
+        return min(delay or 0.0, MAX_CRAWL_DELAY_S)
+
+
+def rules_of(response: HttpResponse, now: float) -> RobotsRules:
+    """Read the answer to ``/robots.txt``.
+
+    4xx means there are no rules; 429 and 5xx mean nobody knows, so nothing is allowed for a while.
+    """
+    status = response.status
+    if status == 429 or status >= 500:
+        return RobotsRules(unreadable=f"it answered {status}", expires_at=now + KEPT_UNREADABLE_S)
+    if status >= 300:
+        return RobotsRules(expires_at=now + KEPT_S)
+    from protego import Protego  # loaded by the first crawl, not by every import
+
+    text = response.body.decode("utf-8", errors="replace")[:MAX_CHARACTERS]
+    return RobotsRules(parser=Protego.parse(text), expires_at=now + KEPT_S)
+
+
+class RobotsGate:
+    """Keeps the rules of the origins asked lately, and asks each origin once.
+
+    Args:
+        load: Fetches a URL whatever its status, following redirects.
+        user_agent: Whose rules count.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self, load: Callable[[str], Awaitable[HttpResponse]], user_agent: str, clock: Callable[[], float]
+    ) -> None:
+        self._load = load
+        self._user_agent = user_agent
+        self._clock = clock
+        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, url: str) -> float:
+        """Return the crawl delay in seconds that the site of ``url`` asks for, if ``url`` may be fetched.
+
+        Raises:
+            FetchError: It may not, or robots.txt could not be read (``robots_denied``); or the host could not
+                be reached at all (``dns``, ``connect``, ``tls``, ``private_address``).
+        """
+        origin = origin_of(url)
+        rules = self._fresh(origin) or await self._ask(origin)
+        if not rules.allow(url, self._user_agent):
+            raise self._denial(url, origin, rules)
+        return rules.crawl_delay_s(self._user_agent)
+
+    def _fresh(self, origin: str) -> RobotsRules | None:
+        rules = self._rules.get(origin)
+        return rules if rules and rules.expires_at > self._clock() else None
+
+    async def _ask(self, origin: str) -> RobotsRules:
+        """Load the rules; those who come meanwhile wait for the first."""
+        lock = self._loading.setdefault(origin, asyncio.Lock())
+        async with lock:
+            if rules := self._fresh(origin):
+                return rules
+            rules = await self._read(origin)
+            self._rules[origin] = rules
+            self._rules.move_to_end(origin)
+            if len(self._rules) > MAX_ORIGINS:
+                self._rules.popitem(last=False)
+            return rules
+
+    async def _read(self, origin: str) -> RobotsRules:
+        try:
+            return rules_of(await self._load(f"{origin}/robots.txt"), self._clock())
+        except FetchError as exc:
+            if exc.failure_class in TELLING:
+                raise
+            log.warning("robots.unreadable", origin=origin, failure_class=exc.failure_class)
+            return RobotsRules(unreadable=str(exc), expires_at=self._clock() + KEPT_UNREADABLE_S)
+
+    def _denial(self, url: str, origin: str, rules: RobotsRules) -> FetchError:
+        if rules.unreadable:
+            reason = (
+                f"{origin}/robots.txt could not be read ({rules.unreadable}), and until it can nothing is "
+                f"fetched from there; try again later, or set obey_robots to false for a site of your own"
+            )
+            retry_s = max(rules.expires_at - self._clock(), 0.0)
+            return FetchError(url, FailureClass.ROBOTS_DENIED, reason, retry_after_s=retry_s)
+        reason = (
+            f"{origin}/robots.txt does not allow it for {self._user_agent!r}; "
+            f"leave the page out, or set obey_robots to false for a site of your own"
+        )
+        return FetchError(url, FailureClass.ROBOTS_DENIED, reason)

@@ -1,0 +1,32 @@
+"""Fake servers for demos and tests: they speak a platform's wire format on loopback, without a network.
+
+    from agentic.plugins.fakes.server import FakeServer
+
+    with FakeServer(seed=1) as fakes:
+        fakes.hackernews_url    # base URL of a Hacker News Firebase API
+        fakes.shop_url          # home page of a small shop
+        fakes.control           # faults to inject, requests counted
+
+``agentic fakes serve`` does the same for the command line, and
+:func:`agentic.plugins.fakes.app.create_app` gives the bare ASGI application. Starlette and uvicorn come with
+``pip install 'agentic-pipelines[local]'`` and are loaded when a fake is started.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["agentic_commands"]
+
+
+@hookimpl
+def agentic_commands(app: typer.Typer) -> None:
+    """Add ``agentic fakes``."""
+    from agentic.plugins.fakes.cli import fakes_app
+
+    app.add_typer(fakes_app, name="fakes")

@@ -1,0 +1,51 @@
+"""``agentic fakes serve``."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+
+from agentic.plugins.fakes.server import FakeServer
+
+fakes_app = typer.Typer(help="Fake servers for demos and tests.", no_args_is_help=True)
+
+
+@fakes_app.callback()
+def _group() -> None:
+    """Keep ``serve`` a word of its own, although it is the only one."""
+
+
+@fakes_app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same pages.")] = 1,
+    stories: Annotated[int, typer.Option(min=0, help="Submissions on the fake Hacker News.")] = 500,
+    products: Annotated[int, typer.Option(min=0, help="Articles in the fake shop.")] = 240,
+    port_file: Annotated[Path | None, typer.Option(help="Gets the port, once it listens.")] = None,
+) -> None:
+    """Serve a Hacker News API and a small shop on loopback until Ctrl-C or SIGTERM.
+
+    The URLs are printed one a line, each after its name.
+    """
+    stopped = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    with FakeServer(host=host, port=port, seed=seed, stories=stories, products=products) as fakes:
+        typer.echo(f"hackernews {fakes.hackernews_url}")
+        typer.echo(f"shop       {fakes.shop_url}")
+        typer.echo(f"control    {fakes.control_url}")
+        if port_file:
+            _write_whole(port_file, f"{fakes.port}\n")
+        stopped.wait()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write so that a reader sees the whole file or none."""
+    draft = path.with_name(f"{path.name}.part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

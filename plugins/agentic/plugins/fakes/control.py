@@ -1,0 +1,103 @@
+"""Faults to inject and requests counted: the pure part of ``/__control``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from threading import Lock
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+from agentic.core.types import JSONValue
+
+
+class Fault(BaseModel):
+    """What goes wrong with requests whose path fits ``path``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str = Field(pattern=r"^[/*]", description="Pattern of paths without query; * also crosses slashes.")
+    status: int | None = Field(default=None, ge=400, le=599, description="Answer with it and nothing else.")
+    times: PositiveInt | None = Field(default=1, description="Requests it happens to; null: until the reset.")
+    delay_s: float = Field(default=0.0, ge=0, le=600, description="Seconds to wait before answering.")
+    retry_after_s: NonNegativeInt | None = Field(
+        default=None, description="Sent as Retry-After with the status."
+    )
+    truncate: NonNegativeInt | None = Field(
+        default=None, description="Bytes of the body to send before the connection is cut."
+    )
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Self:
+        if self.retry_after_s is not None and self.status is None:
+            raise ValueError("retry_after_s needs a status, for example 429")
+        if self.status is None and self.truncate is None and not self.delay_s:
+            raise ValueError("nothing would go wrong; give status, delay_s or truncate")
+        return self
+
+
+@dataclass(slots=True)
+class _Armed:
+    fault: Fault
+    left: int | None
+
+
+class Control:
+    """Keeps faults and counts; may be used from another thread than the server's."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._faults: list[_Armed] = []
+        self._requests: Counter[str] = Counter()
+        self._in_flight = 0
+        self._peak = 0
+
+    def add(self, fault: Fault) -> None:
+        """Let ``fault`` happen from now on; of several that fit a request, the oldest happens."""
+        with self._lock:
+            self._faults.append(_Armed(fault, fault.times))
+
+    def reset(self) -> None:
+        """Forget all faults and counts."""
+        with self._lock:
+            self._faults.clear()
+            self._requests.clear()
+            self._peak = self._in_flight
+
+    def stats(self) -> dict[str, JSONValue]:
+        """Return ``requests`` (by path with query), ``total``, ``peak_in_flight`` and ``faults_waiting``."""
+        with self._lock:
+            return {
+                "requests": dict(sorted(self._requests.items())),
+                "total": self._requests.total(),
+                "peak_in_flight": self._peak,
+                "faults_waiting": len(self._faults),
+            }
+
+    @contextmanager
+    def request(self, path: str, query: str) -> Iterator[Fault | None]:
+        """Count a request while it is answered, and say what goes wrong with it."""
+        with self._lock:
+            self._requests[f"{path}?{query}" if query else path] += 1
+            self._in_flight += 1
+            self._peak = max(self._peak, self._in_flight)
+            fault = self._take(path)
+        try:
+            yield fault
+        finally:
+            with self._lock:
+                self._in_flight -= 1
+
+    def _take(self, path: str) -> Fault | None:
+        armed = next((one for one in self._faults if fnmatchcase(path, one.fault.path)), None)
+        if armed is None:
+            return None
+        if armed.left is not None:
+            armed.left -= 1
+            if armed.left == 0:
+                self._faults.remove(armed)
+        return armed.fault

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime
+
+import pytest
+
+from agentic.core.http import FetchError, Headers, HttpRequest, HttpResponse
+from agentic.core.http.failures import failure_of, retry_after_s
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+PAGE = HttpRequest(url="http://h/p")
+API = HttpRequest(url="http://h/p", headers={"Accept": "application/json"})
+
+
+def answer(status: int, **headers: str) -> HttpResponse:
+    fields = [(name.replace("_", "-"), value) for name, value in headers.items()]
+    return HttpResponse(url="http://h/p", status=status, headers=Headers(fields), body=b"")
+
+
+def failure_class(request: HttpRequest, response: HttpResponse) -> str:
+    failure = failure_of(request, response, NOW)
+    assert failure is not None
+    return failure.failure_class
+
+
+@pytest.mark.parametrize("status", [200, 204, 304, 399])
+def test_an_answer_below_400_is_no_failure(status: int) -> None:
+    assert failure_of(PAGE, answer(status), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (answer(404), "http_404"),
+        (answer(500), "http_500"),
+        (answer(503), "http_503"),
+        (answer(599), "http_599"),
+        (answer(429), "rate_limited"),
+        (answer(503, retry_after="2"), "rate_limited"),
+        (answer(403, x_ratelimit_remaining="0"), "rate_limited"),
+        (answer(403, x_ratelimit_remaining="7"), "http_403"),
+        (answer(403, cf_mitigated="challenge"), "blocked"),
+        (answer(403, content_type="text/html"), "http_403"),
+    ],
+)
+def test_an_answer_from_400_on_has_a_failure_class(response: HttpResponse, expected: str) -> None:
+    assert failure_class(PAGE, response) == expected
+
+
+def test_html_in_place_of_json_with_a_403_means_blocked() -> None:
+    assert failure_class(API, answer(403, content_type="text/html; charset=utf-8")) == "blocked"
+    assert failure_class(API, answer(403, content_type="application/json")) == "http_403"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0.0),
+        (" 120 ", 120.0),
+        ("Thu, 01 Jan 2026 12:01:30 GMT", 90.0),
+        ("Thu, 01 Jan 2026 11:00:00 GMT", 0.0),
+        ("Thu, 01 Jan 2026 13:02:00 +0100", 120.0),
+        ("9" * 500, 86_400.0),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 86_400.0),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float) -> None:
+    assert retry_after_s(Headers([("Retry-After", value)]), NOW) == seconds
+
+
+@pytest.mark.parametrize("value", ["", "soon", "-5", "1.5", "٣", "Thu, 99 Jan 2026"])
+def test_a_retry_after_that_says_nothing_is_none(value: str) -> None:
+    assert retry_after_s(Headers([("Retry-After", value)]), NOW) is None
+
+
+def test_a_fetch_error_keeps_its_facts_between_processes() -> None:
+    error = FetchError("http://h/", "rate_limited", "slow down", status=429, retry_after_s=3.0)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.failure_class, copy.status, copy.retry_after_s) == (
+        str(error),
+        "rate_limited",
+        429,
+        3.0,
+    )
+
+
+@pytest.mark.requirement("PL41")
+def test_a_fetch_error_shows_no_password_and_no_query() -> None:
+    error = FetchError("https://me:hunter2@h/p?token=hunter2", "http_500", "the server answered 500")
+    assert "hunter2" not in f"{error} {error.__dict__}"
+    assert error.url == "https://h/p"

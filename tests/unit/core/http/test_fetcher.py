@@ -1,0 +1,195 @@
+"""The fetcher over a transport that answers from a script, on a clock that is turned by waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from agentic.core.http import Fetcher, FetchError, Headers, HostBudget, HttpPolicy, HttpRequest, HttpResponse
+
+
+class Script:
+    """A transport, and the clock of the world it lives in."""
+
+    def __init__(self, answer: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.answer = answer
+        self.time = 100.0
+        self.sent: list[tuple[float, HttpRequest]] = []
+        self.timeouts: list[float] = []
+        self.in_flight = 0
+        self.peak = 0
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        self.sent.append((self.time, request))
+        self.timeouts.append(timeout_s)
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= 1
+        return self.answer(request)
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    def fetcher(self, budget: HostBudget | None = None, **policy: object) -> Fetcher:
+        chosen = HttpPolicy.model_validate({"obey_robots": False, **policy})
+        return Fetcher(chosen, self, budget=budget or HostBudget(), clock=lambda: self.time, sleep=self.sleep)
+
+    @property
+    def urls(self) -> list[str]:
+        return [request.url for _, request in self.sent]
+
+
+def reply(request: HttpRequest, status: int = 200, elapsed_s: float = 0.0, **headers: str) -> HttpResponse:
+    fields = [(name.replace("_", "-"), value) for name, value in headers.items()]
+    return HttpResponse(
+        url=request.url, status=status, headers=Headers(fields), body=b"", elapsed_s=elapsed_s
+    )
+
+
+def counting_down(request: HttpRequest) -> HttpResponse:
+    """/3 leads to /2 and so on; /0 is a page."""
+    left = int(request.url.rpartition("/")[2])
+    return reply(request, 302, 4.0, location=f"/{left - 1}") if left else reply(request)
+
+
+async def test_a_url_is_short_for_a_get_of_it() -> None:
+    world = Script(reply)
+    response = await world.fetcher().fetch("http://h/a")
+    assert (response.url, response.status) == ("http://h/a", 200)
+    assert world.sent[0][1] == HttpRequest(url="http://h/a")
+
+
+async def test_a_refused_status_is_raised_with_its_class() -> None:
+    world = Script(lambda request: reply(request, 404))
+    with pytest.raises(FetchError, match=r"http://h/a was not fetched \(http_404\).*404 Not Found") as caught:
+        await world.fetcher().fetch("http://h/a?q=1")
+    assert (caught.value.failure_class, caught.value.status) == ("http_404", 404)
+
+
+async def test_redirects_are_followed_up_to_the_limit() -> None:
+    world = Script(counting_down)
+    assert (await world.fetcher(max_redirects=3).fetch("http://h/3")).url == "http://h/0"
+    with pytest.raises(FetchError, match="more than 3 redirects") as caught:
+        await world.fetcher(max_redirects=3).fetch("http://h/4")
+    assert caught.value.failure_class == "too_many_redirects"
+
+
+async def test_all_redirects_share_one_time_limit() -> None:
+    world = Script(counting_down)
+    await world.fetcher(timeout_s=10).fetch("http://h/2")
+    assert world.timeouts == [10, 6, 2]
+
+
+async def test_a_request_may_bring_its_own_time_limit() -> None:
+    world = Script(reply)
+    await world.fetcher().fetch(HttpRequest(url="http://h/", timeout_s=2.5))
+    assert world.timeouts == [2.5]
+
+
+async def test_requests_to_one_host_keep_the_rate() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(requests_per_second=2)
+    await asyncio.gather(*(fetcher.fetch(f"http://h/{number}") for number in range(3)))
+    assert [time for time, _ in world.sent] == [100.0, 100.5, 101.0]
+
+
+async def test_a_host_does_not_wait_for_the_turns_of_another() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(requests_per_second=2)
+    for host in ("one", "other", "one"):
+        await fetcher.fetch(f"http://{host}/")
+    assert [time for time, _ in world.sent] == [100.0, 100.0, 100.5]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_after_retry_after_nobody_asks_that_host_before_the_time(status: int) -> None:
+    world = Script(
+        lambda request: reply(request, status, retry_after="7") if "limit" in request.url else reply(request)
+    )
+    budget = HostBudget()
+    with pytest.raises(FetchError) as caught:
+        await world.fetcher(budget).fetch("http://h/limit")
+    assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 7)
+    await world.fetcher(budget).fetch("http://h/")
+    assert [time for time, _ in world.sent] == [100.0, 107.0]
+
+
+async def test_a_retry_after_that_comes_late_also_holds_back_those_in_line() -> None:
+    def answer(request: HttpRequest) -> HttpResponse:
+        return reply(request, 429, retry_after="30") if request.url.endswith("1") else reply(request)
+
+    world = Script(answer)
+    fetcher = world.fetcher(requests_per_second=1)
+    pages = [fetcher.fetch(f"http://h/{number}") for number in (1, 2, 3)]
+    await asyncio.gather(*pages, return_exceptions=True)
+    times = [time for time, _ in world.sent]
+    assert times[1] - times[0] >= 30
+    assert times[2] - times[1] == 1
+
+
+async def test_a_host_that_wants_more_peace_than_we_wait_fails_at_once() -> None:
+    world = Script(lambda request: reply(request, 429, retry_after="3600"))
+    fetcher = world.fetcher(max_wait_s=60)
+    for _ in range(2):
+        with pytest.raises(FetchError) as caught:
+            await fetcher.fetch("http://h/")
+        assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 3_600)
+    assert len(world.sent) == 1
+    assert world.time == 100.0
+
+
+async def test_a_host_is_sent_only_so_many_requests_at_once() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(max_connections_per_host=3)
+    await asyncio.gather(*(fetcher.fetch(f"http://h/{number}") for number in range(12)))
+    assert world.peak == 3
+
+
+def walled(request: HttpRequest) -> HttpResponse:
+    if request.url.endswith("/robots.txt"):
+        rules = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n"
+        return HttpResponse(url=request.url, status=200, headers=Headers(), body=rules)
+    return (
+        reply(request, 302, location="http://other/private/x")
+        if request.url.endswith("/go")
+        else reply(request)
+    )
+
+
+async def test_robots_txt_is_asked_before_the_first_page_and_its_delay_kept() -> None:
+    world = Script(walled)
+    fetcher = world.fetcher(obey_robots=True)
+    for path in "ab":
+        await fetcher.fetch(f"http://h/{path}")
+    assert [(time, request.url) for time, request in world.sent] == [
+        (100.0, "http://h:80/robots.txt"),
+        (100.0, "http://h/a"),
+        (103.0, "http://h/b"),
+    ]
+
+
+async def test_a_redirect_into_a_disallowed_path_is_not_followed() -> None:
+    world = Script(walled)
+    with pytest.raises(FetchError) as caught:
+        await world.fetcher(obey_robots=True).fetch("http://h/go")
+    assert caught.value.failure_class == "robots_denied"
+    assert world.urls[-1] == "http://other:80/robots.txt"
+
+
+async def test_robots_txt_is_not_asked_for_a_site_of_our_own() -> None:
+    world = Script(walled)
+    await world.fetcher(obey_robots=False).fetch("http://h/private/x")
+    assert world.urls == ["http://h/private/x"]
+
+
+@pytest.mark.parametrize("url", ["", "/relative", "ftp://h/", "http://"])
+async def test_what_is_no_url_is_not_sent(url: str) -> None:
+    world = Script(reply)
+    with pytest.raises(FetchError) as caught:
+        await world.fetcher(obey_robots=True).fetch(url)
+    assert caught.value.failure_class == "invalid_url"
+    assert world.sent == []

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from agentic.core.http import FetchError, Headers, HttpResponse
+
+
+def page(body: bytes, content_type: str | None = "text/html") -> HttpResponse:
+    fields = [("Content-Type", content_type)] if content_type else []
+    return HttpResponse(url="http://h/", status=200, headers=Headers(fields), body=body)
+
+
+def test_headers_are_found_in_any_case() -> None:
+    headers = Headers([("X-One", "1"), ("x-one", "2")])
+    assert headers["X-ONE"] == "1, 2"
+    assert headers.get("x-two") is None
+    assert [*headers] == ["x-one"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ("é".encode(), "text/html; charset=utf-8", "é"),
+        ("é".encode("latin-1"), "text/html; charset=ISO-8859-1", "é"),
+        (b"\x93quoted\x94", "text/html; charset=iso-8859-1", "“quoted”"),
+        ('<meta charset="shift_jis">日本'.encode("shift_jis"), "text/html", '<meta charset="shift_jis">日本'),
+        ("é".encode("utf-8-sig"), "text/html; charset=latin-1", "é"),
+        ("日本".encode(), None, "日本"),
+        (b"caf\xe9", None, "café"),
+        (b"", None, ""),
+        (b"a\xffb", "text/html; charset=utf-8", "a\ufffdb"),
+        ("é".encode(), "text/html; charset=nonsense", "é"),
+    ],
+)
+def test_text_honours_what_is_said_about_the_charset(
+    body: bytes, content_type: str | None, text: str
+) -> None:
+    assert page(body, content_type).text == text
+
+
+def test_the_content_type_is_bare_and_lower_case() -> None:
+    assert page(b"", "Text/HTML; charset=utf-8").content_type == "text/html"
+    assert page(b"", None).content_type == ""
+
+
+def test_json_is_parsed() -> None:
+    assert page(b'{"a": [1, null, "\xc3\xa9"]}').json() == {"a": [1, None, "é"]}
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"a": 1', b"\xff\xff", b"[" * 100_000])
+def test_a_body_that_is_no_json_is_a_decode_failure(body: bytes) -> None:
+    with pytest.raises(FetchError, match="is no JSON") as caught:
+        page(body).json()
+    assert caught.value.failure_class == "decode"

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic.core.http import FetchError, Headers, HttpResponse
+from agentic.core.http.robots import KEPT_S, KEPT_UNREADABLE_S, RobotsGate, rules_of
+
+AGENT = "mybot/1.0"
+RULES = b"User-agent: *\nDisallow: /private/\n\nUser-agent: mybot\nDisallow: /mine/\nCrawl-delay: 2\n"
+
+
+def answer(status: int, body: bytes = b"") -> HttpResponse:
+    return HttpResponse(url="http://h/robots.txt", status=status, headers=Headers(), body=body)
+
+
+class Robots:
+    """Answers to /robots.txt as they are set, and a clock that is turned by hand."""
+
+    def __init__(self, now: HttpResponse | FetchError) -> None:
+        self.now = now
+        self.asked: list[str] = []
+        self.time = 0.0
+        self.gate = RobotsGate(self.load, AGENT, lambda: self.time)
+
+    async def load(self, url: str) -> HttpResponse:
+        self.asked.append(url)
+        await asyncio.sleep(0)
+        if isinstance(self.now, FetchError):
+            raise self.now
+        return self.now
+
+    async def failure_class(self, url: str) -> str:
+        try:
+            await self.gate.check(url)
+        except FetchError as exc:
+            return exc.failure_class
+        return "none"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
+def test_a_site_without_a_readable_robots_txt_allows_everything(status: int) -> None:
+    assert rules_of(answer(status), 0).allow("http://h/private/x", AGENT)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_site_that_cannot_answer_now_allows_nothing(status: int) -> None:
+    assert not rules_of(answer(status), 0).allow("http://h/", AGENT)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>not found</html>", b"\x00\xff" * 1000, b"Disallow: /"])
+def test_a_file_without_rules_allows_everything(body: bytes) -> None:
+    assert rules_of(answer(200, body), 0).allow("http://h/private/x", AGENT)
+
+
+async def test_the_rules_for_our_name_count_before_those_for_all() -> None:
+    robots = Robots(answer(200, RULES))
+    assert await robots.failure_class("http://h/mine/x") == "robots_denied"
+    assert await robots.failure_class("http://h/private/x") == "none"
+
+
+async def test_a_denial_says_whose_rule_it_is_and_what_can_be_done() -> None:
+    with pytest.raises(
+        FetchError, match=r"http://h:80/robots\.txt does not allow it for 'mybot/1\.0'; leave"
+    ):
+        await Robots(answer(200, RULES)).gate.check("http://h/mine/x")
+
+
+async def test_the_crawl_delay_is_handed_on() -> None:
+    assert await Robots(answer(200, RULES)).gate.check("http://h/") == 2
+
+
+async def test_an_absurd_crawl_delay_is_cut_to_a_minute() -> None:
+    robots = Robots(answer(200, b"User-agent: *\nCrawl-delay: 86400\n"))
+    assert await robots.gate.check("http://h/") == 60
+
+
+async def test_an_origin_is_asked_once_even_by_many_at_once() -> None:
+    robots = Robots(answer(200, RULES))
+    await asyncio.gather(*(robots.gate.check(f"http://h/{number}") for number in range(20)))
+    assert robots.asked == ["http://h:80/robots.txt"]
+
+
+async def test_each_origin_has_its_own_file() -> None:
+    robots = Robots(answer(404))
+    for url in ("http://h/", "https://h/", "http://h:8080/", "http://o/"):
+        await robots.gate.check(url)
+    assert len(robots.asked) == 4
+
+
+async def test_rules_are_read_again_when_they_are_old() -> None:
+    robots = Robots(answer(404))
+    await robots.gate.check("http://h/mine/x")
+    robots.now = answer(200, RULES)
+    robots.time = KEPT_S - 1
+    assert await robots.failure_class("http://h/mine/x") == "none"
+    robots.time = KEPT_S + 1
+    assert await robots.failure_class("http://h/mine/x") == "robots_denied"
+
+
+async def test_an_unreadable_file_denies_for_a_minute_and_says_for_how_long() -> None:
+    robots = Robots(FetchError("http://h:80/robots.txt", "timeout", "no answer"))
+    with pytest.raises(FetchError, match="could not be read") as caught:
+        await robots.gate.check("http://h/")
+    assert (caught.value.failure_class, caught.value.retry_after_s) == ("robots_denied", KEPT_UNREADABLE_S)
+    robots.now = answer(404)
+    assert await robots.failure_class("http://h/") == "robots_denied"
+    robots.time = KEPT_UNREADABLE_S + 1
+    assert await robots.failure_class("http://h/") == "none"
+
+
+@pytest.mark.parametrize("word", ["dns", "connect", "tls", "private_address"])
+async def test_a_host_that_cannot_be_reached_at_all_is_reported_as_that(word: str) -> None:
+    robots = Robots(FetchError("http://h:80/robots.txt", word, "no way"))
+    assert await robots.failure_class("http://h/") == word
