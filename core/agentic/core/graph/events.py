@@ -97,8 +97,8 @@ class WorkflowEvent:
         }
 
     def to_json(self) -> bytes:
-        """Return the event as UTF-8 JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
+        """Return the event as JSON, in ASCII: text that is no valid Unicode survives it, too."""
+        return json.dumps(self.to_dict(), separators=(",", ":")).encode("ascii")
 
     @classmethod
     def from_json(cls, text: bytes | str) -> WorkflowEvent:

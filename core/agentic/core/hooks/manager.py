@@ -6,7 +6,7 @@ import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentic.core.graph import Workflow
 
 T = TypeVar("T")
+_Claims = list[tuple["LoadedPlugin", list[tuple[str, T]]]]
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
 
@@ -40,6 +41,11 @@ class LoadedPlugin:
     hooks: tuple[str, ...] = ()
     disabled: bool = False
     errors: list[str] = field(default_factory=list)
+
+    def note(self, error: str) -> None:
+        """Add an error, once however often it happens."""
+        if error not in self.errors:
+            self.errors.append(error)
 
 
 class PluginRegistry:
@@ -60,10 +66,8 @@ class PluginRegistry:
 
     @cached_property
     def _found_platforms(self) -> dict[str, Platform]:
-        found = self._gather("agentic_platforms", _listed)
-        return _by_name(
-            "platform", ((plugin, p.name, p) for plugin, ps in found for p in cast(list[Platform], ps))
-        )
+        found: _Claims[Platform] = self._gather("agentic_platforms", lambda said: [(p.name, p) for p in said])
+        return _by_name("platform", found)
 
     @property
     def platforms(self) -> Mapping[str, Platform]:
@@ -73,25 +77,18 @@ class PluginRegistry:
     @cached_property
     def actors(self) -> Mapping[str, type[Actor]]:
         """Actor name or alias -> actor class, of all plugins."""
-        found = self._gather("agentic_actors", _listed)
-        return _by_name(
-            "actor",
-            (
-                (plugin, name, actor)
-                for plugin, actors in found
-                for actor in cast("list[type[Actor]]", actors)
-                for name in (actor.name, *actor.aliases)
-            ),
+        found: _Claims[type[Actor]] = self._gather(
+            "agentic_actors", lambda said: [(name, a) for a in said for name in (a.name, *a.aliases)]
         )
+        return _by_name("actor", found)
 
     @cached_property
     def workflows(self) -> Mapping[str, Callable[[], Workflow]]:
         """Workflow name -> factory, of all plugins."""
-        found = self._gather("agentic_workflows", _named)
-        return _by_name(
-            "workflow",
-            ((plugin, name, factory) for plugin, factories in found for name, factory in factories.items()),
+        found: _Claims[Callable[[], Workflow]] = self._gather(
+            "agentic_workflows", lambda said: list(said.items())
         )
+        return _by_name("workflow", found)
 
     def platform(self, name: str) -> Platform:
         """Return the platform called ``name``.
@@ -116,16 +113,19 @@ class PluginRegistry:
 
     def add_commands(self, app: typer.Typer) -> None:
         """Let every plugin add its commands to ``app``."""
-        self._gather("agentic_commands", lambda impl: impl(app))
+        self._gather("agentic_commands", lambda said: said, app=app)
 
     def faults(self) -> list[str]:
         """Return every fault the plugins know of, theirs and their platforms', a sentence each."""
-        checked = [
-            (plugin.name, fault)
-            for plugin, faults in self._gather("agentic_doctor", _listed)
-            for fault in faults
+        checked: list[tuple[str, object]] = [
+            (plugin.name, fault) for plugin, said in self._gather("agentic_doctor", list) for fault in said
         ]
-        for platform in self.platforms.values():
+        try:
+            platforms = self.platforms
+        except DuplicateNameError as exc:
+            platforms = self._added
+            checked.append(("plugins", exc))
+        for platform in platforms.values():
             checked += [(platform.name, fault) for fault in _ask_doctor(platform)]
         broken = [(plugin.name, error) for plugin in self.plugins.values() for error in plugin.errors]
         return [f"{name}: {fault}" for name, fault in (*broken, *checked)]
@@ -157,15 +157,21 @@ class PluginRegistry:
             if hook not in HOOK_NAMES
         ]
 
-    def _gather(self, hook: str, call: Callable[[Any], T]) -> list[tuple[LoadedPlugin, T]]:
-        """Call each plugin's implementation apart, so that one that raises leaves the others whole."""
+    def _gather(
+        self, hook: str, read: Callable[[Any], T], **arguments: object
+    ) -> list[tuple[LoadedPlugin, T]]:
+        """Call each plugin's implementation apart, so that one that raises leaves the others whole.
+
+        ``read`` takes apart what one returned; what is wrong with that is an error of its plugin, too.
+        """
         found: list[tuple[LoadedPlugin, T]] = []
         for impl in getattr(self._manager.hook, hook).get_hookimpls():
             plugin = self.plugins[impl.plugin_name]
             try:
-                found.append((plugin, call(impl.function)))
-            except Exception as exc:
-                plugin.errors.append(f"{hook}: {_explain(exc)}")
+                said = impl.function(*(arguments[name] for name in impl.argnames))
+                found.append((plugin, read(said)))
+            except (Exception, SystemExit) as exc:
+                plugin.note(f"{hook}: {_explain(exc)}")
         return sorted(found, key=lambda pair: pair[0].name)
 
 
@@ -183,15 +189,6 @@ def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
     return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
 
 
-def _listed(impl: Callable[..., Iterable[object]]) -> list[object]:
-    """Call a hook that may be a generator, so that its errors surface here."""
-    return list(impl())
-
-
-def _named(impl: Callable[..., Mapping[str, Callable[[], Workflow]]]) -> dict[str, Callable[[], Workflow]]:
-    return dict(impl())
-
-
 def _ask_doctor(platform: Platform) -> list[str]:
     if platform.doctor is None:
         return []
@@ -201,7 +198,7 @@ def _ask_doctor(platform: Platform) -> list[str]:
         return [f"its doctor check failed: {_explain(exc)}"]
 
 
-def _by_name(kind: str, claims: Iterable[tuple[LoadedPlugin, str, T]]) -> dict[str, T]:
+def _by_name(kind: str, claims: _Claims[T]) -> dict[str, T]:
     """Index what plugins bring.
 
     Raises:
@@ -209,7 +206,7 @@ def _by_name(kind: str, claims: Iterable[tuple[LoadedPlugin, str, T]]) -> dict[s
     """
     owners: dict[str, LoadedPlugin] = {}
     index: dict[str, T] = {}
-    for plugin, name, thing in claims:
+    for plugin, name, thing in ((plugin, *named) for plugin, brought in claims for named in brought):
         if owner := owners.get(name):
             raise DuplicateNameError(kind, name, _label(owner), _label(plugin))
         owners[name] = plugin

@@ -1,0 +1,65 @@
+"""How an event travels: its own JSON with the project added."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from agentic.core.bus.port import BusMessage, StoredMessage
+from agentic.core.bus.subjects import subject_for, token
+from agentic.core.graph import WorkflowEvent
+from agentic.core.types import JSONValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedEvent:
+    """An event as it was read from the bus.
+
+    Attributes:
+        stream_sequence: Its place in the stream; reading can go on after it.
+        project: The project its run belongs to.
+        event: What happened.
+    """
+
+    stream_sequence: int
+    project: str
+    event: WorkflowEvent
+
+    def to_dict(self) -> dict[str, JSONValue]:
+        """Return everything as one JSON-able object."""
+        return {"stream_sequence": self.stream_sequence, "project": self.project, **self.event.to_dict()}
+
+
+def to_message(event: WorkflowEvent, project: str) -> BusMessage:
+    """Return ``event`` ready to be published.
+
+    Raises:
+        TypeError, ValueError: Its data is no JSON.
+    """
+    # The event writes its own JSON object, so the project is put in front instead of building it again.
+    head = f'{{"project":{json.dumps(project)},'.encode()
+    return BusMessage(
+        subject=subject_for(event, project),
+        payload=head + event.to_json()[1:],
+        # A header takes ASCII only. No token holds a colon, so two projects cannot share an id.
+        message_id=f"{token(project)}:{quote(event.id, errors='surrogatepass')}",
+    )
+
+
+def from_message(message: StoredMessage) -> PublishedEvent:
+    """Read back what :func:`to_message` made.
+
+    Raises:
+        ValueError: The message is no event.
+    """
+    event = WorkflowEvent.from_json(message.payload)
+    project = json.loads(message.payload).get("project")
+    if not isinstance(project, str):
+        raise ValueError(f"an event without project on {message.subject}")  # noqa: TRY004 - one error for all
+    return PublishedEvent(stream_sequence=message.sequence, project=project, event=event)
+
+
+def without_data(event: WorkflowEvent, size_bytes: int) -> WorkflowEvent:
+    """Return ``event`` with its data replaced by the size it had: what happened is still told."""
+    return replace(event, data={"dropped_bytes": size_bytes})

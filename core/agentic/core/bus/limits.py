@@ -1,0 +1,34 @@
+"""How large a message may be; the same for every bus, so that a run meets no surprise when NATS is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentic.core.bus.errors import MessageTooLargeError
+from agentic.core.bus.port import BusMessage
+
+DEFAULT_MAX_MESSAGE_BYTES = 1024 * 1024
+"""What a NATS server takes unless told otherwise."""
+
+# A server counts headers as well and closes the connection of whoever sends more, without a word (the client
+# checks the payload alone). The ids of a message and its batch need far less than this.
+_HEADER_BYTES = 512
+
+# A server reads command lines of up to 4,096 bytes; a subject shares its line with a reply subject.
+_MAX_SUBJECT_BYTES = 3072
+
+
+def refuse_oversized(messages: Iterable[BusMessage], max_message_bytes: int) -> None:
+    """Check ``messages`` before anything is sent.
+
+    Raises:
+        MessageTooLargeError: For the first one that does not fit.
+    """
+    for message in messages:
+        size = len(message.payload) + len(message.message_id) + _HEADER_BYTES
+        if size > max_message_bytes:
+            raise MessageTooLargeError(message.message_id, "the content", size, max_message_bytes)
+        if len(message.subject) > _MAX_SUBJECT_BYTES:
+            raise MessageTooLargeError(
+                message.message_id, "the subject", len(message.subject), _MAX_SUBJECT_BYTES
+            )

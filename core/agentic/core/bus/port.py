@@ -1,0 +1,82 @@
+"""The interface of every bus."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusMessage:
+    """What is to be stored.
+
+    Attributes:
+        subject: Dotted, without wildcards.
+        payload: Any bytes.
+        message_id: ASCII without blanks. A message whose id was stored within the last ten minutes is not
+            stored again.
+    """
+
+    subject: str
+    payload: bytes
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMessage:
+    """What was stored; ``sequence`` grows along the stream, with gaps where messages were removed."""
+
+    sequence: int
+    subject: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamState:
+    """Sequences of the oldest and the newest message (0 before the first), and how many are kept."""
+
+    first: int
+    last: int
+    count: int
+
+
+class EventBus(Protocol):
+    """Keeps messages in order and hands them to any number of readers.
+
+    A server is connected to when it is first needed, and again when it was lost.
+    """
+
+    async def publish(self, messages: Sequence[BusMessage]) -> None:
+        """Store ``messages`` next to each other in this order, all or none; done when they are stored.
+
+        Raises:
+            MessageTooLargeError: One is larger than the bus takes.
+            BusUnavailableError: They may or may not be stored; publish the same again.
+        """
+        ...
+
+    def read(self, *, after: int = 0, until: int | None = None) -> AsyncGenerator[StoredMessage, None]:
+        """Iterate over the messages with a sequence above ``after``, each once and in order.
+
+        Args:
+            after: Sequence already known; to resume, the last one seen.
+            until: Stop after this sequence, or when nothing is left up to it, without waiting; None goes on
+                with new messages for ever, also after the server was away for a while.
+
+        Raises:
+            BusUnavailableError: The server cannot be reached at first, or (with ``until``) any more.
+        """
+        ...
+
+    async def state(self) -> StreamState:
+        """Return what the stream holds.
+
+        Raises:
+            BusUnavailableError: The server does not answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the connection; harmless when there is none."""
+        ...

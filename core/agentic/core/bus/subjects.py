@@ -1,0 +1,96 @@
+"""Names on the bus: which subject an event has, and how ids become part of it.
+
+A token is one word of a NATS subject and of a key in a NATS bucket. Ids are anything, so every character
+outside ``A-Z a-z 0-9 _ -`` becomes ``=XX`` for each of its UTF-8 bytes, and parts are joined with ``/``,
+which both allow: project ``shop``, run ``r.1`` and path ``impl/compile`` give ``shop/r=2E1/impl/compile``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import unquote_to_bytes
+
+from agentic.core.graph import EventKind, WorkflowEvent
+
+_ESCAPED = re.compile(rb"[^A-Za-z0-9_-]")
+_LEGAL = re.compile(r"(?:[A-Za-z0-9_-]|=[0-9A-F]{2}|/)+")
+
+EVENT_SUBJECTS = (
+    "agentic.workflow.>",
+    "agentic.executor.>",
+    "agentic.edge.>",
+    "agentic.agent.>",
+    "agentic.orchestrator.>",
+    "agentic.validator.>",
+)
+"""Everything that is kept in the stream of events."""
+
+_TEMPLATES: Mapping[EventKind, str] = {
+    EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
+    EventKind.RUN_COMPLETED: "agentic.workflow.{run}.completed",
+    EventKind.RUN_FAILED: "agentic.workflow.{run}.error",
+    EventKind.RUN_CANCELLED: "agentic.workflow.{run}.cancelled",
+    EventKind.SUPERSTEP_STARTED: "agentic.workflow.{run}.superstep.started",
+    EventKind.SUPERSTEP_COMPLETED: "agentic.workflow.{run}.superstep.completed",
+    EventKind.OUTPUT: "agentic.workflow.{run}.output",
+    EventKind.MESSAGE_UNDELIVERABLE: "agentic.workflow.{run}.message.undeliverable",
+    EventKind.FAN_IN_WAITING: "agentic.workflow.{run}.fan_in.waiting",
+    EventKind.EXECUTOR_INVOKED: "agentic.executor.{node}.started",
+    EventKind.EXECUTOR_COMPLETED: "agentic.executor.{node}.completed",
+    EventKind.EXECUTOR_FAILED: "agentic.executor.{node}.failed",
+    EventKind.EXECUTOR_PROGRESS: "agentic.executor.{node}.progress",
+    EventKind.EXECUTOR_LOG: "agentic.executor.{node}.log",
+    EventKind.CUSTOM: "agentic.executor.{node}.event.{name}",
+    EventKind.EDGE_ACTIVATED: "agentic.edge.{edge}.activated",
+}
+
+
+@lru_cache(maxsize=4096)
+def token(*parts: str) -> str:
+    """Return ``parts`` as one word that is legal in subjects and keys; :func:`parse_token` reads it back.
+
+    Raises:
+        ValueError: There is no part, or only an empty one: a subject has no empty words.
+    """
+    word = "/".join(_escaped(part) for part in parts)
+    if not word:
+        raise ValueError("a token needs at least one part that is not empty")
+    return word
+
+
+def parse_token(word: str) -> tuple[str, ...]:
+    """Return the parts :func:`token` was given.
+
+    Raises:
+        ValueError: ``word`` was not made by :func:`token`.
+    """
+    if not _LEGAL.fullmatch(word):
+        raise ValueError(f"{word!r} is no token of this project")
+    return tuple(
+        unquote_to_bytes(part.replace("=", "%")).decode(errors="surrogatepass") for part in word.split("/")
+    )
+
+
+def subject_for(event: WorkflowEvent, project: str) -> str:
+    """Return the subject ``event`` is published on."""
+    run = (project, event.run_id)
+    node = (*run, *event.path.split("/")) if event.path else run
+    return _TEMPLATES[event.kind].format(
+        run=token(*run),
+        node=token(*node),
+        edge=token(*node, str(event.data.get("edge", ""))),
+        name=_dotted(str(event.data.get("type", ""))),
+    )
+
+
+def _escaped(part: str) -> str:
+    # surrogatepass: a lone surrogate from a broken file name must not end a run.
+    raw = part.encode(errors="surrogatepass")
+    return _ESCAPED.sub(lambda match: b"=%02X" % match[0][0], raw).decode("ascii")
+
+
+def _dotted(name: str) -> str:
+    """Keep the words of a custom event's type apart, so that readers can use wildcards on them."""
+    return ".".join(_escaped(word) for word in name.split(".") if word) or "unnamed"

@@ -1,0 +1,5 @@
+"""``python -m agentic.core.cli`` is ``agentic``."""
+
+from agentic.core.cli.main import main
+
+main()

@@ -1,0 +1,98 @@
+"""How commands print: tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_CELL_WIDTH = 22
+_PADDING = 3
+
+console = Console()
+"""Standard output: what was asked for."""
+
+err_console = Console(stderr=True)
+"""Standard error: progress, warnings and errors."""
+
+
+def print_rows(
+    title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, as_json: bool = False
+) -> None:
+    """Print ``rows`` as a table, or as a JSON list of objects when ``as_json``.
+
+    Args:
+        title: Heading of the table; not printed in JSON.
+        columns: Keys of the rows, in order. JSON holds every key of a row, the table only these.
+        rows: One mapping a row; missing and None cells stay empty.
+        as_json: For scripts.
+    """
+    if as_json:
+        print_json([dict(row) for row in rows])
+    else:
+        _print_table(title, columns, [[_shown(row.get(column)) for column in columns] for row in rows])
+
+
+def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    """Print a glance at ``rows``: a line each, long cells cut, and only the first columns that fit."""
+    cells = [[" ".join(_shown(row.get(column)).split()) for column in columns] for row in rows]
+    widths = _fitting(columns, cells, console.width - 2)
+    cut = [[_cut(cell, width) for cell, width in zip(row, widths, strict=False)] for row in cells]
+    _print_table(title, columns[: len(widths)], cut)
+
+
+def print_json(value: object) -> None:
+    """Print ``value`` as JSON on standard output; dates and the like become text."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def _print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column.replace("_", " "), overflow="fold")
+    for row in rows:
+        # As plain text: brackets in scraped data are no markup.
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={part}" for key, part in value.items())
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return str(value)
+
+
+def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return the widths of the columns that fit into ``room``, at least one; the last takes what is left."""
+    widths: list[int] = []
+    for index, column in enumerate(columns):
+        widest = max((cell_len(row[index]) for row in cells), default=0)
+        width = max(len(column), min(widest, _CELL_WIDTH))
+        if widths and width + _PADDING > room:
+            break
+        widths.append(width)
+        room -= width + _PADDING
+    widths[-1] += max(room, 0)
+    return widths
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the first characters; of a URL the last, as those tell it from others."""
+    if cell_len(text) <= width:
+        return text
+    if text.startswith("http"):
+        return f"…{text[1 - width :]}"
+    return f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -1,0 +1,54 @@
+"""Pipelines as data: read, checked against the installed actors, compiled to a workflow.
+
+spec = load_spec("site.yaml", get_registry().actors)
+workflow = compile_pipeline(spec, get_registry().actors, PipelineServices(http=fetcher, frontier=store))
+result = (await workflow.run({"start_url": "https://example.org/"})).output(dict)
+"""
+
+from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    CrawlStore,
+    FailedPage,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierLink,
+    SaveCounts,
+)
+from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
+from agentic.core.pipeline.inputs import InputSpec, read_inputs
+from agentic.core.pipeline.loader import load_spec, parse_spec, read_spec
+from agentic.core.pipeline.outline import outline
+from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.result import PipelineResult
+from agentic.core.pipeline.spec import ActorStep, CrawlStep, LoopStep, PipelineSpec
+
+__all__ = [
+    "ActorStep",
+    "CrawlBatch",
+    "CrawlStep",
+    "CrawlStore",
+    "CrawledPage",
+    "ErrorRule",
+    "FailedPage",
+    "Fault",
+    "FrontierCounts",
+    "FrontierEntry",
+    "FrontierLink",
+    "InputSpec",
+    "LoopStep",
+    "PipelineInputError",
+    "PipelineResult",
+    "PipelineServices",
+    "PipelineSpec",
+    "SaveCounts",
+    "SpecError",
+    "StepFailedError",
+    "compile_pipeline",
+    "load_spec",
+    "outline",
+    "parse_spec",
+    "read_inputs",
+    "read_spec",
+]

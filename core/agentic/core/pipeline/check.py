@@ -1,0 +1,183 @@
+"""Whether the steps of a spec fit the installed actors and each other, before anything runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import BaseModel, ValidationError
+
+from agentic.core.actors import FAILURE_CLASSES, Actor, ItemOutput, LinksOutput, PageOutput
+from agentic.core.pipeline.errors import Fault
+from agentic.core.pipeline.naming import (
+    can_replace,
+    crawl_settings,
+    outputs_of,
+    page_actors,
+    required_inputs,
+    step_ids,
+    why_unreachable,
+)
+from agentic.core.pipeline.policies import ErrorRule, is_status_class
+from agentic.core.pipeline.references import Path, Place, find_references, source_path
+from agentic.core.pipeline.spec import (
+    ActorStep,
+    Config,
+    CrawlStep,
+    LoopStep,
+    PipelineSpec,
+    Step,
+    unknown_actor,
+)
+from agentic.core.pipeline.translate import unknown_key
+from agentic.core.pipeline.words import unknown_word
+
+Actors = Mapping[str, type[Actor]]
+Known = dict[str, tuple[str, ...] | None]
+"""Name that may be referred to -> the names below it, None where those are not known."""
+
+_CRAWL_OUTPUTS: Mapping[str, type[BaseModel]] = {
+    "fetch": PageOutput,
+    "links": LinksOutput,
+    "detail": ItemOutput,
+}
+_CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page"}
+
+
+def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:
+    """Return every fault of a spec whose shape is right: unknown actors, wrong config, dangling references.
+
+    Args:
+        spec: The pipeline.
+        actors: Name or alias -> actor.
+    """
+    known: Known = dict.fromkeys(spec.inputs) | {"inputs": tuple(spec.inputs)}
+    faults = list(_rules(spec.error_handling, actors, ("error_handling",)))
+    faults += _steps(spec.steps, actors, known, ("steps",))
+    crawls = [index for index, step in enumerate(spec.steps) if isinstance(step, CrawlStep)]
+    faults += [
+        Fault(place=("steps", index), message="a pipeline has one crawl step at most; make another pipeline")
+        for index in crawls[1:]
+    ]
+    return faults
+
+
+def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+    """Check steps in order; ``known`` grows by what each one gives."""
+    ids = step_ids(steps)
+    repeated = {name for name, count in Counter(ids).items() if count > 1}
+    for index, (name, step) in enumerate(zip(ids, steps, strict=True)):
+        here = (*place, index)
+        if name in repeated:
+            yield Fault(place=here, message=f"two steps are called {name!r}; give one another id")
+        yield from _rules(step.error_handling, actors, (*here, "error_handling"))
+        yield from _fallbacks(step, actors, (*here, "error_handling"))
+        if isinstance(step, LoopStep):
+            yield from _loop(step, actors, known, here)
+        elif isinstance(step, CrawlStep):
+            yield from _crawl(step, actors, known, here)
+        else:
+            yield from _actor(step.actor, step.config, actors, known, here)
+        _learn(known, step, name, actors)
+
+
+def _learn(known: Known, step: Step, name: str, actors: Actors) -> None:
+    if isinstance(step, ActorStep) and step.actor not in actors:
+        return
+    given = outputs_of(step, actors)
+    known.update(dict.fromkeys(given))
+    known[step.save_as or name] = given
+
+
+def _loop(step: LoopStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+    yield from _path(source_path(step.source), step.source, known, (*place, "source"))
+    inner: Known = {**known, step.item_as: None}
+    for index, part in enumerate(step.loop_steps):
+        if isinstance(part, CrawlStep):
+            message = "a crawl cannot stand in a loop; let the loop collect its start pages"
+            yield Fault(place=(*place, "loop_steps", index), message=message)
+    yield from _steps(step.loop_steps, actors, inner, (*place, "loop_steps"))
+    yield from _path(source_path(step.collect), step.collect, inner, (*place, "collect"))
+
+
+def _path(path: Path | None, text: str, known: Known, place: Place) -> Iterator[Fault]:
+    if path is None:
+        yield Fault(place=place, message=f"{text!r} is no plain dotted path such as 'list_item_urls'")
+    elif reason := why_unreachable(path, known):
+        yield Fault(place=place, message=reason)
+
+
+def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+    for key, page_actor in page_actors(step):
+        given = {**known, _CRAWL_GIVES[key]: None}
+        yield from _actor(page_actor.actor, page_actor.config, actors, given, (*place, key))
+        actor = actors.get(page_actor.actor)
+        wanted = _CRAWL_OUTPUTS[key]
+        if actor is not None and not issubclass(actor.Output, wanted):
+            message = f"a crawl needs an actor here that gives {_fields(wanted)}; {actor.name!r} does not"
+            yield Fault(place=(*place, key, "actor"), message=message)
+    yield from _references(crawl_settings(step), known, place)
+
+
+def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+    yield from _references(config, known, (*place, "config"))
+    actor = actors.get(name)
+    if actor is None:
+        yield Fault(place=(*place, "actor"), message=unknown_actor(name, actors))
+        return
+    yield from _config(actor.Input, config, (*place, "config"))
+    for names in required_inputs(actor.Input, config):
+        if not any(word in known for word in names):
+            message = f"actor {name!r} needs {names[0]!r}, and nothing before this step gives it; set it here"
+            yield Fault(place=(*place, "config"), message=message)
+
+
+def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fault]:
+    """Check what a config says in so many words; what references stand for is only known when it runs."""
+    open_keys = {str(found.place[0]) for found in find_references(config) if found.place}
+    try:
+        model.model_validate(config)
+    except ValidationError as exc:
+        for error in exc.errors():
+            loc = error["loc"]
+            if error["type"] == "extra_forbidden" and len(loc) == 1:
+                yield Fault(place=(*place, *loc), message=unknown_key(loc[0], model))
+            elif loc and loc[0] not in open_keys and not (error["type"] == "missing" and len(loc) == 1):
+                yield Fault(place=(*place, *loc), message=error["msg"])
+
+
+def _references(value: Config, known: Known, place: Place) -> Iterator[Fault]:
+    for found in find_references(value):
+        here = (*place, *found.place)
+        if found.path is None:
+            message = f"{found.text!r} is no plain dotted path such as ${{inputs.start_url}}"
+            yield Fault(place=here, message=message)
+        elif reason := why_unreachable(found.path, known):
+            yield Fault(place=here, message=f"${{{found.text}}}: {reason}")
+
+
+def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iterator[Fault]:
+    classes = FAILURE_CLASSES.union(*(actor.failure_classes for actor in actors.values()))
+    for key, rule in rules.items():
+        if key != "*" and key not in classes and not is_status_class(key):
+            shown = {*classes, "http_404", "http_5xx", "*"}
+            yield Fault(place=(*place, key), message=unknown_word("failure class", key, shown))
+        fallback = rule.retry_with_actor
+        if fallback is not None and fallback not in actors:
+            yield Fault(place=(*place, key, "retry_with_actor"), message=unknown_actor(fallback, actors))
+
+
+def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
+    """Check that the fallbacks of a step can stand in for its actor; those of a loop are for its steps."""
+    if isinstance(step, LoopStep) or (isinstance(step, ActorStep) and step.actor not in actors):
+        return
+    wanted = ("page",) if isinstance(step, CrawlStep) else outputs_of(step, actors)
+    for key, rule in step.error_handling.items():
+        fallback = actors.get(rule.retry_with_actor or "")
+        if fallback is not None and not can_replace(fallback, wanted):
+            message = f"{fallback.name!r} cannot stand in here: the step gives {', '.join(wanted)}"
+            yield Fault(place=(*place, key, "retry_with_actor"), message=message)
+
+
+def _fields(model: type[BaseModel]) -> str:
+    return " and ".join(name for name, field in model.model_fields.items() if field.is_required())

@@ -1,0 +1,67 @@
+"""What a crawl did so far: counted, and told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentic.core.graph import WorkflowContext
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FailedPage, FrontierCounts, SaveCounts
+from agentic.core.pipeline.result import EXAMPLE_COUNT
+from agentic.core.pipeline.state import CrawlTotals, FailureTally
+
+COUNT_EVERY_S = 1.0
+
+
+class CrawlReport:
+    """Counts what a crawl did, and tells about it.
+
+    Args:
+        store: Of the crawl.
+        ctx: Hears of progress.
+        totals: Of the slices before.
+    """
+
+    def __init__(self, store: CrawlStore, ctx: WorkflowContext, totals: CrawlTotals) -> None:
+        self.totals = totals
+        self._store = store
+        self._ctx = ctx
+        self._counts = FrontierCounts()
+        self._counted_at = 0.0
+
+    async def refresh(self) -> FrontierCounts:
+        """Return how many pages are in each state."""
+        self._counts = await self._store.progress()
+        self._counted_at = time.monotonic()
+        return self._counts
+
+    async def committed(self, batch: CrawlBatch, saved: SaveCounts) -> None:
+        """Add a commit to the totals and report progress."""
+        self.totals = add_commit(self.totals, batch.failed, saved)
+        # Counting a large frontier takes longer than a page.
+        if time.monotonic() - self._counted_at >= COUNT_EVERY_S or self._counts.total <= 1:
+            await self.refresh()
+        else:
+            done, failed = self._counts.done + len(batch.done), self._counts.failed + len(batch.failed)
+            self._counts = replace(self._counts, done=done, failed=failed)
+        finished = self._counts.done + self._counts.failed
+        note = f"{self._counts.failed} failed" if self._counts.failed else ""
+        self._ctx.report_progress(finished, max(finished, self._counts.total), note)
+
+
+def add_commit(totals: CrawlTotals, failed: Sequence[FailedPage], saved: SaveCounts) -> CrawlTotals:
+    """Return ``totals`` with the failures and rows of one commit added."""
+    tallies = {tally.failure_class: tally for tally in totals.tallies}
+    for page in failed:
+        known = tallies.get(page.failure_class) or FailureTally(failure_class=page.failure_class)
+        examples = (*known.examples, page.message)[:EXAMPLE_COUNT]
+        tallies[page.failure_class] = replace(known, count=known.count + 1, examples=examples)
+    return replace(
+        totals,
+        inserted=totals.inserted + saved.inserted,
+        updated=totals.updated + saved.updated,
+        unchanged=totals.unchanged + saved.unchanged,
+        rejected=totals.rejected + saved.rejected,
+        tallies=tuple(tallies.values()),
+    )

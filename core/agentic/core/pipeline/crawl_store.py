@@ -1,0 +1,148 @@
+"""The port through which a crawl remembers: what to fetch, what was fetched, what it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from agentic.core.types import JSONValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierLink:
+    """A page found and perhaps not known yet.
+
+    Attributes:
+        url: Canonical address.
+        url_key: Hash of ``url``, unique in one crawl.
+        depth: Links followed from a start page; 0 for the start pages.
+    """
+
+    url: str
+    url_key: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierEntry:
+    """A page to fetch now. ``attempts`` counts the claims before this one, 0 at first."""
+
+    url: str
+    url_key: str
+    depth: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawledPage:
+    """A page that was fetched.
+
+    Attributes:
+        url: As it stood in the frontier.
+        url_key: Its key there.
+        depth: Its depth there.
+        final_url: Where redirects ended.
+        status: HTTP status of the final answer.
+        content_type: Media type without parameters, "" when the server named none.
+        title: Text of ``<title>``; None for pages without one.
+        fields: What the detail extraction gave; empty for pages that are no detail page.
+        content_hash: Hash of the body, hex.
+        fetched_at: When the answer was complete, UTC.
+        item_key: Natural key of what ``fields`` describe; None for pages that are no detail page.
+    """
+
+    url: str
+    url_key: str
+    depth: int
+    final_url: str
+    status: int
+    content_type: str
+    title: str | None
+    fields: Mapping[str, JSONValue]
+    content_hash: str
+    fetched_at: datetime
+    item_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedPage:
+    """A page given up, with the failure class that decided it and a message for people."""
+
+    url: str
+    url_key: str
+    depth: int
+    failure_class: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlBatch:
+    """What one commit writes: all of it, or nothing.
+
+    A page is in ``done`` or ``failed``, never in both. ``links`` may hold pages already known.
+    """
+
+    done: Sequence[CrawledPage] = ()
+    failed: Sequence[FailedPage] = ()
+    links: Sequence[FrontierLink] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCounts:
+    """What saving rows did to the tables, in rows."""
+
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+
+    def __add__(self, other: SaveCounts) -> SaveCounts:
+        return SaveCounts(
+            inserted=self.inserted + other.inserted,
+            updated=self.updated + other.updated,
+            unchanged=self.unchanged + other.unchanged,
+            rejected=self.rejected + other.rejected,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierCounts:
+    """How many pages of a crawl are in each state."""
+
+    new: int = 0
+    taken: int = 0
+    done: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        """Every page known, in whatever state."""
+        return self.new + self.taken + self.done + self.failed
+
+
+class CrawlStore(Protocol):
+    """The frontier of one crawl. Safe to use from several processes at once."""
+
+    async def seed(self, urls: Sequence[FrontierLink]) -> int:
+        """Add the pages not known yet, as new, and return how many those were."""
+        ...
+
+    async def claim(self, limit: int) -> Sequence[FrontierEntry]:
+        """Take up to ``limit`` pages: new ones, and taken ones whose lease ran out.
+
+        A page taken by this store object is not given to it again. Empty: nothing to fetch at the moment.
+        """
+        ...
+
+    async def commit(self, batch: CrawlBatch) -> SaveCounts:
+        """Mark pages, add links and store rows in one transaction; return what the rows came to.
+
+        Cancelled meanwhile, it ends the transaction before the cancellation goes on.
+        """
+        ...
+
+    async def progress(self) -> FrontierCounts:
+        """Return how many pages are in each state."""
+        ...

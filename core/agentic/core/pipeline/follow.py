@@ -1,0 +1,91 @@
+"""Which pages belong to a crawl: pure rules over URLs."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from agentic.core.http import HttpError, canonical_url, url_key
+from agentic.core.pipeline.crawl_store import FrontierLink
+from agentic.core.pipeline.spec import CrawlStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlScope:
+    """The borders of a crawl.
+
+    Attributes:
+        hosts: ``host:port`` as URLs write them; empty for every host.
+        include: Globs of which one must fit.
+        exclude: Globs of which none may fit.
+        details: Globs of the pages that describe an item.
+        max_depth: Links from a start page.
+    """
+
+    hosts: frozenset[str]
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    details: tuple[str, ...]
+    max_depth: int
+
+    def covers(self, url: str, depth: int) -> bool:
+        """Whether the page belongs to the crawl; start pages (depth 0) only need the right host."""
+        if self.hosts and urlsplit(url).netloc not in self.hosts:
+            return False
+        if depth == 0:
+            return True
+        return depth <= self.max_depth and fits(url, self.include) and not fits(url, self.exclude)
+
+    def is_detail(self, url: str) -> bool:
+        """Whether the page describes an item."""
+        return fits(url, self.details)
+
+    def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
+        """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
+        found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
+        return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
+
+
+def scope_of(step: CrawlStep, starts: Sequence[str]) -> CrawlScope:
+    """Return the borders of a crawl whose references are resolved.
+
+    Args:
+        step: The crawl.
+        starts: Canonical URLs of its start pages.
+    """
+    hosts = frozenset(urlsplit(url).netloc for url in starts) if step.follow.same_host else frozenset()
+    return CrawlScope(
+        hosts=hosts,
+        include=step.follow.include,
+        exclude=step.follow.exclude,
+        details=step.detail.match if step.detail else (),
+        max_depth=step.max_depth,
+    )
+
+
+def frontier_link(url: str, depth: int) -> FrontierLink:
+    """Return ``url``, canonical already, as the frontier keeps it."""
+    return FrontierLink(url=url, url_key=url_key(url), depth=depth)
+
+
+def fits(url: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
+    parts = urlsplit(url)
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return any(_compiled(p).match(path if p.startswith("/") else url) for p in patterns)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+def _canonical(url: str) -> str | None:
+    try:
+        return canonical_url(url)
+    except HttpError:  # mailto: and the like: no page
+        return None

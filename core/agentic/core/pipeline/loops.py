@@ -1,0 +1,134 @@
+"""The executors a loop becomes: a list of items, steps for each of them, one result."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import cast
+
+from agentic.core.actors import describe_failure
+from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
+from agentic.core.logging import get_logger
+from agentic.core.pipeline.places import ItemOutcome, Place, give_up, leave_out, never_tried
+from agentic.core.pipeline.references import Path, ReferenceFailedError, source_path
+from agentic.core.pipeline.spec import LoopStep
+from agentic.core.pipeline.state import MissingResultError, PipelineState, StepFailure, dump
+from agentic.core.types import JSONValue
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopItem:
+    """An item on its way through a loop.
+
+    Attributes:
+        outer: What was known before the loop.
+        inner: The same with the item in it, and nothing that went wrong before.
+        text: The item as JSON.
+    """
+
+    outer: PipelineState
+    inner: PipelineState
+    text: str
+
+
+class LoopNode(Executor):
+    """Begins a loop: makes a list of its source."""
+
+    def __init__(self, name: str, place: Place, step: LoopStep, inner_keep: frozenset[str]) -> None:
+        super().__init__(name)
+        self._place = place
+        self._source = source_path(step.source) or ()
+        self._item_as = step.item_as
+        self._max_items = step.max_items
+        self._inner_keep = inner_keep
+
+    @handler
+    async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
+        """Return the items, or the state to go on with if there are none."""
+        try:
+            items = self._read(state)
+        except MissingResultError as exc:
+            return await leave_out(self._place, state, exc, ctx)
+        except ReferenceFailedError as exc:
+            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+        left_out = max(len(items) - self._max_items, 0)
+        if left_out:
+            log.warning("items.left_out", step=self._place.step, count=left_out, max_items=self._max_items)
+        outer = replace(state, left_out=state.left_out + left_out)
+        if not items:
+            return self._place.bind(outer, {"items": [], "failed": 0})
+        return [self._item(outer, item) for item in items[: self._max_items]]
+
+    def _read(self, state: PipelineState) -> list[JSONValue]:
+        items = state.lookup(self._source)
+        if not isinstance(items, list):
+            raise ReferenceFailedError(
+                self._source, f"is no list but {type(items).__name__}; a loop needs a list"
+            )
+        return items
+
+    def _item(self, outer: PipelineState, item: JSONValue) -> LoopItem:
+        inner = PipelineState(values=outer.values).bind({self._item_as: item}, self._inner_keep)
+        return LoopItem(outer=outer, inner=inner, text=dump(item))
+
+
+class ItemNode(Executor):
+    """Begins the steps of a loop for one item."""
+
+    @handler
+    async def run(self, item: LoopItem) -> PipelineState:
+        """Return what the steps may look at."""
+        return item.inner
+
+
+class CollectNode(Executor):
+    """Ends the steps of a loop for one item."""
+
+    def __init__(self, name: str, step: str, collect: Path) -> None:
+        super().__init__(name)
+        self._step = step
+        self._collect = collect
+
+    @handler
+    async def run(self, state: PipelineState) -> ItemOutcome:
+        """Return what the loop keeps of the item."""
+        try:
+            value = dump(state.lookup(self._collect))
+        except ReferenceFailedError as exc:
+            failed = StepFailure(step=self._step, failure=describe_failure(exc))
+            return ItemOutcome(value=None, failures=(*state.failures, failed), retried=state.retried)
+        return ItemOutcome(value=value, failures=state.failures, retried=state.retried)
+
+
+class JoinNode(Executor):
+    """Ends a loop."""
+
+    def __init__(self, name: str, place: Place) -> None:
+        super().__init__(name)
+        self._place = place
+
+    @handler
+    async def gather(self, results: list[ItemResult]) -> PipelineState:
+        """Return the state with what the items came to, in item order."""
+        items = [cast(LoopItem, result.item) for result in results]
+        outcomes = [cast(ItemOutcome, result.value) for result in results]
+        outer = items[0].outer
+        failures = [
+            replace(failed, item=failed.item or item.text)
+            for item, outcome in zip(items, outcomes, strict=True)
+            for failed in outcome.failures
+        ]
+        after = replace(
+            outer,
+            failures=(*outer.failures, *failures),
+            retried=(*outer.retried, *(r for outcome in outcomes for r in outcome.retried)),
+        )
+        values = [json.loads(outcome.value) for outcome in outcomes if outcome.value is not None]
+        return self._place.bind(after, {"items": values, "failed": len(outcomes) - len(values)})
+
+    @handler
+    async def passed(self, state: PipelineState) -> PipelineState:
+        """Return the state of a loop that had nothing to do."""
+        return state

@@ -1,0 +1,55 @@
+"""A pipeline's workflow to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from agentic.core.actors import Actor, PipelineError
+from agentic.core.graph import Workflow
+from agentic.core.http import Fetcher, HttpRequest
+from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
+from agentic.core.pipeline.crawl_store import CrawlBatch, FrontierLink
+from agentic.core.pipeline.spec import PipelineSpec
+
+
+def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
+    """Return the workflow a pipeline compiles to, to be drawn or described; it cannot be run.
+
+    Args:
+        spec: The pipeline.
+        actors: Name or alias -> actor.
+
+    Raises:
+        SpecError: The spec does not fit the actors; every fault is listed.
+    """
+    outside = _NoOutside(spec.name)
+    services = PipelineServices(http=Fetcher(spec.http, outside), frontier=outside)
+    return compile_pipeline(spec, actors, services)
+
+
+class _NoOutside:
+    """Stands where a transport and a frontier would: says why there is none."""
+
+    def __init__(self, pipeline: str) -> None:
+        self._pipeline = pipeline
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
+    async def seed(self, urls: Sequence[FrontierLink]) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
+    async def claim(self, limit: int) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
+    async def commit(self, batch: CrawlBatch) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
+    async def progress(self) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise PipelineError(
+            f"this is an outline of pipeline {self._pipeline!r}; run what compile_pipeline returns"
+        )

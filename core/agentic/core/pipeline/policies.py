@@ -1,0 +1,138 @@
+"""What to do about a failure: rules as data, the decision a pure function of what happened so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat
+
+from agentic.core.actors import Failure
+
+Ending = Literal["fail", "skip"]
+Action = Literal["retry", "fallback", "give_up"]
+
+_STATUS_ALIAS = re.compile(r"(?:http_)?(\d{3})(?:_error)?")
+_STATUS_CLASS = re.compile(r"http_(\d{3}|[45]xx)")
+
+
+class ErrorRule(BaseModel):
+    """What to do about failures of one class: retry, then another actor once, then fail or skip."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    retry_count: int = Field(default=0, ge=0, le=100)
+    backoff_s: NonNegativeFloat = Field(default=1.0, description="Before the first retry; doubles each time.")
+    max_wait_s: PositiveFloat = Field(
+        default=120, description="Longest wait; a server that asks for a longer one is not asked again."
+    )
+    retry_with_actor: str | None = Field(default=None, description="Runs once when the retries are used up.")
+    then: Ending | None = Field(
+        default=None,
+        description="fail ends the pipeline, skip goes on without. Left out: a step fails the pipeline, "
+        "an item of a loop and a page of a crawl are recorded as failed.",
+    )
+
+
+def _with_class_names(rules: object) -> object:
+    if not isinstance(rules, Mapping):
+        return rules
+    named: dict[str, object] = {}
+    for key, rule in rules.items():
+        name = failure_key(str(key))
+        if name in named:
+            raise ValueError(f"two rules for {name!r}; keep one")
+        named[name] = rule
+    return named
+
+
+ErrorHandling = Annotated[dict[str, ErrorRule], BeforeValidator(_with_class_names)]
+"""Failure class -> rule. Keys may be ``403_error``, ``http_403``, ``http_5xx`` or ``*``."""
+
+Levels = Sequence[Mapping[str, ErrorRule]]
+"""Rules from the nearest to the farthest: the step's, the loops' around it, the pipeline's."""
+
+
+def failure_key(key: str) -> str:
+    """Return the failure class a key of ``error_handling`` stands for: ``403_error`` is ``http_403``."""
+    status = _STATUS_ALIAS.fullmatch(key)
+    return f"http_{status.group(1)}" if status else key
+
+
+def is_status_class(key: str) -> bool:
+    """Whether ``key`` is ``http_404`` and the like, or a family such as ``http_5xx``."""
+    return _STATUS_CLASS.fullmatch(key) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What follows a failed attempt.
+
+    Attributes:
+        action: Try again, try another actor, or give up.
+        rule: Names the rule that says so; "" when there is none.
+        wait_s: Seconds before the next attempt.
+        actor: Of a fallback.
+        then: How it ends when given up, and when the fallback fails too.
+    """
+
+    action: Action
+    rule: str = ""
+    wait_s: float = 0.0
+    actor: str | None = None
+    then: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try: by which actor, and if it failed, why and what was done about it."""
+
+    actor: str
+    failure: Failure | None = None
+    decision: Decision | None = None
+
+
+def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Decision:
+    """Return what to do about ``failure``.
+
+    The nearest level with a fitting rule decides; in it the exact class wins over its HTTP family, that over
+    ``*``. Retries are counted for each rule. A fallback actor runs once: if it fails, the rule that called it
+    ends the matter.
+
+    Args:
+        levels: Rules, nearest first.
+        failure: Of the attempt that just ended.
+        earlier: The attempts before that one.
+    """
+    last = earlier[-1].decision if earlier else None
+    if last is not None and last.action == "fallback":
+        return Decision(action="give_up", rule=last.rule, then=last.then)
+    name, rule = _matching(levels, failure)
+    if rule is None:
+        return Decision(action="give_up")
+    used = sum(1 for a in earlier if a.decision and a.decision.rule == name and a.decision.action == "retry")
+    wait_s = max(min(rule.backoff_s * 2**used, rule.max_wait_s), failure.retry_after_s or 0.0)
+    if used < rule.retry_count and wait_s <= rule.max_wait_s:
+        return Decision(action="retry", rule=name, wait_s=wait_s)
+    if rule.retry_with_actor is not None:
+        return Decision(action="fallback", rule=name, actor=rule.retry_with_actor, then=rule.then)
+    return Decision(action="give_up", rule=name, then=rule.then)
+
+
+def _matching(levels: Levels, failure: Failure) -> tuple[str, ErrorRule | None]:
+    for level, rules in enumerate(levels):
+        for key in _keys(failure):
+            if key in rules:
+                return f"{level}:{key}", rules[key]
+    return "", None
+
+
+def _keys(failure: Failure) -> Iterator[str]:
+    """Yield the keys that fit, closest first; a 429 is rate_limited, http_429, http_4xx and * in turn."""
+    yield failure.failure_class
+    if failure.status is not None:
+        yield f"http_{failure.status}"
+        yield f"http_{failure.status // 100}xx"
+    yield "*"

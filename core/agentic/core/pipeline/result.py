@@ -1,0 +1,168 @@
+"""What a pipeline gives back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.spec import PipelineSpec
+from agentic.core.pipeline.state import CrawlTotals, PipelineState, StepFailure
+from agentic.core.types import JSONValue
+
+EXAMPLE_COUNT = 5
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AttemptRecord(_Part):
+    """One try: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed."""
+
+    actor: str
+    failure_class: str | None = None
+    message: str = ""
+    action: str = ""
+
+
+class FailedItem(_Part):
+    """A step, or a loop's item, that was given up, with every try."""
+
+    step: str
+    item: JSONValue = None
+    failure_class: str
+    message: str
+    attempts: tuple[AttemptRecord, ...]
+
+
+class RetriedStep(_Part):
+    """A step that succeeded after failures."""
+
+    step: str
+    attempts: tuple[AttemptRecord, ...]
+
+
+class FailureTotals(_Part):
+    """How often one failure class occurred, and what the first few said."""
+
+    count: int
+    examples: tuple[str, ...]
+
+
+class PageTotals(_Part):
+    """Pages of a crawl by what became of them, and what storing them did to the tables, in rows."""
+
+    done: int
+    failed: int
+    left: int
+    inserted: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+class PipelineResult(_Part):
+    """What a pipeline came to.
+
+    Attributes:
+        schema_version: Of this shape.
+        pipeline: Name of the pipeline.
+        item_key: Field that identifies an item.
+        items: The newest result called ``items``: of ``aggregate``, or of a loop.
+        counts: Items, failed items, items left out by loops' limits, pages fetched and given up.
+        pages: Of the crawl step, if there is one; its pages and items are in the tables already.
+        failures: Failure class -> totals, over items and pages.
+        failed_items: Every step and item given up, with the reason.
+        retried: Steps that needed more than one attempt.
+        skipped: Steps left out because what they need was never made.
+    """
+
+    schema_version: Literal[1] = 1
+    pipeline: str
+    item_key: str
+    items: tuple[dict[str, JSONValue], ...]
+    counts: dict[str, int]
+    pages: PageTotals | None = None
+    failures: dict[str, FailureTotals]
+    failed_items: tuple[FailedItem, ...]
+    retried: tuple[RetriedStep, ...]
+    skipped: tuple[str, ...]
+
+
+def result_of(spec: PipelineSpec, state: PipelineState) -> PipelineResult:
+    """Return the result of a pipeline whose last step is done."""
+    items = _items(state)
+    crawl = state.crawl or CrawlTotals()
+    return PipelineResult(
+        pipeline=spec.name,
+        item_key=spec.item_key,
+        items=items,
+        counts={
+            "items": len(items),
+            "failed_items": len(state.failures),
+            "left_out": state.left_out,
+            "pages_done": crawl.done,
+            "pages_failed": crawl.failed,
+        },
+        pages=_pages(state.crawl),
+        failures=_failures(state),
+        failed_items=tuple(map(_failed_item, state.failures)),
+        retried=tuple(RetriedStep(step=r.step, attempts=_records(r.attempts)) for r in state.retried),
+        skipped=state.skipped,
+    )
+
+
+def _items(state: PipelineState) -> tuple[dict[str, JSONValue], ...]:
+    """Return the items; a loop over plain values makes mappings of them."""
+    found = state.value("items") if state.has("items") else []
+    values = found if isinstance(found, list) else [found]
+    return tuple(item if isinstance(item, dict) else {"value": item} for item in values)
+
+
+def _pages(crawl: CrawlTotals | None) -> PageTotals | None:
+    if crawl is None:
+        return None
+    return PageTotals(**{name: getattr(crawl, name) for name in PageTotals.model_fields})
+
+
+def _failures(state: PipelineState) -> dict[str, FailureTotals]:
+    said = [(f.failure_class, f.message) for f in map(_failed_item, state.failures)]
+    counts = Counter(failure_class for failure_class, _ in said)
+    examples = {name: [message for word, message in said if word == name] for name in counts}
+    for tally in state.crawl.tallies if state.crawl else ():
+        counts[tally.failure_class] += tally.count
+        examples.setdefault(tally.failure_class, []).extend(tally.examples)
+    return {
+        name: FailureTotals(count=count, examples=tuple(examples[name][:EXAMPLE_COUNT]))
+        for name, count in sorted(counts.items())
+    }
+
+
+def _failed_item(failed: StepFailure) -> FailedItem:
+    return FailedItem(
+        step=failed.step,
+        item=None if failed.item is None else json.loads(failed.item),
+        failure_class=failed.failure.failure_class,
+        message=failed.failure.message,
+        attempts=_records(failed.attempts),
+    )
+
+
+def _records(attempts: Iterable[Attempt]) -> tuple[AttemptRecord, ...]:
+    return tuple(map(_record, attempts))
+
+
+def _record(attempt: Attempt) -> AttemptRecord:
+    if attempt.failure is None:
+        return AttemptRecord(actor=attempt.actor)
+    return AttemptRecord(
+        actor=attempt.actor,
+        failure_class=attempt.failure.failure_class,
+        message=attempt.failure.message,
+        action=attempt.decision.action if attempt.decision else "",
+    )

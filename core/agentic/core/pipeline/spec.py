@@ -1,0 +1,203 @@
+"""A pipeline as data: inputs, steps and what to do about failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    NonNegativeInt,
+    PlainSerializer,
+    PositiveFloat,
+    PositiveInt,
+    Tag,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+from agentic.core.actors import Actor
+from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.inputs import InputSpec
+from agentic.core.pipeline.policies import ErrorHandling
+from agentic.core.pipeline.references import Lookup, is_reference, resolve
+from agentic.core.pipeline.words import unknown_word
+from agentic.core.types import JSONValue
+
+RESERVED_NAMES = frozenset({"inputs"})
+
+
+def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
+    """Return the message for a name no actor has: the nearest one, and all there are."""
+    return unknown_word("actor", name, actors, sorted({actor.name for actor in actors.values()}))
+
+
+def _known_actor(name: str, info: ValidationInfo) -> str:
+    actors: Mapping[str, type[Actor]] | None = (info.context or {}).get("actors")
+    if actors is not None and name not in actors:
+        raise ValueError(unknown_actor(name, actors))
+    return name
+
+
+def _free_name(name: str) -> str:
+    if name in RESERVED_NAMES:
+        raise ValueError(f"{name!r} has a meaning of its own in references; take another name")
+    return name
+
+
+def _value_or_reference(value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+    is_resolved = bool((info.context or {}).get("resolved"))
+    return value if is_reference(value) and not is_resolved else check(value)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+OR_REFERENCE = WrapValidator(_value_or_reference)
+"""Lets a reference stand for the value; :func:`resolved_crawl` then validates what it turned out to be."""
+
+AS_IT_IS = PlainSerializer(_as_it_is)
+"""Writes the value or the reference, whichever it is, without a word about its type."""
+
+ActorName = Annotated[str, Field(min_length=1), AfterValidator(_known_actor)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=64), AfterValidator(_free_name)]
+Count = Annotated[PositiveInt, OR_REFERENCE, AS_IT_IS]
+Depth = Annotated[NonNegativeInt, OR_REFERENCE, AS_IT_IS]
+Seconds = Annotated[PositiveFloat, OR_REFERENCE, AS_IT_IS]
+Texts = Annotated[tuple[str, ...], OR_REFERENCE, AS_IT_IS]
+Config = dict[str, JSONValue]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Step(_Part):
+    id: Name | None = Field(default=None, description="Names the step and its results; else its actor does.")
+    save_as: Name | None = Field(default=None, description="Name of the results, if it is not to be the id.")
+    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
+
+
+class ActorStep(_Step):
+    """Run one actor."""
+
+    type: Literal["actor"] = "actor"
+    actor: ActorName
+    config: Config = Field(default_factory=dict, description="Input of the actor; may hold references.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="For each attempt.")
+
+
+class LoopStep(_Step):
+    """Run ``loop_steps`` once for each item of an earlier result, some at a time.
+
+    Gives ``items``, what ``collect`` leads to for each item, and ``failed``, how many items failed.
+    """
+
+    type: Literal["loop"]
+    source: str = Field(description="Dotted path to a list: list_item_urls, or ${categories.list_item_urls}.")
+    loop_steps: tuple[Step, ...] = Field(min_length=1)
+    item_as: Name = Field(default="url", description="Name the item has in the loop's steps.")
+    collect: str = Field(default="item", description="Dotted path to what the loop keeps of each item.")
+    max_items: PositiveInt = Field(default=1_000, description="Further ones are left out, and counted.")
+    max_parallel: PositiveInt = 16
+
+
+class PageActor(_Part):
+    """An actor that a crawl calls for each page; the page is given to it."""
+
+    actor: ActorName
+    config: Config = Field(default_factory=dict)
+
+
+class FollowRules(_Part):
+    """Which links a crawl follows.
+
+    Patterns are globs in which ``*`` also stands for slashes. One that begins with ``/`` is held against the
+    path and query of a URL, any other against the whole URL.
+    """
+
+    include: Texts = Field(default=("*",), description="One of these must fit.")
+    exclude: Texts = Field(default=(), description="None of these may fit.")
+    same_host: bool = Field(default=True, description="Stay on the hosts and ports of the start pages.")
+
+
+class DetailRules(_Part):
+    """Which pages describe an item, and how it is read."""
+
+    match: Texts = Field(description="Globs as for follow; one must fit.")
+    actor: ActorName = "extract_detail"
+    config: Config = Field(default_factory=dict)
+
+
+class CrawlStep(_Step):
+    """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
+
+    The frontier of URLs is kept in the store, so a crawl that was killed goes on where it was. Gives
+    ``done``, ``failed`` and ``left``: pages fetched, given up, and known but not fetched for the limits.
+    """
+
+    type: Literal["crawl"]
+    start: str | tuple[str, ...] = Field(description="URL, or a list of them.")
+    follow: FollowRules = FollowRules()
+    fetch: PageActor = PageActor(actor="fetch")
+    links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
+    detail: DetailRules | None = None
+    max_pages: Count = 10_000
+    max_depth: Depth = Field(default=100, description="Links from the start.")
+    max_parallel: Count = 16
+    slice_pages: Count = Field(default=200, description="Pages after which a checkpoint may be taken.")
+    slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
+    commit_pages: Count = Field(default=50, description="Pages written at once, at most.")
+    commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")
+
+
+def _step_type(step: object) -> object:
+    if isinstance(step, Mapping):
+        return step.get("type", "actor")
+    return getattr(step, "type", None)
+
+
+Step = Annotated[
+    Annotated[ActorStep, Tag("actor")]
+    | Annotated[LoopStep, Tag("loop")]
+    | Annotated[CrawlStep, Tag("crawl")],
+    Discriminator(_step_type),
+]
+"""One step, told apart by ``type``; without one it runs an actor."""
+
+STEP_TYPES: Mapping[str, type[BaseModel]] = {"actor": ActorStep, "loop": LoopStep, "crawl": CrawlStep}
+
+
+class PipelineSpec(_Part):
+    """A whole pipeline: pure data, to be stored, compared and run again."""
+
+    schema_version: Literal[1] = 1
+    name: str = Field(default="pipeline", pattern=r"^[\w.-]{1,100}$")
+    description: str = ""
+    inputs: dict[Name, InputSpec] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = Field(min_length=1)
+    error_handling: ErrorHandling = Field(default_factory=dict)
+    http: HttpPolicy = Field(default_factory=HttpPolicy, description="Manners and limits of every request.")
+    item_key: str = Field(
+        default="url", description="Field that identifies an item among those of this pipeline."
+    )
+
+
+def resolved_crawl(step: CrawlStep, lookup: Lookup) -> CrawlStep:
+    """Return ``step`` with every reference replaced by its value.
+
+    Raises:
+        ReferenceFailedError: One leads nowhere.
+        ValidationError: A value does not fit where it is to stand.
+    """
+    data = resolve(step.model_dump(mode="json"), lookup)
+    return CrawlStep.model_validate(data, context={"resolved": True})
+
+
+LoopStep.model_rebuild()

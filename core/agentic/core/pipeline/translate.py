@@ -1,0 +1,95 @@
+"""Pydantic's errors in the words of a person who wrote a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.errors import Fault
+from agentic.core.pipeline.inputs import InputSpec
+from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.references import Place
+from agentic.core.pipeline.spec import STEP_TYPES, DetailRules, FollowRules, PageActor, PipelineSpec
+from agentic.core.pipeline.words import unknown_word
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_STEP_LISTS = frozenset({"steps", "loop_steps"})
+_PARTS: Mapping[str, type[BaseModel]] = {
+    "http": HttpPolicy,
+    "follow": FollowRules,
+    "fetch": PageActor,
+    "links": PageActor,
+    "detail": DetailRules,
+}
+_VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
+
+
+def faults_of(exc: ValidationError) -> list[Fault]:
+    """Return the faults of a :class:`PipelineSpec`, places as they stand in its text."""
+    errors = exc.errors()
+    return [
+        Fault(place=_place(error["loc"]), message=_message(error))
+        for error in errors
+        if not _follows(error, errors)
+    ]
+
+
+def unknown_key(key: object, model: type[BaseModel]) -> str:
+    """Return the message for a key that ``model`` does not have."""
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return unknown_word("key", str(key), names)
+
+
+def _follows(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
+    """Whether a list is called too short only because its elements were refused."""
+    loc = error["loc"]
+    return error["type"] == "too_short" and any(
+        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in errors
+    )
+
+
+def _message(error: ErrorDetails) -> str:
+    loc = error["loc"]
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            return unknown_key(loc[-1], _model_around(loc))
+        case "missing":
+            return f"{loc[-1]!r} is missing"
+        case "union_tag_invalid":
+            return unknown_word("step type", str(context["tag"]), STEP_TYPES)
+        case "union_tag_not_found":
+            return f"a step is a mapping with 'actor' or 'type', not {error['input']!r:.60}"
+        case "value_error":
+            return str(context["error"])
+        case _:
+            return f"{error['msg']} (it is {error['input']!r:.80})"
+
+
+def _place(loc: Sequence[int | str]) -> Place:
+    """Leave out the step types that pydantic puts behind the index of a step."""
+    return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
+
+
+def _is_tag(loc: Sequence[int | str], index: int) -> bool:
+    return (
+        index >= 2
+        and loc[index] in STEP_TYPES
+        and isinstance(loc[index - 1], int)
+        and loc[index - 2] in _STEP_LISTS
+    )
+
+
+def _model_around(loc: Sequence[int | str]) -> type[BaseModel]:
+    """Return the model that the last key of ``loc`` was looked for in."""
+    owner = len(loc) - 2
+    if owner >= 1 and loc[owner - 1] in _VALUES:
+        return _VALUES[str(loc[owner - 1])]
+    if owner >= 0 and _is_tag(loc, owner):
+        return STEP_TYPES[str(loc[owner])]
+    return _PARTS.get(str(loc[owner]), PipelineSpec) if owner >= 0 else PipelineSpec

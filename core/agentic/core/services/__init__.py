@@ -1,0 +1,26 @@
+"""Keeps embedded servers and other long-running processes alive beside us, and ends them with us."""
+
+from agentic.core.services.errors import (
+    HomeInUseError,
+    MissingServerError,
+    ServiceError,
+    ServiceFailedError,
+)
+from agentic.core.services.nats import nats_service
+from agentic.core.services.ports import free_port
+from agentic.core.services.service import ReadyCheck, Service
+from agentic.core.services.supervisor import Supervisor
+from agentic.core.services.valkey import valkey_service
+
+__all__ = [
+    "HomeInUseError",
+    "MissingServerError",
+    "ReadyCheck",
+    "Service",
+    "ServiceError",
+    "ServiceFailedError",
+    "Supervisor",
+    "free_port",
+    "nats_service",
+    "valkey_service",
+]

@@ -1,0 +1,80 @@
+"""The folder a supervisor works in: its lock, its logs, and the note on what runs where."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from agentic.core.services.errors import HomeInUseError
+from agentic.core.services.processes import process_identity
+from agentic.core.settings import RUNTIME_FILE
+
+_LOCK_FILE = "supervisor.lock"
+_MAX_LOG_BYTES = 10 * 1024 * 1024
+
+
+class SupervisorHome:
+    """One folder, which one supervisor has for itself while it holds the lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._lock: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock; the system lets go of it when this process ends, however it ends.
+
+        Raises:
+            HomeInUseError: Another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(lock, 32).decode("ascii", errors="replace").strip()
+            os.close(lock)
+            raise HomeInUseError(self.path, int(owner) if owner.isdecimal() else None) from None
+        os.ftruncate(lock, 0)
+        os.write(lock, f"{os.getpid()}\n".encode())
+        self._lock = lock
+
+    def release(self) -> None:
+        """Remove the note and let go of the lock."""
+        (self.path / RUNTIME_FILE).unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def log_path(self, name: str) -> Path:
+        """Return the log file of a service; one that has grown large is set aside first."""
+        folder = self.path / "logs"
+        folder.mkdir(exist_ok=True, mode=0o700)
+        path = folder / f"{name}.log"
+        if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+        return path
+
+    def write_note(self, urls: Mapping[str, str], pids: Mapping[str, int]) -> None:
+        """Write down what runs: for other commands in this home, and for a successor to clean up after us."""
+        note = {
+            "pid": os.getpid(),
+            "urls": dict(urls),
+            "pids": dict(pids),
+            "identities": {str(pid): process_identity(pid) for pid in pids.values()},
+        }
+        draft = self.path / f"{RUNTIME_FILE}.draft"
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(note, file, indent=2)
+        draft.replace(self.path / RUNTIME_FILE)
+
+    def leftovers(self) -> dict[int, str]:
+        """Return pid -> identity of what a killed predecessor wrote down, where the identity was known."""
+        try:
+            note = json.loads((self.path / RUNTIME_FILE).read_text(encoding="utf-8"))
+            return {int(pid): identity for pid, identity in note["identities"].items() if identity}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}

@@ -1,0 +1,53 @@
+"""What is to be kept running."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+
+ReadyCheck = Callable[[], bool] | Callable[[], Awaitable[bool]]
+"""Says whether a service takes requests; asked again and again. A plain function may block; an ``OSError``
+means no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A command that is started, watched, started again when it ends, and stopped.
+
+    Attributes:
+        name: Word for messages and the name of its log file.
+        command: Program and arguments; no shell.
+        env: Added to the environment.
+        urls: Where it listens, by the names ``runtime.json`` gives them (``nats`` and ``broker`` are read by
+            the settings of every process in the same home). Fixed: a restart keeps them.
+        ready: The next service is started when this says so; at once if None.
+        ready_timeout_s: How long that may take.
+        stop_signal: Asks it to end.
+        stop_grace_s: How long it may take before it is killed.
+    """
+
+    name: str
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    urls: Mapping[str, str] = field(default_factory=dict)
+    ready: ReadyCheck | None = None
+    ready_timeout_s: float = 30.0
+    stop_signal: int = signal.SIGTERM
+    stop_grace_s: float = 10.0
+
+
+async def is_ready(service: Service) -> bool:
+    """Ask ``service`` once."""
+    if service.ready is None:
+        return True
+    try:
+        if inspect.iscoroutinefunction(service.ready):
+            return bool(await service.ready())
+        answer = await asyncio.to_thread(service.ready)
+        return bool(await answer if inspect.isawaitable(answer) else answer)
+    except OSError:
+        return False

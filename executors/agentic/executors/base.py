@@ -1,0 +1,188 @@
+"""The template every platform executor fills in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agentic.core.hooks import get_registry
+from agentic.core.types import ExecutionId
+from agentic.executors.errors import AgentConfigError, ExecutionError, SessionClosedError
+
+if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when something is run, not when a class is defined
+    from pydantic_core import ErrorDetails
+    from sqlalchemy.orm import Session
+
+    from agentic.core.graph import RunResult, Workflow, WorkflowContext
+    from agentic.core.pipeline import SaveCounts
+    from agentic.mappers import AgentModel, ResultMapper
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class BaseAgentExecutor(ABC):
+    """Runs the agents of one platform, one object for each execution.
+
+    A template method in the order ``validate`` -> ``create_initial_state`` -> ``execute_agent`` ->
+    ``save_results``, and ``cleanup`` whatever happens. The first, second and fourth are called off the event
+    loop with :attr:`db_session` open. ``save_results`` works in the transaction that also records the end of
+    the execution: both are kept, or neither.
+
+    Attributes:
+        agent: The agent, with its project; its columns are loaded.
+        execution_id: The execution being run.
+        mapper: The mapper that :meth:`result_mapper` made, if it did.
+        child_supersteps: Supersteps of the graphs that :meth:`run_workflow` has run.
+    """
+
+    def __init__(self, agent: AgentModel, execution_id: str, db_session: Session | None = None) -> None:
+        self.agent = agent
+        self.execution_id = ExecutionId(execution_id)
+        self.mapper: ResultMapper | None = None
+        self.child_supersteps = 0
+        self._session = db_session
+        self._context: WorkflowContext | None = None
+
+    @property
+    def db_session(self) -> Session:
+        """The session of the current transaction.
+
+        Raises:
+            SessionClosedError: ``execute_agent`` is running.
+        """
+        if self._session is None:
+            raise SessionClosedError
+        return self._session
+
+    @property
+    def context(self) -> WorkflowContext:
+        """The graph's side of ``execute_agent``: progress, log and custom events.
+
+        Raises:
+            ExecutionError: ``execute_agent`` is not running.
+        """
+        if self._context is None:
+            raise ExecutionError("there is a workflow context only while execute_agent runs; use it in there")
+        return self._context
+
+    @property
+    def goals(self) -> list[str]:
+        """The agent's goals, split at commas, without blanks."""
+        return [goal.strip() for goal in (self.agent.goals or "").split(",") if goal.strip()]
+
+    @property
+    def counts(self) -> SaveCounts:
+        """What storing came to, in rows; override it where rows are not stored by :attr:`mapper`."""
+        from agentic.core.pipeline import SaveCounts
+
+        return self.mapper.counts if self.mapper is not None else SaveCounts()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was wrong with parts of the results, a sentence each."""
+        return self.mapper.warnings if self.mapper is not None else ()
+
+    def read_config(self, model: type[ModelT]) -> ModelT:
+        """Return the agent's config as ``model``.
+
+        Raises:
+            AgentConfigError: It does not fit. Keys are named, values are not.
+        """
+        try:
+            return model.model_validate(self.agent.config)
+        except ValidationError as exc:
+            raise self._misconfigured(*map(_describe, exc.errors(include_input=False))) from None
+
+    def validate(self) -> None:
+        """Check the agent before anything is done; extend it with ``super().validate()`` first.
+
+        Raises:
+            AgentConfigError: The config does not fit the platform's settings model, or the agent has one
+                though the platform takes none.
+        """
+        model = get_registry().platform(self.agent.agent_platform).settings
+        if model is not None:
+            self.read_config(model)
+        elif self.agent.config:
+            keys = ", ".join(sorted(self.agent.config))
+            raise self._misconfigured(f"this platform takes no config, but there is {keys}")
+
+    def create_initial_state(self) -> dict[str, object]:
+        """Return what ``execute_agent`` starts from: by default name, goals and config, secrets masked.
+
+        It travels as a message of the graph, so put no secret in: read those with :meth:`read_config`.
+        """
+        model = get_registry().platform(self.agent.agent_platform).settings
+        config = self.read_config(model).model_dump(mode="json") if model is not None else {}
+        return {"agent_name": self.agent.agent_name, "goals": self.goals, "config": config}
+
+    @abstractmethod
+    async def execute_agent(self, state: dict[str, object]) -> dict[str, object]:
+        """Do the work and return its results, JSON-able as far as they are to be stored.
+
+        Raise to fail, or return ``{"error": "what went wrong"}``: both fail the activation, and nothing
+        is stored but the error.
+        """
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store ``results`` with the platform's mapper; False refuses them, and nothing is stored.
+
+        An override takes its mapper from :meth:`result_mapper`, so that its counts are the execution's.
+        """
+        return self.result_mapper().save_results(results)
+
+    async def cleanup(self) -> None:  # noqa: B027 - most executors have nothing to release
+        """Release what the executor opened; called once, on success, failure and cancellation."""
+
+    async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
+        """Run a graph as a child of this run; its events appear under the path ``execute/...``.
+
+        Args:
+            workflow: Any graph.
+            message: Given to its start executors.
+
+        Raises:
+            Exception: What failed it.
+        """
+        result = await self.context.run_workflow(workflow, message)
+        self.child_supersteps += result.superstep_count
+        return result
+
+    def result_mapper(self) -> ResultMapper:
+        """Make the platform's mapper for this execution and keep it as :attr:`mapper`."""
+        from agentic.mappers import get_result_mapper
+
+        self.mapper = get_result_mapper(
+            self.agent.agent_platform, self.db_session, self.execution_id, self.agent
+        )
+        return self.mapper
+
+    @contextmanager
+    def attached(self, agent: AgentModel, session: Session) -> Iterator[None]:
+        """Lend the executor a session, and the agent as that session knows it; called by the runner."""
+        self.agent, self._session = agent, session
+        try:
+            yield
+        finally:
+            self._session = None
+
+    @contextmanager
+    def working(self, context: WorkflowContext) -> Iterator[None]:
+        """Lend the executor the context of its node; called by the runner."""
+        self._context = context
+        try:
+            yield
+        finally:
+            self._context = None
+
+    def _misconfigured(self, *faults: str) -> AgentConfigError:
+        return AgentConfigError(self.agent.agent_name, self.agent.agent_platform, faults)
+
+
+def _describe(fault: ErrorDetails) -> str:
+    place = ".".join(map(str, fault["loc"]))
+    return f"{place}: {fault['msg']}" if place else fault["msg"]

@@ -1,0 +1,70 @@
+"""The database behind the commands: made when new, refused when old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import get_registry
+from agentic.core.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.mappers import Database, ProjectModel
+
+
+def ready_database(settings: Settings) -> Database:
+    """Return the database of ``settings``, up to date; a SQLite file that does not exist is made first.
+
+    Raises:
+        DatabaseNotMigratedError: It exists, and lacks tables; nothing is changed.
+        DatabaseUnavailableError: It cannot be reached.
+    """
+    from agentic.mappers import Database
+    from agentic.migrations import upgrade
+
+    if Database(settings.database).is_missing:
+        upgrade(settings.database, get_registry())
+    return current_database(settings)
+
+
+def current_database(settings: Settings) -> Database:
+    """Return the database of ``settings``, which must be there and up to date.
+
+    Raises:
+        DatabaseNotMigratedError: It lacks tables, or is not there yet.
+        DatabaseUnavailableError: It cannot be reached.
+    """
+    from agentic.mappers import Database
+    from agentic.migrations import require_current
+
+    database = Database(settings.database)
+    require_current(database, get_registry())
+    return database
+
+
+@contextmanager
+def opened(database: Database) -> Iterator[Database]:
+    """Close the connections of ``database`` at the end of the block."""
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def ensured_project(session: Session, name: str | None, settings: Settings) -> ProjectModel:
+    """Return the project called ``name``; without a name that of the settings, added if it is missing.
+
+    Raises:
+        UnknownProjectError: There is none called ``name``.
+    """
+    from agentic.mappers import UnknownProjectError, add_project, find_project
+
+    try:
+        return find_project(session, name or settings.project)
+    except UnknownProjectError:
+        if name is not None:
+            raise
+        return add_project(session, settings.project)

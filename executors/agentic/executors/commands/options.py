@@ -1,0 +1,86 @@
+"""What the options of several commands have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from agentic.core.errors import AgenticError
+from agentic.core.types import JSONValue
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+InProject = Annotated[
+    str | None,
+    typer.Option("--project", metavar="NAME", help="Project to work in, instead of AGENTIC_PROJECT."),
+]
+
+
+class Dispatcher(StrEnum):
+    """Who runs an agent."""
+
+    LOCAL = "local"
+    CELERY = "celery"
+
+
+By = Annotated[
+    Dispatcher,
+    typer.Option("--dispatcher", help="Run it in this process, or hand it to a Celery worker."),
+]
+
+_MAPPING: TypeAdapter[dict[str, JSONValue]] = TypeAdapter(dict[str, JSONValue])
+
+
+class OptionError(AgenticError, ValueError):
+    """The value of an option cannot be used."""
+
+
+def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
+    """Read ``name=value`` pairs and ``@file`` references to YAML or JSON mappings; later ones win.
+
+    A value that is JSON is taken as that (``5``, ``true``, ``["a"]``), any other as text.
+
+    Args:
+        given: As on the command line.
+        option: Names the option in errors, which never show a value, as it may be a secret.
+
+    Raises:
+        OptionError: Something is neither, or a file cannot be read.
+    """
+    values: dict[str, JSONValue] = {}
+    for text in given:
+        if text.startswith("@"):
+            values |= _read_file(Path(text[1:]), option)
+        else:
+            name, value = _read_pair(text, option)
+            values[name] = value
+    return values
+
+
+def _read_file(path: Path, option: str) -> dict[str, JSONValue]:
+    try:
+        return _MAPPING.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as exc:
+        raise OptionError(f"{option}: {path} cannot be read ({exc.strerror}); check the path") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise OptionError(f"{option}: {path} is neither YAML nor JSON; correct it") from None
+    except ValidationError:
+        raise OptionError(f"{option}: {path} holds no mapping of names to JSON values; correct it") from None
+
+
+def _read_pair(pair: str, option: str) -> tuple[str, JSONValue]:
+    name, mark, value = pair.partition("=")
+    if not mark:
+        raise OptionError(f"{option} takes NAME=VALUE or @FILE, and there is no '=' in one of its values")
+    if not name:
+        raise OptionError(f"{option} takes NAME=VALUE or @FILE, and one of its values has no name")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

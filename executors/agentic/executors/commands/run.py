@@ -1,0 +1,107 @@
+"""``agentic run``: runs an agent, or a pipeline file as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.hooks import get_registry
+from agentic.core.settings import Settings, load_settings
+from agentic.core.types import JSONValue
+from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
+from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject, OptionError, read_values
+from agentic.executors.commands.running import checked_dispatcher, print_queued, run_here
+
+if TYPE_CHECKING:
+    from agentic.executors.catalog import AgentFacts
+    from agentic.mappers import AgentModel, Database
+
+PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
+PIPELINE_PLATFORM = "web"
+
+
+def run(
+    target: Annotated[str, typer.Argument(help="An agent, or a pipeline file (.yaml, .yml, .json).")],
+    *,
+    project: InProject = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=VALUE|@FILE", help="Inputs of the pipeline; repeatable."),
+    ] = None,
+    goals: Annotated[str | None, typer.Option(help="New goals for the agent, separated by commas.")] = None,
+    dispatcher: By = Dispatcher.LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Run an agent and show what it stored.
+
+    A pipeline file becomes an agent of the platform `web`, named after the pipeline; it needs no server and
+    no set-up. Inputs and goals are stored with the agent.
+    """
+    settings = load_settings()
+    given = read_values(inputs or (), "--input")
+    facts = _read_pipeline(target, given, goals) if target.endswith(PIPELINE_ENDINGS) else None
+    workers = checked_dispatcher(settings) if dispatcher is Dispatcher.CELERY else None
+    with opened(ready_database(settings) if facts else current_database(settings)) as database:
+        if facts is not None:
+            agent = _put_pipeline(database, settings, project, facts)
+        else:
+            agent = _known_agent(database, project or settings.project, target, given, goals)
+        if workers is not None:
+            print_queued(workers.submit(database, agent), agent, as_json=as_json)
+        else:
+            run_here(agent, database=database, settings=settings, as_json=as_json)
+
+
+def _read_pipeline(path: str, inputs: Mapping[str, JSONValue], goals: str | None) -> AgentFacts:
+    """Return the agent that a pipeline file makes; the file is not needed afterwards."""
+    from agentic.core.pipeline import load_spec, read_inputs
+    from agentic.executors.catalog import AgentFacts
+
+    spec = load_spec(Path(path), get_registry().actors)
+    read_inputs(spec, inputs)
+    pipeline: dict[str, JSONValue] = spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    config: dict[str, JSONValue] = {"pipeline": pipeline, "inputs": dict(inputs)}
+    return AgentFacts(name=spec.name, platform=PIPELINE_PLATFORM, config=config, goals=goals)
+
+
+def _put_pipeline(
+    database: Database, settings: Settings, project: str | None, facts: AgentFacts
+) -> AgentModel:
+    from agentic.executors.catalog import find_named, put_agent
+
+    with database.writing() as session:
+        owner = ensured_project(session, project, settings)
+        known = find_named(session, owner, facts.name)
+        if known is not None and known.agent_platform != facts.platform:
+            raise OptionError(
+                f"the agent {facts.name!r} of project {owner.name!r} is no pipeline but of platform "
+                f"{known.agent_platform!r}; give the pipeline another `name`"
+            )
+        return put_agent(session, owner, facts, replace=True)
+
+
+def _known_agent(
+    database: Database, project: str, name: str, inputs: Mapping[str, JSONValue], goals: str | None
+) -> AgentModel:
+    from agentic.executors.catalog import check_agent
+    from agentic.mappers import find_agent, find_project
+
+    with database.writing() as session:
+        agent = find_agent(session, find_project(session, project).id, name)
+        if inputs and agent.agent_platform != PIPELINE_PLATFORM:
+            raise OptionError(
+                f"--input is for pipelines; agent {name!r} is of platform {agent.agent_platform!r}, "
+                f"change its config with `agentic agents add {name} --replace ...`"
+            )
+        if inputs:
+            known = agent.config.get("inputs")
+            agent.config = {
+                **agent.config,
+                "inputs": {**(known if isinstance(known, dict) else {}), **inputs},
+            }
+        agent.goals = agent.goals if goals is None else goals
+        check_agent(session, agent)
+        return agent

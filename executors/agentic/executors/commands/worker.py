@@ -1,0 +1,57 @@
+"""``agentic worker``: a Celery worker in this process."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from agentic.core.settings import load_settings
+from agentic.executors.commands.database import current_database
+from agentic.executors.commands.running import checked_dispatcher
+
+
+class Pool(StrEnum):
+    """How a worker runs several agents at a time."""
+
+    PREFORK = "prefork"
+    THREADS = "threads"
+    SOLO = "solo"
+
+
+class LogLevel(StrEnum):
+    """The lowest level that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def worker(
+    *,
+    concurrency: Annotated[int, typer.Option(min=1, help="Agents that run at the same time.")] = 2,
+    pool: Annotated[Pool, typer.Option(help="Processes, or threads for work that waits.")] = Pool.PREFORK,
+    queues: Annotated[str | None, typer.Option(help="Queues to work off, separated by commas.")] = None,
+    loglevel: Annotated[LogLevel, typer.Option(help="The lowest level that is written.")] = LogLevel.INFO,
+    hostname: Annotated[str | None, typer.Option(help="Name of this worker; agentic@<host>.")] = None,
+) -> None:
+    """Run agents for the broker until told to stop.
+
+    SIGTERM or Ctrl-C lets running agents go on for ten seconds, then stops them; what they were at can be
+    run again.
+    """
+    settings = load_settings()
+    # Read by Celery when it is imported: SIGTERM then means end soon, not end when all is done.
+    os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
+    current_database(settings).dispose()
+    checked_dispatcher(settings)
+
+    from agentic.executors.celery import app
+
+    options = ["--concurrency", str(concurrency), "--pool", pool.value, "--loglevel", loglevel.value]
+    options += ["--queues", queues] if queues else []
+    options += ["--hostname", hostname or "agentic@%h", "--without-mingle", "--without-gossip"]
+    app.worker_main(["worker", *options])

@@ -1,0 +1,88 @@
+"""What can go wrong when an agent is run.
+
+ExecutionError
+  AgentConfigError (ValueError)            an agent's config or goals cannot be used
+  AgentFailedError                         its executor raised, or returned {"error": ...}
+  ResultsRefusedError                      its mapper would not store the results
+  SessionClosedError                       a database session was asked for while none may be open
+  ExecutionNotRunnableError                the execution may not be run (again) as it stands
+  ExecutionFailedError                     what a failed execution looks like to Celery and Flower
+  BrokerUnavailableError (ConnectionError) the Celery broker is not configured or cannot be reached
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agentic.core.errors import AgenticError
+from agentic.core.settings import safe_url
+
+
+class ExecutionError(AgenticError):
+    """Something about running an agent."""
+
+
+class AgentConfigError(ExecutionError, ValueError):
+    """An agent cannot be run as it is configured; ``faults`` holds every reason, never a value."""
+
+    def __init__(self, agent_name: str, platform: str, faults: Sequence[str]) -> None:
+        super().__init__(
+            f"agent {agent_name!r} (platform {platform!r}) is not configured rightly: {'; '.join(faults)}; "
+            f"correct it with `agentic agents add {agent_name} --replace ...`"
+        )
+        self.agent_name = agent_name
+        self.platform = platform
+        self.faults = tuple(faults)
+
+
+class AgentFailedError(ExecutionError):
+    """The platform executor of an agent failed; the message is its own, cleaned of secrets."""
+
+
+class ResultsRefusedError(ExecutionError):
+    """The results of an agent were not stored; nothing of them was."""
+
+    def __init__(self, agent_name: str, warnings: Sequence[str]) -> None:
+        reasons = "; ".join(warnings) or "its mapper returned False and gave no reason"
+        super().__init__(f"the results of agent {agent_name!r} were not stored: {reasons}")
+        self.agent_name = agent_name
+        self.warnings = tuple(warnings)
+
+
+class SessionClosedError(ExecutionError):
+    """A platform executor asked for its database session while it works."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no database session is open while execute_agent runs, as it would hold a transaction; "
+            "read in create_initial_state and write in save_results"
+        )
+
+
+class ExecutionNotRunnableError(ExecutionError):
+    """An execution may not be run as it stands."""
+
+    def __init__(self, execution_id: str, reason: str) -> None:
+        super().__init__(f"execution {execution_id!r} cannot be run now: {reason}")
+        self.execution_id = execution_id
+
+
+class ExecutionFailedError(ExecutionError):
+    """An execution failed. The one exception a task raises, with a message short enough for Flower."""
+
+
+class BrokerUnavailableError(ExecutionError, ConnectionError):
+    """The Celery broker is not configured (``url`` is None), or cannot be used; ``url`` holds no password."""
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, url: str | None, reason: str = "") -> None:
+        self.url = safe_url(url) if url else None
+        self.reason = reason
+        what = (
+            f"the Celery broker at {self.url} cannot be used: {reason}"
+            if url
+            else "no Celery broker is known"
+        )
+        super().__init__(f"{what}; start one with `agentic up`, or set AGENTIC_BROKER_URL")

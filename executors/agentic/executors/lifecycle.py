@@ -1,0 +1,124 @@
+"""What a worker process keeps from task to task: a loop, a database, a bus; made after fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from celery.beat import Service
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import beat_init, celeryd_init, worker_process_shutdown, worker_shutdown
+from celery.utils.log import mlevel
+
+from agentic.core.bus import EventBus, open_bus
+from agentic.core.hooks import get_registry
+from agentic.core.logging import configure_logging
+from agentic.core.settings import Settings, load_settings
+from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.loop import LoopThread
+from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.mappers import Database
+from agentic.migrations import require_current
+
+
+class WorkerProcess:
+    """The connections of one process; the tasks of a thread pool share them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.database)
+        self._loop = LoopThread()
+        self._opened = AsyncExitStack()
+        self._bus: EventBus | None = None
+        self._is_checked = False
+
+    def run(self, execution_id: str, agent_id: str, *, worker: str) -> ExecutionOutcome:
+        """Run an execution and wait for its end.
+
+        Raises:
+            AgenticError: The database is not there or not migrated, or it knows no such execution.
+        """
+        self.check_database()
+        return self._loop.run(self._run(execution_id, agent_id, worker), explain=_why)
+
+    def check_database(self) -> None:
+        """Refuse a database that lacks tables; one that once had them all is not asked again.
+
+        Raises:
+            DatabaseNotMigratedError: Some are missing, or old.
+        """
+        if not self._is_checked:
+            require_current(self.database, get_registry())
+            self._is_checked = True
+
+    def close(self) -> None:
+        """Close the bus, the loop and the database, in this order."""
+        self._loop.run(self._opened.aclose())
+        self._loop.close()
+        self.database.dispose()
+
+    async def _run(self, execution_id: str, agent_id: str, worker: str) -> ExecutionOutcome:
+        if self._bus is None:
+            self._bus = await self._opened.enter_async_context(open_bus(self.settings))
+        host = Host(database=self.database, bus=self._bus, worker=worker)
+        return await run_execution(execution_id, agent_id, host=host)
+
+
+_processes: dict[int, WorkerProcess] = {}
+_lock = threading.Lock()
+
+
+def current_process() -> WorkerProcess:
+    """Return what this process keeps, made when first asked for: a fork would share it."""
+    with _lock:
+        process = _processes.get(os.getpid())
+        if process is None:
+            process = _processes[os.getpid()] = WorkerProcess(load_settings())
+        return process
+
+
+@worker_process_shutdown.connect  # a child of the prefork pool
+@worker_shutdown.connect  # the worker itself, where tasks run in it: the pools threads and solo
+def close_process(**_facts: object) -> None:
+    """Close what this process opened."""
+    process = _processes.pop(os.getpid(), None)
+    if process is not None:
+        process.close()
+
+
+@celeryd_init.connect
+def prepare_worker(
+    conf: Mapping[str, object], options: Mapping[str, str | int | None], **_facts: object
+) -> None:
+    """Refuse to start without a broker; set structlog to the worker's log level.
+
+    Celery goes on to set up its own logging. Pool processes inherit both.
+    """
+    _require_broker(conf)
+    level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
+    configure_logging(level, load_settings().log_format)
+
+
+@beat_init.connect
+def prepare_beat(sender: Service, **_facts: object) -> None:
+    """Refuse to start without a broker."""
+    _require_broker(sender.app.conf)
+
+
+def _require_broker(conf: Mapping[str, object]) -> None:
+    if not conf["broker_url"]:
+        # Celery would knock at an AMQP server on this machine, for ever.
+        error = BrokerUnavailableError(None)
+        sys.stderr.write(f"agentic: {error}\n")
+        raise SystemExit(error.exit_code)
+
+
+def _why(interruption: BaseException) -> str:
+    """Say why a run is stopped from outside."""
+    if isinstance(interruption, SoftTimeLimitExceeded):
+        return "its time limit passed"
+    return "its worker was stopped"

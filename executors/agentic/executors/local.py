@@ -1,0 +1,63 @@
+"""Runs executions in this process, for commands and scripts: no server is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agentic.core.bus import open_bus
+from agentic.core.settings import Settings
+from agentic.executors.runner import EventListener, ExecutionOutcome, Host, run_execution
+from agentic.mappers import Database, ExecutionModel
+
+
+def run_locally(
+    execution: ExecutionModel,
+    *,
+    database: Database,
+    settings: Settings,
+    on_event: EventListener | None = None,
+) -> ExecutionOutcome:
+    """Run an execution on an event loop of its own and wait for its end; main thread only.
+
+    Events go to the NATS server of ``settings``, if there is one. Ctrl-C and SIGTERM end the execution as
+    cancelled.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+        SystemExit: SIGTERM came.
+        UnknownExecutionError: The execution was removed meanwhile.
+    """
+
+    async def run() -> ExecutionOutcome:
+        async with open_bus(settings) as bus:
+            worker = f"{socket.gethostname()}/{os.getpid()}"
+            host = Host(database=database, bus=bus, worker=worker, shows_errors=True)
+            return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
+
+    with _terminable():
+        return asyncio.run(run())
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, but with the exit code of a terminated process."""
+
+    def interrupt(*_: object) -> None:
+        is_terminated.append(True)
+        signal.raise_signal(signal.SIGINT)  # which asyncio.run turns into a cancellation
+
+    is_terminated: list[bool] = []
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if is_terminated:
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)

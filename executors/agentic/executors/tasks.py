@@ -1,0 +1,69 @@
+"""The Celery tasks: ids in, ids out; the work is elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from celery import Task
+
+from agentic.core.errors import AgenticError
+from agentic.core.settings import load_settings
+from agentic.core.types import JSONValue
+from agentic.executors.celery import app
+from agentic.executors.config import RUN_AGENT
+from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.errors import ExecutionFailedError
+from agentic.executors.lifecycle import current_process
+from agentic.executors.redaction import Redactor
+from agentic.executors.schedule import START_AGENT
+from agentic.mappers import ExecutionStatus, find_agent, find_project
+
+Result = dict[str, JSONValue]
+
+
+@app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,))
+def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) -> Result:
+    """Run an execution of an agent; a second message for the same one does nothing.
+
+    Raises:
+        ExecutionFailedError: It failed, or cannot be run; the message says why.
+    """
+    with _one_kind_of_error():
+        worker = f"{self.request.hostname or 'worker'}/{os.getpid()}"
+        outcome = current_process().run(execution_id, agent_id, worker=worker)
+    if outcome.status is ExecutionStatus.FAILED:
+        raise ExecutionFailedError(outcome.error)
+    return outcome.to_dict()
+
+
+@app.task(name=START_AGENT, bind=True, throws=(ExecutionFailedError,))
+def start_agent(self: Task[[str, str | None], Result], agent: str, project: str | None = None) -> Result:
+    """Queue a new execution of an agent, named by name or id; what beat fires.
+
+    Args:
+        self: The task.
+        agent: Name or id.
+        project: Name of its project; the one of the worker's settings when left out.
+
+    Raises:
+        ExecutionFailedError: There is no such agent, or the execution cannot be queued.
+    """
+    with _one_kind_of_error():
+        process = current_process()
+        process.check_database()
+        with process.database.reading() as session:
+            owner = find_project(session, project or load_settings().project)
+            found = find_agent(session, owner.id, agent)
+        execution = CeleryDispatcher(self.app).submit(process.database, found)
+    return {"execution_id": execution.id, "agent_id": found.id}
+
+
+@contextmanager
+def _one_kind_of_error() -> Iterator[None]:
+    """Flower shows a failed task by its exception: let it be one, with a line that says all."""
+    try:
+        yield
+    except AgenticError as exc:
+        raise ExecutionFailedError(Redactor().error(exc)) from None

@@ -1,0 +1,110 @@
+"""Projects and their agents: added, found, listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from agentic.core.types import JSONValue
+from agentic.mappers.errors import (
+    DuplicateAgentError,
+    DuplicateProjectError,
+    UnknownAgentError,
+    UnknownProjectError,
+)
+from agentic.mappers.models import AgentModel, ProjectModel
+
+
+def add_project(session: Session, name: str) -> ProjectModel:
+    """Add a project.
+
+    Raises:
+        DuplicateProjectError: There is one of that name.
+    """
+    project = ProjectModel(name=name)
+    try:
+        with session.begin_nested():
+            session.add(project)
+    except IntegrityError:
+        raise DuplicateProjectError(name) from None
+    return project
+
+
+def find_project(session: Session, name: str) -> ProjectModel:
+    """Return the project called ``name``.
+
+    Raises:
+        UnknownProjectError: There is none.
+    """
+    project = session.scalar(select(ProjectModel).where(ProjectModel.name == name))
+    if project is None:
+        raise UnknownProjectError(name, [known.name for known in list_projects(session)])
+    return project
+
+
+def list_projects(session: Session) -> Sequence[ProjectModel]:
+    """Return all projects by name."""
+    return session.scalars(select(ProjectModel).order_by(ProjectModel.name)).all()
+
+
+def add_agent(
+    session: Session,
+    project: ProjectModel,
+    name: str,
+    platform: str,
+    config: Mapping[str, JSONValue] | None = None,
+    goals: str | None = None,
+) -> AgentModel:
+    """Add an agent to ``project``. Neither the platform nor its configuration is checked here.
+
+    Args:
+        session: In a transaction.
+        project: Owns the agent.
+        name: Unique in the project.
+        platform: Name of the platform that runs it.
+        config: What the platform's settings accept.
+        goals: Free words, separated by commas, for platforms that choose by them.
+
+    Raises:
+        DuplicateAgentError: The project has an agent of that name.
+    """
+    agent = AgentModel(
+        project_id=project.id,
+        agent_name=name,
+        agent_platform=platform,
+        config=dict(config or {}),
+        goals=goals,
+    )
+    try:
+        with session.begin_nested():
+            session.add(agent)
+    except IntegrityError:
+        raise DuplicateAgentError(name, project.name) from None
+    session.refresh(agent, ["project"])
+    return agent
+
+
+def find_agent(session: Session, project_id: str, name_or_id: str) -> AgentModel:
+    """Return an agent of that project; those of other projects are not seen.
+
+    Raises:
+        UnknownAgentError: The project has no such agent.
+    """
+    named = or_(AgentModel.agent_name == name_or_id, AgentModel.id == name_or_id)
+    query = select(AgentModel).where(AgentModel.project_id == project_id, named)
+    # An agent may be named like the id of another: its own id wins.
+    agent = session.scalars(query.order_by(AgentModel.id != name_or_id)).first()
+    if agent is None:
+        project = session.get(ProjectModel, project_id)
+        known = [known.agent_name for known in list_agents(session, project_id)]
+        raise UnknownAgentError(name_or_id, project.name if project else project_id, known)
+    return agent
+
+
+def list_agents(session: Session, project_id: str) -> Sequence[AgentModel]:
+    """Return the agents of that project by name."""
+    query = select(AgentModel).where(AgentModel.project_id == project_id)
+    return session.scalars(query.order_by(AgentModel.agent_name)).all()

@@ -1,0 +1,99 @@
+"""What the columns of every table are made of: ids, times, names of constraints."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+from sqlalchemy import DateTime, Dialect, Float, MetaData, literal
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator
+
+ID_LENGTH = 32
+
+# Alembic can only alter or drop what has a name, so nothing is left to the database to name.
+NAMING_CONVENTION = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    """Base of every mapped class, also of plugins: one metadata, one naming convention."""
+
+    metadata = MetaData(naming_convention=NAMING_CONVENTION)
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """An aware datetime, stored in UTC and given back in UTC on every database.
+
+    A naive datetime is refused, as nobody could say later which hour was meant.
+    """
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(
+        self,
+        value: object,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> datetime | None:
+        """Convert to UTC."""
+        if value is None:
+            return None
+        if not isinstance(value, datetime):
+            raise TypeError(f"a {type(value).__name__} is no time; give a datetime")
+        if value.tzinfo is None:
+            raise ValueError(f"the time {value.isoformat()} has no time zone; use datetime.now(UTC)")
+        return value.astimezone(UTC)
+
+    def process_result_value(
+        self,
+        value: datetime | None,
+        dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
+    ) -> datetime | None:
+        """Add the zone that SQLite does not keep."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class StoreNow(FunctionElement[datetime]):
+    """The database's own clock plus ``offset_s`` seconds, as SQL.
+
+    Leases and heartbeats compare this clock only, so that the clocks of workers may differ.
+    """
+
+    type = UTCDateTime()
+    inherit_cache = True
+
+    def __init__(self, offset_s: float = 0.0) -> None:
+        super().__init__(literal(offset_s, Float()))
+
+
+@compiles(StoreNow, "sqlite")
+def _store_now_sqlite(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
+    # In the text form of SQLAlchemy's DateTime (microseconds), so that comparing texts compares times.
+    offset = compiler.process(element.clauses, **kw)
+    return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {offset} || ' seconds')"
+
+
+@compiles(StoreNow)
+def _store_now(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
+    return f"(clock_timestamp() + {compiler.process(element.clauses, **kw)} * interval '1 second')"
+
+
+def utc_now() -> datetime:
+    """Return the time of this machine, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """Return a new id for a row: 32 lower-case hex digits, never used before."""
+    return uuid.uuid4().hex

@@ -1,0 +1,116 @@
+"""Sessions: to read, to write, and to write together with code that commits on its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.session import JoinTransactionMode
+
+from agentic.core.logging import get_logger
+from agentic.core.settings import safe_url
+from agentic.mappers.engine import BeginMode, begun, make_engine, parse_url, reason_of, sqlite_path
+from agentic.mappers.errors import DatabaseUnavailableError
+
+log = get_logger(__name__)
+
+
+class Database:
+    """A database, by URL; cheap to make, connects when first used.
+
+    Threads share one object. It may be made before a fork: each process gets an engine of its own, and a
+    child neither uses nor closes the connections of its parent.
+
+    Objects stay usable after their session, with the values they had.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Remember the URL.
+
+        Raises:
+            DatabaseUrlError: The URL names no database this project can use.
+        """
+        self._parsed = parse_url(url)
+        self._engines: dict[int, Engine] = {}
+        self.url = safe_url(url)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of this process."""
+        pid = os.getpid()
+        if engine := self._engines.get(pid):
+            return engine
+        # The engine of a parent stays in the dict: to drop it would close, here, connections it uses.
+        return self._engines.setdefault(pid, make_engine(self._parsed))
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether this is a SQLite file that does not exist yet."""
+        path = sqlite_path(self._parsed)
+        return path is not None and not path.exists()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open a session that sees one state of the database; what it changes is not kept.
+
+        Raises:
+            DatabaseUnavailableError: The database cannot be opened.
+        """
+        with self._begun("DEFERRED") as connection, _session(connection, "rollback_only") as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Open a session whose changes are kept at the end, or not at all when the block raises.
+
+        Writers on SQLite take turns from the start of the block, so keep it short.
+
+        Raises:
+            DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
+        """
+        with self._begun("IMMEDIATE") as connection, _session(connection, "control_fully") as session:
+            yield session
+            session.commit()
+
+    @contextmanager
+    def joined(self) -> Iterator[Session]:
+        """Open a session for code that commits and rolls back on its own, inside one transaction.
+
+        ``session.commit()`` ends a part and ``session.rollback()`` undoes what came since the last end;
+        neither touches more. The transaction is committed at the end of the block, with what the last part
+        left, or rolled back whole when the block raises. Call ``session.commit()`` before handing the session
+        to foreign code, to put your own part out of its reach.
+
+        Raises:
+            DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
+        """
+        with self._begun("IMMEDIATE") as connection, _session(connection, "create_savepoint") as session:
+            yield session
+            session.commit()
+            connection.commit()
+
+    def dispose(self) -> None:
+        """Close the connections of this process; using the database again opens new ones."""
+        if engine := self._engines.pop(os.getpid(), None):
+            engine.dispose()
+
+    @contextmanager
+    def _begun(self, mode: BeginMode) -> Iterator[Connection]:
+        if self.is_missing:  # to connect would leave an empty file behind
+            raise DatabaseUnavailableError(self.url, "the file does not exist")
+        with begun(self.engine, mode) as connection:
+            yield connection
+
+
+@contextmanager
+def _session(connection: Connection, mode: JoinTransactionMode) -> Iterator[Session]:
+    with Session(connection, join_transaction_mode=mode, expire_on_commit=False) as session:
+        try:
+            yield session
+        except SQLAlchemyError as exc:
+            log.warning("transaction.rolled_back", error=type(exc).__name__, reason=reason_of(exc))
+            raise

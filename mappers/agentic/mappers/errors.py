@@ -1,0 +1,185 @@
+"""What can go wrong with stored data.
+
+DataError
+  DatabaseUrlError            the URL names no database this project can use (ValueError)
+  DatabaseUnavailableError    the database cannot be opened or stays locked (ConnectionError)
+  DatabaseNotMigratedError    tables are missing or older than this version
+  DatabaseNewerError          tables were made by a newer version
+  SchemaDriftError            tables differ from the models although every migration was applied
+  MigrationError              a migration cannot be loaded or does not run
+  UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
+  DuplicateProjectError       DuplicateAgentError (ValueError)
+  ExecutionStateError         an execution cannot go to that state from where it is (ValueError)
+  ExecutionLostError          another worker has taken the execution over
+  UnknownColumnError          a mapper fills a column its table does not have (LookupError)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agentic.core.errors import AgenticError
+
+
+class DataError(AgenticError):
+    """Something about stored data."""
+
+
+class DatabaseUrlError(DataError, ValueError):
+    """The URL names no database this project can use."""
+
+
+class DatabaseUnavailableError(DataError, ConnectionError):
+    """The database cannot be opened, or another process holds it for too long.
+
+    ``url`` carries neither user name nor password.
+    """
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"the database {url} cannot be used: {reason}; check AGENTIC_DATABASE_URL and that it is running "
+            f"(a new SQLite file is made by `agentic db upgrade`)"
+        )
+        self.url = url
+        self.reason = reason
+
+
+class DatabaseNotMigratedError(DataError):
+    """Tables are missing or older than this version needs."""
+
+    def __init__(self, url: str, behind: Sequence[str]) -> None:
+        super().__init__(
+            f"the database {url} is not up to date ({'; '.join(behind)}); run `agentic db upgrade`"
+        )
+        self.url = url
+        self.behind = tuple(behind)
+
+
+class DatabaseNewerError(DataError):
+    """A newer version of this project, or of a plugin, made the tables."""
+
+    def __init__(self, url: str, history: str, revision: str) -> None:
+        package = "agentic-pipelines" if history == "core" else f"the plugin that brings {history!r}"
+        super().__init__(
+            f"the database {url} has the {history} revision {revision!r}, which this installation does not "
+            f"know; upgrade {package}, or use another database"
+        )
+        self.url = url
+        self.history = history
+        self.revision = revision
+
+
+class SchemaDriftError(DataError):
+    """The tables are of the newest revision, yet differ from the models."""
+
+    def __init__(self, url: str, differences: Sequence[str]) -> None:
+        super().__init__(
+            f"the tables of {url} differ from the models ({'; '.join(differences)}); write the missing "
+            f"migration, or undo what changed the tables by hand"
+        )
+        self.url = url
+        self.differences = tuple(differences)
+
+
+class MigrationError(DataError):
+    """A migration cannot be loaded or does not run; what it began was rolled back."""
+
+    def __init__(self, history: str, reason: str) -> None:
+        advice = "please report it" if history == "core" else "update its plugin, or disable it for now"
+        super().__init__(f"the migrations of {history!r} failed and left nothing behind: {reason}; {advice}")
+        self.history = history
+        self.reason = reason
+
+
+class UnknownProjectError(DataError, LookupError):
+    """No project has that name."""
+
+    def __init__(self, project: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"no project {project!r} (known: {_listed(known)}); add it with `agentic projects add {project}`"
+        )
+        self.project = project
+        self.known = tuple(known)
+
+
+class UnknownAgentError(DataError, LookupError):
+    """The project has no agent of that name or id; another project's agents do not count."""
+
+    def __init__(self, agent: str, project: str, known: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"the project {project!r} has no agent {agent!r} (known: {_listed(known)}); "
+            f"see `agentic agents list`"
+        )
+        self.agent = agent
+        self.project = project
+        self.known = tuple(known)
+
+
+class UnknownExecutionError(DataError, LookupError):
+    """No such execution of that agent or project."""
+
+    def __init__(self, execution: str, owner: str) -> None:
+        super().__init__(f"no execution {execution!r} of {owner}; see `agentic executions list`")
+        self.execution = execution
+        self.owner = owner
+
+
+class DuplicateProjectError(DataError, ValueError):
+    """A project of that name exists."""
+
+    def __init__(self, project: str) -> None:
+        super().__init__(f"a project {project!r} exists already; choose another name")
+        self.project = project
+
+
+class DuplicateAgentError(DataError, ValueError):
+    """The project has an agent of that name."""
+
+    def __init__(self, agent: str, project: str) -> None:
+        super().__init__(f"the project {project!r} has an agent {agent!r} already; choose another name")
+        self.agent = agent
+        self.project = project
+
+
+class ExecutionStateError(DataError, ValueError):
+    """An execution cannot go to that state from the one it is in."""
+
+    def __init__(self, execution: str, current: str, wanted: str, allowed: Sequence[str]) -> None:
+        super().__init__(
+            f"execution {execution!r} is {current} and cannot become {wanted} (only: {_listed(allowed)}); "
+            f"see `agentic executions show {execution}`"
+        )
+        self.execution = execution
+        self.current = current
+        self.wanted = wanted
+
+
+class ExecutionLostError(DataError):
+    """Another worker has taken this execution over; what this one did must be rolled back."""
+
+    def __init__(self, execution: str, attempt: int) -> None:
+        super().__init__(
+            f"attempt {attempt} of execution {execution!r} was taken over by another worker, as its "
+            f"heartbeat stopped; its results are dropped, those of the newer attempt count"
+        )
+        self.execution = execution
+        self.attempt = attempt
+
+
+class UnknownColumnError(DataError, LookupError):
+    """A mapper fills a column its table does not have."""
+
+    def __init__(self, table: str, names: Sequence[str], known: Sequence[str]) -> None:
+        super().__init__(
+            f"the table {table!r} has no column {_listed(names)} (known: {_listed(known)}); "
+            f"correct the mapper, or put the rest of the source's answer into `raw`"
+        )
+        self.table = table
+        self.names = tuple(names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,172 @@
+"""The tables of the core, and the columns every platform's table shares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import JSON, BigInteger, Enum, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from agentic.core.types import JSONValue
+from agentic.mappers.columns import ID_LENGTH, Base, UTCDateTime, new_id, utc_now
+
+
+class ExecutionStatus(StrEnum):
+    """Where an execution stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class FrontierState(StrEnum):
+    """Where a page of a crawl stands."""
+
+    NEW = "new"
+    TAKEN = "taken"
+    DONE = "done"
+    FAILED = "failed"
+
+
+def _names(states: type[StrEnum], length: int) -> Enum:
+    """Store a state as its plain word: readable in any tool, and a new state needs no migration."""
+    return Enum(states, native_enum=False, length=length, values_callable=lambda s: [m.value for m in s])
+
+
+def _key() -> Mapped[str]:
+    return mapped_column(String(ID_LENGTH), primary_key=True, default=new_id)
+
+
+def _reference(target: str) -> Mapped[str]:
+    return mapped_column(String(ID_LENGTH), ForeignKey(f"{target}.id", ondelete="CASCADE"))
+
+
+class ProjectModel(Base):
+    """Owns agents, and through them everything they store."""
+
+    __tablename__ = "projects"
+
+    id: Mapped[str] = _key()
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+    agents: Mapped[list[AgentModel]] = relationship(back_populates="project", passive_deletes=True)
+
+
+class AgentModel(Base):
+    """A configured platform: what to fetch or think about, for one project."""
+
+    __tablename__ = "agents"
+    __table_args__ = (UniqueConstraint("project_id", "agent_name"),)
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_name: Mapped[str] = mapped_column(String(200))
+    agent_platform: Mapped[str] = mapped_column(String(100))
+    goals: Mapped[str | None] = mapped_column(Text)
+    config: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+    # Joined, so that an agent may be used after its session is closed.
+    project: Mapped[ProjectModel] = relationship(back_populates="agents", lazy="joined", innerjoin=True)
+
+
+class ExecutionModel(Base):
+    """One run of an agent, as the user sees it.
+
+    ``attempts`` counts the claims; it tells a worker whether the execution is still its own.
+    ``heartbeat_at`` is by the clock of the database.
+    """
+
+    __tablename__ = "executions"
+    __table_args__ = (Index(None, "project_id", "created_at"), Index(None, "agent_id"))
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    status: Mapped[ExecutionStatus] = mapped_column(
+        _names(ExecutionStatus, 16), default=ExecutionStatus.QUEUED
+    )
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    started_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    finished_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    heartbeat_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    worker: Mapped[str | None] = mapped_column(String(200))
+    error: Mapped[str | None] = mapped_column(Text)
+    superstep_count: Mapped[int] = mapped_column(default=0)
+    event_count: Mapped[int] = mapped_column(default=0)
+    counts: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    attempts: Mapped[int] = mapped_column(default=0)
+
+
+class AgentResultModel(Base):
+    """What an execution gave, in short; its rows are in the platform's own tables."""
+
+    __tablename__ = "agent_results"
+    __table_args__ = (Index(None, "project_id", "created_at"), Index(None, "agent_id"))
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    execution_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("executions.id", ondelete="CASCADE"), unique=True
+    )
+    summary: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class FrontierModel(Base):
+    """A page a crawl knows of. ``run`` names the crawl within its project.
+
+    ``id`` grows, so that pages are fetched in the order they were found. ``lease`` is when the store
+    ``holder`` loses a taken page, by the clock of the database; ``attempts`` counts the claims.
+    """
+
+    __tablename__ = "frontier"
+    __table_args__ = (
+        UniqueConstraint("project_id", "run", "url_key"),
+        Index(None, "project_id", "run", "state", "id"),
+    )
+
+    # Only a plain INTEGER key counts up by itself on SQLite.
+    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    project_id: Mapped[str] = _reference("projects")
+    run: Mapped[str] = mapped_column(Text)
+    url_key: Mapped[str] = mapped_column(String(64))
+    url: Mapped[str] = mapped_column(Text)
+    depth: Mapped[int]
+    state: Mapped[FrontierState] = mapped_column(_names(FrontierState, 8), default=FrontierState.NEW)
+    lease: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    holder: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    attempts: Mapped[int] = mapped_column(default=0)
+    failure_class: Mapped[str | None] = mapped_column(String(100))
+    message: Mapped[str | None] = mapped_column(Text)
+
+
+class SourceColumns:
+    """Columns of every table that holds what a source said; mix into a platform's models.
+
+    ``project_id`` comes first in the primary key: two projects that read one source keep a row each, and
+    neither sees or changes the other's. Add the source's natural key with ``primary_key=True``.
+
+    Attributes:
+        first_seen_at: When the row was made.
+        last_seen_at: When a source last gave it, changed or not.
+        execution_id: The execution that last gave it.
+        agent_id: The agent of that execution.
+        content_hash: Hash of what the source said; equal hashes mean unchanged.
+        raw: The source's answer as it came, for fields that have no column.
+    """
+
+    project_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
+    )
+    first_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=90)
+    last_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=91)
+    execution_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=92)
+    agent_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=93)
+    content_hash: Mapped[str] = mapped_column(String(64), sort_order=94)
+    raw: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True), sort_order=95)

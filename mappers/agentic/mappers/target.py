@@ -1,0 +1,166 @@
+"""The table of an upsert: how a row of a source becomes a row of the table, and the two statements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Insert,
+    Select,
+    Table,
+    func,
+    inspect,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
+
+from agentic.mappers.columns import utc_now
+from agentic.mappers.content import clean, clean_text, content_hash
+from agentic.mappers.errors import UnknownColumnError
+from agentic.mappers.models import SourceColumns
+
+Key = tuple[object, ...]
+Row = Mapping[str, object]
+
+SEEN = ("content_hash", "last_seen_at", "execution_id", "agent_id")
+"""Columns that tell of the newest sight of a row: always written, never part of the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row on its way into the table. ``removed`` has a sentence for each part that was not JSON."""
+
+    key: Key
+    values: Row
+    removed: tuple[str, ...]
+
+    def followed_by(self, later: Entry) -> Entry:
+        """Return both as one: the values of ``later`` where it has any."""
+        given = {name: value for name, value in later.values.items() if value is not None}
+        return Entry(self.key, {**self.values, **given}, ())
+
+
+class Target:
+    """A table with :class:`SourceColumns`, by the part each column plays in an upsert.
+
+    Raises:
+        UnknownColumnError: ``key`` or ``volatile`` names a column the table does not have.
+    """
+
+    def __init__(self, model: type[SourceColumns], key: Sequence[str], volatile: Collection[str]) -> None:
+        self.table = cast(Table, inspect(model).local_table)
+        self._names = frozenset(self.table.c.keys())
+        self._refuse_unknown({*key, *volatile})
+        self.key: tuple[Column[object], ...] = tuple(self.table.c[name] for name in key)
+        ours = {*key, *SEEN, "first_seen_at", "raw"}
+        self._data = tuple(name for name in self.table.c.keys() if name not in ours)  # noqa: SIM118
+        self._content = tuple(name for name in self._data if name not in volatile)
+        self._json = frozenset(column.key for column in self.table.c if isinstance(column.type, JSON))
+        self._now = utc_now()
+
+    def entry(self, row: Row) -> Entry:
+        """Return ``row`` with its key and with values fit to store.
+
+        Raises:
+            UnknownColumnError: It names a column the table does not have.
+            ValueError: A part of its key is missing or cannot be read.
+        """
+        self._refuse_unknown(row)
+        removed: list[str] = []
+        values = {name: self._fit(name, value, removed) for name, value in row.items()}
+        key = tuple(_key_value(column, values.get(column.key)) for column in self.key)
+        values.update(zip((column.key for column in self.key), key, strict=True))
+        return Entry(key, values, tuple(removed))
+
+    def record(self, values: Row, stored: Row | None) -> dict[str, object]:
+        """Return all columns for ``values``; what they leave out is as stored, or else the default."""
+        data = {name: self._filled(name, values.get(name), stored) for name in self._data}
+        content = {name: data[name] for name in self._content}
+        return {
+            **{column.key: values[column.key] for column in self.key},
+            **data,
+            "raw": values.get("raw"),
+            "execution_id": values.get("execution_id"),
+            "agent_id": values.get("agent_id"),
+            "content_hash": content_hash(content | {"content_hash": values.get("content_hash")}),
+            "first_seen_at": self._now,
+            "last_seen_at": self._now,
+        }
+
+    def key_of(self, row: Row) -> Key:
+        """Return the key of a row that :meth:`stored` found."""
+        return tuple(row[column.key] for column in self.key)
+
+    def named(self, key: Key) -> str:
+        """Return words for the row with that key, the project left out."""
+        parts = (str(part) for column, part in zip(self.key, key, strict=True) if column.key != "project_id")
+        return f"{self.table.name} {' '.join(parts)}"
+
+    def stored(self, keys: Sequence[Key]) -> Select[*tuple[object, ...]]:
+        """Return the query for the rows with those keys, each as its key, its data and its hash.
+
+        It may find more: other combinations of the same parts. SQLite scans the whole table for
+        ``(a, b) IN ((1, 2), ...)``, but uses the index for ``a IN (1) AND b IN (2, ...)``.
+        """
+        columns = [*self.key, *(self.table.c[name] for name in (*self._data, "content_hash"))]
+        wanted = (
+            column.in_(set(parts)) for column, parts in zip(self.key, zip(*keys, strict=True), strict=True)
+        )
+        # On PostgreSQL the rows stay as read until the upsert; on SQLite the writer is alone anyway.
+        return select(*columns).where(*wanted).with_for_update()
+
+    def statement(self, dialect: str) -> Insert:
+        """Return the upsert of one batch of records."""
+        insert = (postgresql_insert if dialect == "postgresql" else sqlite_insert)(self.table)
+        new = insert.excluded
+        kept = {name: func.coalesce(new[name], self.table.c[name]) for name in (*self._data, "raw")}
+        changes = {**kept, **{name: new[name] for name in SEEN}}
+        upsert = insert.on_conflict_do_update(index_elements=self.key, set_=changes)
+        # With RETURNING, SQLAlchemy sends many rows in one statement instead of one after the other.
+        return upsert.returning(*self.key)
+
+    def _refuse_unknown(self, names: Collection[str]) -> None:
+        if unknown := sorted(set(names) - self._names):
+            raise UnknownColumnError(self.table.name, unknown, sorted(self._names))
+
+    def _fit(self, name: str, value: object, removed: list[str]) -> object:
+        if isinstance(value, str):
+            return clean_text(value)
+        if name not in self._json:
+            return value
+        plain, lost = clean(value)
+        removed += [f"in {name}: {sentence}" for sentence in lost]
+        return plain
+
+    def _filled(self, name: str, value: object, stored: Row | None) -> object:
+        if value is not None:
+            return value
+        return stored[name] if stored is not None else _default(self.table.c[name])
+
+
+def _default(column: Column[object]) -> object:
+    match column.default:
+        case ScalarElementColumnDefault(arg=value):
+            return value
+        case CallableColumnDefault(arg=make):
+            return make(None)  # type: ignore[arg-type] # SQLAlchemy made it take a context
+        case _:
+            return None
+
+
+def _key_value(column: Column[object], value: object) -> object:
+    """Return ``value`` as the column gives it back, so that it is found again."""
+    if value is None or value == "":
+        raise ValueError(f"it has no {column.key}")
+    kind = column.type.python_type
+    if kind not in (int, str):
+        return value
+    if not isinstance(value, int | str):
+        raise ValueError(f"its {column.key} is a {type(value).__name__}")  # noqa: TRY004 - a bad row
+    return int(value) if kind is int else str(value)

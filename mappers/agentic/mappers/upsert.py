@@ -1,0 +1,118 @@
+"""Rows into a platform's table: one statement a batch, nothing doubled, nothing erased, all counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from sqlalchemy.exc import InternalError, OperationalError, StatementError
+from sqlalchemy.orm import Session
+
+from agentic.core.logging import get_logger
+from agentic.core.pipeline.crawl_store import SaveCounts
+from agentic.mappers.engine import reason_of
+from agentic.mappers.models import SourceColumns
+from agentic.mappers.target import Entry, Key, Row, Target
+
+BATCH_SIZE = 500
+"""Rows a statement: a table of 60 columns stays under SQLite's 32,766 variables."""
+
+log = get_logger(__name__)
+
+
+def upsert(
+    session: Session,
+    model: type[SourceColumns],
+    rows: Iterable[Row],
+    *,
+    key: Sequence[str],
+    volatile: Sequence[str] = (),
+    warn: Callable[[str], object] | None = None,
+) -> SaveCounts:
+    """Insert ``rows``, or update those whose key is stored already.
+
+    What a row leaves out, or gives as None, keeps its stored value: a source that omits something never
+    erases it. Several rows with one key count as one, as if they had come one after the other. A row the
+    database refuses is rejected with a reason and the others are stored. Whatever is no JSON is taken out of
+    JSON columns, with a warning. ``last_seen_at``, ``execution_id`` and ``agent_id`` become the newest.
+
+    Args:
+        session: In a transaction; what is refused is rolled back by savepoint.
+        model: A mapped class with :class:`SourceColumns`.
+        rows: Column name -> value, with ``project_id``, ``execution_id`` and ``agent_id``. ``content_hash``
+            may tell of something in no column (the body of a page): it goes into the stored hash.
+        key: Columns of the natural key, ``project_id`` among them; unique in the table.
+        volatile: Columns that are stored but whose change alone is none: a rank, a time of fetching.
+        warn: Told of each rejected row and each removed value in a sentence; they are logged when omitted.
+
+    Returns:
+        Rows inserted, updated, unchanged (by content hash) and rejected.
+
+    Raises:
+        UnknownColumnError: A row, ``key`` or ``volatile`` names a column the table does not have.
+        OperationalError: The database itself failed, whatever the rows.
+    """
+    job = _Upsert(session, Target(model, key, volatile), warn or _log_warning)
+    entries, counts = job.entries(rows)
+    waiting = iter(entries)
+    while batch := list(islice(waiting, BATCH_SIZE)):
+        counts += job.store(batch)
+    return counts
+
+
+class _Upsert:
+    def __init__(self, session: Session, target: Target, warn: Callable[[str], object]) -> None:
+        self._session = session
+        self._target = target
+        self._warn = warn
+        self._statement = target.statement(session.get_bind().dialect.name)
+
+    def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
+        """Return one entry a key, and the count of rows without a usable key."""
+        found: dict[Key, Entry] = {}
+        rejected = 0
+        for index, row in enumerate(rows):
+            try:
+                entry = self._target.entry(row)
+                found[entry.key] = found[entry.key].followed_by(entry) if entry.key in found else entry
+            except (ValueError, TypeError) as exc:
+                rejected += self._reject(f"row {index}", str(exc))
+            else:
+                for sentence in entry.removed:
+                    self._warn(f"{self._target.named(entry.key)}: {sentence}")
+        return list(found.values()), SaveCounts(rejected=rejected)
+
+    def store(self, entries: Sequence[Entry]) -> SaveCounts:
+        """Store all in one statement; when the database refuses, halve until the bad rows are alone."""
+        try:
+            with self._session.begin_nested():
+                return self._write(entries)
+        except (StatementError, OverflowError) as exc:
+            if isinstance(exc, OperationalError | InternalError):
+                raise
+            if len(entries) == 1:
+                return SaveCounts(rejected=self._reject(self._target.named(entries[0].key), reason_of(exc)))
+            middle = len(entries) // 2
+            return self.store(entries[:middle]) + self.store(entries[middle:])
+
+    def _write(self, entries: Sequence[Entry]) -> SaveCounts:
+        query = self._target.stored([entry.key for entry in entries])
+        found = [row._asdict() for row in self._session.execute(query)]
+        stored = {self._target.key_of(row): row for row in found}
+        records = [self._target.record(entry.values, stored.get(entry.key)) for entry in entries]
+        self._session.execute(self._statement, records)
+        before = [stored.get(entry.key) for entry in entries]
+        updated = sum(
+            old is not None and old["content_hash"] != new["content_hash"]
+            for old, new in zip(before, records, strict=True)
+        )
+        inserted = before.count(None)
+        return SaveCounts(inserted=inserted, updated=updated, unchanged=len(entries) - inserted - updated)
+
+    def _reject(self, what: str, reason: str) -> int:
+        self._warn(f"{what} was rejected: {reason}")
+        return 1
+
+
+def _log_warning(sentence: str) -> None:
+    log.warning("row.warned", reason=sentence)

@@ -1,0 +1,40 @@
+"""The tables' history: bring a database up to date, or refuse to work with it.
+
+Nothing of SQLAlchemy or Alembic is loaded before one of these names is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentic.migrations.drift import differences
+    from agentic.migrations.histories import HistoryStatus, SchemaState
+    from agentic.migrations.runner import AppliedRevision, require_current, schema_status, upgrade
+
+_HOMES = {
+    "AppliedRevision": "runner",
+    "HistoryStatus": "histories",
+    "SchemaState": "histories",
+    "differences": "drift",
+    "require_current": "runner",
+    "schema_status": "runner",
+    "upgrade": "runner",
+}
+
+__all__ = [
+    "AppliedRevision",
+    "HistoryStatus",
+    "SchemaState",
+    "differences",
+    "require_current",
+    "schema_status",
+    "upgrade",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

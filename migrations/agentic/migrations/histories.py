@@ -1,0 +1,126 @@
+"""Which migrations there are: those of the core, then each platform's own, and how far a database is."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from agentic.core.hooks import PluginRegistry
+from agentic.mappers.errors import MigrationError
+
+CORE = "core"
+PACKAGE = "agentic.migrations"
+
+
+class SchemaState(StrEnum):
+    """How a database stands to the migrations of this installation."""
+
+    CURRENT = "current"
+    EMPTY = "empty"
+    BEHIND = "behind"
+    NEWER = "newer"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStatus:
+    """How far a database is in one history. ``unknown`` are revisions only a newer version knows."""
+
+    history: str
+    state: SchemaState
+    database: tuple[str, ...]
+    newest: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A line of migrations with its own version table, so that no history waits for another's plugin.
+
+    Attributes:
+        name: ``core``, or the platform's.
+        package: Holds the folder ``versions``.
+    """
+
+    name: str
+    package: str
+
+    @property
+    def version_table(self) -> str:
+        """Table that tells how far the database is."""
+        return "agentic_version" if self.name == CORE else f"agentic_version_{self.name}"
+
+    def config(self, attributes: Mapping[str, object] | None = None) -> Config:
+        """Return what Alembic needs to know.
+
+        Args:
+            attributes: Handed to ``env.py``: the connection, and whom to tell of each step.
+
+        Raises:
+            MigrationError: The package or its folder ``versions`` cannot be found.
+        """
+        config = Config(attributes={"version_table": self.version_table, **(attributes or {})})
+        config.set_main_option("script_location", _escaped(Path(__file__).parent))
+        config.set_main_option("version_locations", _escaped(self._versions()))
+        config.set_main_option("path_separator", "newline")  # a path may well hold a space or a colon
+        return config
+
+    def status(self, connection: Connection | None) -> HistoryStatus:
+        """Return how far the database is; None stands for one that does not exist yet.
+
+        Raises:
+            MigrationError: A migration cannot be loaded.
+        """
+        known, newest = self._revisions()
+        database: tuple[str, ...] = ()
+        if connection is not None:
+            context = MigrationContext.configure(connection, opts={"version_table": self.version_table})
+            database = context.get_current_heads()
+        unknown = tuple(revision for revision in database if revision not in known)
+        return HistoryStatus(self.name, _state(database, newest, unknown), database, newest, unknown)
+
+    def _versions(self) -> Path:
+        try:
+            spec = importlib.util.find_spec(self.package)
+        except Exception as exc:  # imports the packages above it, which may be foreign code
+            raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        if not folders or not (Path(folders[0]) / "versions").is_dir():
+            raise MigrationError(self.name, f"{self.package!r} is no package with a folder `versions`")
+        return Path(folders[0]) / "versions"
+
+    def _revisions(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        config = self.config()
+        try:
+            script = ScriptDirectory.from_config(config)
+            known = frozenset(revision.revision for revision in script.walk_revisions())
+            return known, tuple(sorted(script.get_heads()))
+        except Exception as exc:  # a migration is foreign code, loaded here
+            raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
+
+
+def histories(registry: PluginRegistry) -> list[History]:
+    """Return the core's history, then those of the platforms that bring tables, by name."""
+    platforms = sorted(registry.platforms.values(), key=lambda platform: platform.name)
+    brought = [History(platform.name, platform.migrations) for platform in platforms if platform.migrations]
+    return [History(CORE, PACKAGE), *brought]
+
+
+def _state(database: tuple[str, ...], newest: tuple[str, ...], unknown: tuple[str, ...]) -> SchemaState:
+    if unknown:
+        return SchemaState.NEWER
+    if set(database) == set(newest):
+        return SchemaState.CURRENT
+    return SchemaState.BEHIND if database else SchemaState.EMPTY
+
+
+def _escaped(path: Path) -> str:
+    """Return ``path`` for a Config, where a percent sign would begin a substitution."""
+    return str(path).replace("%", "%%")

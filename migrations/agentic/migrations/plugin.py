@@ -1,0 +1,34 @@
+"""What this room adds to the command line and to ``agentic doctor``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import hookimpl
+
+if TYPE_CHECKING:
+    import typer
+
+
+@hookimpl
+def agentic_commands(app: typer.Typer) -> None:
+    """Add the group ``db``."""
+    from agentic.migrations.commands import db
+
+    app.add_typer(db, name="db")
+
+
+@hookimpl
+def agentic_doctor() -> Iterable[str]:
+    """Tell when the database is not as this installation needs it."""
+    from agentic.core.errors import AgenticError
+    from agentic.core.hooks import get_registry
+    from agentic.core.settings import load_settings
+    from agentic.mappers import Database
+    from agentic.migrations.runner import require_current
+
+    try:
+        require_current(Database(load_settings().database), get_registry())
+    except AgenticError as exc:
+        yield str(exc)

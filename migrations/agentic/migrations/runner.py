@@ -1,0 +1,152 @@
+"""Brings a database up to date, and refuses to work with one that is not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from alembic import command
+from alembic.runtime.migration import MigrationInfo
+from alembic.script import Script
+from sqlalchemy import URL, Connection, Engine, func, select
+
+from agentic.core.hooks import PluginRegistry
+from agentic.core.logging import get_logger
+from agentic.core.settings import safe_url
+from agentic.mappers import (
+    Database,
+    DatabaseNewerError,
+    DatabaseNotMigratedError,
+    DatabaseUnavailableError,
+    MigrationError,
+)
+from agentic.mappers.engine import begun, make_engine, parse_url, reason_of, sqlite_path
+from agentic.migrations.histories import History, HistoryStatus, SchemaState, histories
+
+# Alembic tells each step at INFO; ours are told by the event below.
+logging.getLogger("alembic").setLevel(logging.WARNING)
+log = get_logger(__name__)
+
+LOCK_KEY = 0x61_67_65_6E_74_69_63
+"""Names the PostgreSQL lock that lets one process migrate at a time ("agentic")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedRevision:
+    """A migration that was applied: its history (``core`` or a platform), id and first line."""
+
+    history: str
+    revision: str
+    description: str
+
+
+def upgrade(url: str, registry: PluginRegistry) -> list[AppliedRevision]:
+    """Apply every migration the database lacks: the core's, then those of each platform.
+
+    Each history is one transaction and takes the writer's lock first, so two processes may do this at once:
+    the second waits and finds nothing to do. A history that fails leaves nothing of itself behind; those
+    before it stay. A SQLite file and its folder are made when missing.
+
+    Returns:
+        What was applied, in order; empty when the database was up to date.
+
+    Raises:
+        DatabaseUrlError: ``url`` names no database this project can use.
+        DatabaseUnavailableError: The database cannot be opened.
+        DatabaseNewerError: A newer version made the tables; nothing was changed.
+        MigrationError: A migration cannot be loaded or does not run.
+    """
+    parsed = parse_url(url)
+    wanted = histories(registry)
+    _make_folder(parsed)
+    engine = make_engine(parsed, foreign_keys=False)
+    try:
+        return [applied for history in wanted for applied in _upgrade(engine, history)]
+    finally:
+        engine.dispose()
+
+
+def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryStatus]:
+    """Return how far the database is in each history, the core's first; it is not changed.
+
+    Raises:
+        DatabaseUnavailableError: The database cannot be opened.
+        MigrationError: A migration cannot be loaded.
+    """
+    wanted = histories(registry)
+    if database.is_missing:
+        return [history.status(None) for history in wanted]
+    with database.reading() as session:
+        return [history.status(session.connection()) for history in wanted]
+
+
+def require_current(database: Database, registry: PluginRegistry) -> None:
+    """Return only when the database has exactly the tables this installation works with.
+
+    Raises:
+        DatabaseNotMigratedError: It lacks migrations.
+        DatabaseNewerError: A newer version made its tables.
+        DatabaseUnavailableError: It cannot be opened.
+        MigrationError: A migration cannot be loaded.
+    """
+    refuse_other_than_current(database.url, schema_status(database, registry))
+
+
+def refuse_other_than_current(url: str, statuses: Sequence[HistoryStatus]) -> None:
+    """Return only when every status is current; raises like :func:`require_current`."""
+    for status in statuses:
+        if status.unknown:
+            raise DatabaseNewerError(url, status.history, ", ".join(status.unknown))
+    behind = [_lack(status) for status in statuses if status.state is not SchemaState.CURRENT]
+    if behind:
+        raise DatabaseNotMigratedError(url, behind)
+
+
+def _make_folder(url: URL) -> None:
+    path = sqlite_path(url)
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise DatabaseUnavailableError(safe_url(str(url)), f"its folder cannot be made: {exc}") from exc
+
+
+def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
+    with begun(engine, "IMMEDIATE") as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK_KEY)))
+        status = history.status(connection)
+        if status.unknown:
+            raise DatabaseNewerError(safe_url(str(engine.url)), history.name, ", ".join(status.unknown))
+        if status.state is SchemaState.CURRENT:
+            return []
+        applied = _apply(connection, history)
+        connection.commit()
+    for revision in applied:
+        log.info("migration.applied", history=revision.history, revision=revision.revision)
+    return applied
+
+
+def _apply(connection: Connection, history: History) -> list[AppliedRevision]:
+    applied: list[AppliedRevision] = []
+
+    def note(*, step: MigrationInfo, **_: object) -> None:
+        script = cast(Script, step.up_revision)
+        applied.append(
+            AppliedRevision(history=history.name, revision=script.revision, description=script.doc)
+        )
+
+    try:
+        command.upgrade(history.config({"connection": connection, "on_version_apply": note}), "heads")
+    except Exception as exc:  # what a migration of a plugin raises is anything
+        raise MigrationError(history.name, f"{type(exc).__name__}: {reason_of(exc)}") from exc
+    return applied
+
+
+def _lack(status: HistoryStatus) -> str:
+    if status.state is SchemaState.EMPTY:
+        return f"{status.history} has no tables yet"
+    return f"{status.history} is at {', '.join(status.database)} and should be at {', '.join(status.newest)}"

@@ -1,0 +1,1 @@
+"""How the tables of Hacker News came to be."""

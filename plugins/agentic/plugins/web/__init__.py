@@ -1,0 +1,33 @@
+"""Web sites: actors that fetch and read pages, and the platform that runs pipelines of them.
+
+The actors ``fetch``, ``extract_list`` and ``extract_detail`` are for any pipeline. An agent of the platform
+``web`` is a pipeline with inputs; its pages and items become rows of ``web_pages`` and ``items``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import Platform, hookimpl
+
+if TYPE_CHECKING:
+    from agentic.core.actors import Actor
+
+
+@hookimpl
+def agentic_platforms() -> Iterable[Platform]:
+    """Bring the platform ``web``."""
+    from agentic.plugins.web.platform import PLATFORM
+
+    return [PLATFORM]
+
+
+@hookimpl
+def agentic_actors() -> Iterable[type[Actor]]:
+    """Bring the actors that fetch and read pages."""
+    from agentic.plugins.web.extract_detail import ExtractDetailActor
+    from agentic.plugins.web.extract_list import ExtractListActor
+    from agentic.plugins.web.fetch import FetchActor
+
+    return [FetchActor, ExtractListActor, ExtractDetailActor]

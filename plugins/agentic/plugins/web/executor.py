@@ -1,0 +1,38 @@
+"""Runs web agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agentic.core.pipeline import CrawledPage, PipelineSpec, SaveCounts
+from agentic.core.types import JSONValue
+from agentic.executors.pipeline import PipelineAgentExecutor
+from agentic.plugins.web.settings import WebSettings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+
+class WebAgentExecutor(PipelineAgentExecutor):
+    """Runs the pipeline of an agent; config: :class:`WebSettings`."""
+
+    @cached_property
+    def settings(self) -> WebSettings:
+        """The agent's config."""
+        return self.read_config(WebSettings)
+
+    def pipeline(self) -> PipelineSpec:
+        """Return the agent's pipeline."""
+        return self.settings.spec
+
+    def inputs(self) -> Mapping[str, JSONValue]:
+        """Return the agent's inputs."""
+        return self.settings.inputs
+
+    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
+        """Store pages of the crawl as rows of ``web_pages`` and ``items``."""
+        from agentic.plugins.web.mapper import WebResultMapper
+
+        return WebResultMapper(session, self.execution_id, self.agent).save_pages(pipeline, pages)

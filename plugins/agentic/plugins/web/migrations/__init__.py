@@ -1,0 +1,1 @@
+"""Alembic migrations of `web_pages` and `items`."""

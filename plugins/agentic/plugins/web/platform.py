@@ -1,0 +1,18 @@
+"""The platform in one place."""
+
+from __future__ import annotations
+
+from agentic.core.hooks import Platform
+from agentic.plugins.web.executor import WebAgentExecutor
+from agentic.plugins.web.mapper import WebResultMapper
+from agentic.plugins.web.models import ItemModel, WebPageModel
+from agentic.plugins.web.settings import WebSettings
+
+PLATFORM = Platform(
+    name="web",
+    executor=WebAgentExecutor,
+    mapper=WebResultMapper,
+    settings=WebSettings,
+    migrations="agentic.plugins.web.migrations",
+    models=[WebPageModel, ItemModel],
+)

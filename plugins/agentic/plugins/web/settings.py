@@ -1,0 +1,47 @@
+"""What an agent of the platform ``web`` can be told."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from agentic.core.hooks import get_registry
+from agentic.core.http import HttpPolicy
+from agentic.core.pipeline import PipelineInputError, PipelineSpec, SpecError, read_inputs
+from agentic.core.types import JSONValue
+from agentic.plugins.web.packaged import find_pipeline
+
+
+class WebSettings(BaseModel):
+    """The config of a web agent: a pipeline, its inputs, and manners of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pipeline: str | dict[str, JSONValue] = Field(
+        default="site", description="Name of a packaged pipeline, path of a file, or the spec itself."
+    )
+    inputs: dict[str, JSONValue] = Field(default_factory=dict)
+    http: HttpPolicy | None = Field(default=None, description="What it sets wins over the pipeline's policy.")
+
+    @cached_property
+    def spec(self) -> PipelineSpec:
+        """The pipeline, checked against the installed actors, with the agent's manners.
+
+        Raises:
+            SpecError: It cannot be used.
+        """
+        spec = find_pipeline(self.pipeline, get_registry().actors)
+        if self.http is None:
+            return spec
+        own = {name: getattr(self.http, name) for name in self.http.model_fields_set}
+        return spec.model_copy(update={"http": spec.http.model_copy(update=own)})
+
+    @model_validator(mode="after")
+    def _can_run(self) -> Self:
+        try:
+            read_inputs(self.spec, self.inputs)
+        except (SpecError, PipelineInputError) as exc:
+            raise ValueError(str(exc)) from None
+        return self

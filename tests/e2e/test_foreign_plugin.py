@@ -1,0 +1,137 @@
+"""A platform of somebody else's: built as a wheel, installed with pip, used like one of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXAMPLE = REPOSITORY / "examples" / "agentic-plugin-quotes"
+pytestmark = pytest.mark.e2e
+
+QUOTES = [
+    {"id": "1", "text": "Simplicity is prerequisite for reliability.", "author": "E. W. Dijkstra"},
+    {"text": "has no id"},
+]
+ADD = ("agents", "add", "daily", "--project", "reading", "--platform", "quotes")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A fresh environment with both wheels, and an empty folder to work in."""
+
+    environment: Path
+    home: Path
+
+    def run(self, command: str, *arguments: str, code: int = 0) -> str:
+        """Run an installed command as a user would; return what it printed."""
+        done = subprocess.run(
+            [str(self.environment / "bin" / command), *arguments],
+            cwd=self.home,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.home),
+                "AGENTIC_HOME": str(self.home / "state"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == code, f"{command} {arguments} ended with {done.returncode}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    def agentic(self, *arguments: str, code: int = 0) -> str:
+        return self.run("agentic", *arguments, code=code)
+
+
+def pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    subprocess.run(command, check=True, timeout=110)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install both wheels into a new environment that borrows only the libraries they need from this one."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    for project in (REPOSITORY, EXAMPLE):
+        pip("wheel", "--no-deps", "--wheel-dir", str(wheels), str(project))
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment)
+    python = str(environment / "bin" / "python")
+    pip("--python", python, "install", "--no-index", "--no-deps", *map(str, wheels.glob("*.whl")))
+    # Only now: pip would take what is borrowed for installed. Our own editable installation is not seen
+    # through it, as a .pth file is read in the environment's own folder alone.
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    return environment
+
+
+@pytest.fixture
+def machine(environment: Path, tmp_path: Path) -> Machine:
+    (tmp_path / "quotes.json").write_text(json.dumps(QUOTES), encoding="utf-8")
+    return Machine(environment, tmp_path)
+
+
+def test_the_wheels_are_what_runs(machine: Machine) -> None:
+    code = "import agentic.core, agentic_plugin_quotes as q; print(agentic.core.__file__, q.__file__)"
+    for path in machine.run("python", "-c", code).split():
+        assert Path(path).is_relative_to(machine.environment)
+
+
+@pytest.mark.requirement("BR03", "BR04", "PL13")
+def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(machine: Machine) -> None:
+    rows = {row["name"]: row for row in json.loads(machine.agentic("plugins", "--json"))}
+    assert rows["quotes"] == {
+        "name": "quotes",
+        "distribution": "agentic-plugin-quotes",
+        "version": "1.2.0",
+        "status": "ok",
+        "hooks": ["agentic_platforms"],
+        "platforms": ["quotes"],
+        "actors": [],
+        "workflows": [],
+        "errors": [],
+    }
+
+
+def test_our_own_platforms_are_loaded_from_the_wheel_in_the_same_way(machine: Machine) -> None:
+    rows = {row["name"]: row for row in json.loads(machine.agentic("plugins", "--json"))}
+    assert {name: rows[name]["platforms"] for name in ("hackernews", "web")} == {
+        "hackernews": ["hackernews"],
+        "web": ["web"],
+    }
+    assert [row["errors"] for row in rows.values() if row["errors"]] == []
+
+
+@pytest.mark.requirement("BR03", "BR04", "PL05", "PL07", "PL13")
+def test_its_table_is_migrated_and_its_agent_runs_and_stores_each_row_once(machine: Machine) -> None:
+    machine.agentic("db", "upgrade")
+    machine.agentic("projects", "add", "reading")
+    machine.agentic(*ADD, "--config", "path=quotes.json")
+    first, second = (
+        json.loads(machine.agentic("run", "daily", "--project", "reading", "--json")) for _ in range(2)
+    )
+    assert (first["status"], first["counts"]["inserted"]) == ("succeeded", 1)
+    assert (second["status"], second["counts"]["unchanged"]) == ("succeeded", 1)
+
+
+def test_an_agent_whose_config_its_settings_refuse_is_not_added(machine: Machine) -> None:
+    machine.agentic("projects", "add", "reading")
+    said = machine.agentic(*ADD, "--config", "file=quotes.json", code=1)
+    assert "file" in said
+    assert "Traceback" not in said
+    assert json.loads(machine.agentic("agents", "list", "--project", "reading", "--json")) == []
+
+
+def test_its_own_tests_pass_in_that_environment(machine: Machine) -> None:
+    passed = machine.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE))
+    assert "3 passed" in passed

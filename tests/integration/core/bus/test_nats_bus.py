@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nats
+import pytest
+from structlog.testing import capture_logs
+
+from agentic.core.bus import (
+    BusMessage,
+    BusUnavailableError,
+    EventPublisher,
+    MessageTooLargeError,
+    open_bus,
+    read_events,
+)
+from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.graph import EventKind, WorkflowEvent
+from agentic.core.services import Supervisor, free_port, nats_service
+from agentic.core.settings import load_settings
+from agentic.core.types import RunId
+
+if TYPE_CHECKING:
+    from tests.integration.core.bus.conftest import StartServer
+
+pytestmark = pytest.mark.integration
+
+STREAM = "AGENTIC_EVENTS"
+NO_BATCHES = """\
+jetstream { max_mem: 1048576, max_file: 2147483648 }
+authorization {
+  users = [
+    {user: robot, password: hunter2, permissions: {publish: ["$JS.API.>"]}}
+  ]
+}
+"""
+
+
+def numbered(*numbers: int) -> list[BusMessage]:
+    subject = "agentic.edge.shop/r1/a.activated"
+    return [
+        BusMessage(subject=subject, payload=b"%d" % number, message_id=f"m{number}") for number in numbers
+    ]
+
+
+def an_event(sequence: int, kind: EventKind = EventKind.EXECUTOR_COMPLETED) -> WorkflowEvent:
+    return WorkflowEvent(kind=kind, run_id=RunId("r1"), time=time.time(), sequence=sequence, path="fetch")
+
+
+@pytest.mark.requirement("NA20")
+async def test_all_kinds_of_events_are_kept_in_one_stream(nats_url: str) -> None:
+    async with open_bus(load_settings(nats_url=nats_url)) as bus:
+        async with EventPublisher(bus, "shop") as publisher:
+            for sequence, kind in enumerate(EventKind, start=1):
+                await publisher.publish(an_event(sequence, kind))
+        stored = [found.event.kind async for found in read_events(bus, until=len(EventKind))]
+    assert stored == list(EventKind)
+    assert publisher.failed == 0
+    async with await nats.connect(nats_url) as client:
+        info = await client.jetstream().stream_info(STREAM)
+    assert info.state.messages == len(EventKind)
+
+
+async def test_the_stream_is_bounded_and_made_for_batches(nats_url: str, nats_bus: NatsBus) -> None:
+    await nats_bus.state()
+    async with await nats.connect(nats_url) as client:
+        config = (await client.jetstream().stream_info(STREAM)).config
+    assert (config.max_age, config.max_bytes, config.duplicate_window) == (7 * 86_400, 1024**3, 600)
+    assert (config.storage, config.compression, config.allow_atomic) == ("file", "s2", True)
+    assert set(config.subjects or ()) == {
+        f"agentic.{noun}.>" for noun in ("workflow", "executor", "edge", "agent", "orchestrator", "validator")
+    }
+
+
+async def test_what_an_operator_has_set_is_kept_and_what_is_missing_is_added(nats_url: str) -> None:
+    async with await nats.connect(nats_url) as client:
+        subjects = ["agentic.workflow.>", "agentic.extra.>"]
+        await client.jetstream().add_stream(name=STREAM, subjects=subjects, max_age=3600)
+        bus = NatsBus(nats_url)
+        await bus.publish(numbered(1, 2))
+        await bus.aclose()
+        found = await client.jetstream().stream_info(STREAM)
+    assert found.state.messages == 2
+    assert found.config.max_age == 3600
+    assert {"agentic.extra.>", "agentic.edge.>"} <= set(found.config.subjects or ())
+
+
+async def test_a_server_that_is_not_there_is_reported_soon_and_clearly() -> None:
+    bus = NatsBus(f"nats://robot:hunter2@127.0.0.1:{free_port()}")
+    async with asyncio.timeout(5):
+        with pytest.raises(BusUnavailableError, match=r"127\.0\.0\.1.*agentic up") as caught:
+            await bus.state()
+    assert "hunter2" not in str(caught.value)
+    await bus.aclose()
+
+
+async def test_a_wrong_address_is_reported_like_a_server_that_is_not_there() -> None:
+    for url in ("nats://", "nats://127.0.0.1:notaport", "127.0.0.1:1", "http://127.0.0.1:1"):
+        bus = NatsBus(url)
+        with pytest.raises(BusUnavailableError):
+            await bus.publish(numbered(1))
+
+
+async def test_a_server_without_jetstream_is_named_as_the_reason(start_server: StartServer) -> None:
+    bus = NatsBus(await start_server("max_payload: 1048576"))
+    with pytest.raises(BusUnavailableError, match=r"(?i)jetstream"):
+        await bus.publish(numbered(1))
+    await bus.aclose()
+
+
+async def test_a_permission_that_is_missing_is_named_as_the_reason(start_server: StartServer) -> None:
+    url = await start_server(NO_BATCHES)
+    bus = NatsBus(url.replace("//", "//robot:hunter2@"))
+    with pytest.raises(BusUnavailableError, match=r"(?i)permissions violation.*agentic.edge") as caught:
+        await bus.publish(numbered(1))
+    assert "hunter2" not in str(caught.value)
+    await bus.aclose()
+
+
+async def test_a_wrong_password_is_named_as_the_reason(start_server: StartServer) -> None:
+    url = await start_server(NO_BATCHES)
+    bus = NatsBus(url.replace("//", "//robot:wrong@"))
+    with pytest.raises(BusUnavailableError, match=r"(?i)authorization"):
+        await bus.publish(numbered(1))
+    await bus.aclose()
+
+
+async def test_one_of_several_servers_is_enough(nats_url: str) -> None:
+    bus = NatsBus(f"nats://127.0.0.1:{free_port()}, {nats_url}")
+    await bus.publish(numbered(1))
+    assert (await bus.state()).count == 1
+    await bus.aclose()
+
+
+async def test_a_publisher_without_a_server_ends_in_time_and_counts(caplog: pytest.LogCaptureFixture) -> None:
+    bus = NatsBus(f"nats://127.0.0.1:{free_port()}")
+    publisher = EventPublisher(bus, "shop")
+    with capture_logs() as logs:
+        await publisher.publish(an_event(1))
+        async with asyncio.timeout(3):
+            await publisher.close(timeout_s=0.5)
+    assert publisher.failed == 1
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == [
+        "events.waiting",
+        "events.lost",
+    ]
+    assert not caplog.records
+    await bus.aclose()
+
+
+async def test_the_largest_message_that_is_let_through_is_stored(nats_bus: NatsBus) -> None:
+    # The server counts headers too, and would close the connection without an answer.
+    largest = 0
+    for size in range(8 * 1024**2 - 700, 8 * 1024**2, 20):
+        message = replace(numbered(size)[0], payload=b"x" * size)
+        with suppress(MessageTooLargeError):
+            await nats_bus.publish([message])
+            largest = size
+    assert largest > 8 * 1024**2 - 600
+    await nats_bus.publish(numbered(1))
+
+
+async def test_a_closed_bus_makes_no_new_connection(nats_url: str) -> None:
+    bus = NatsBus(nats_url)
+    await bus.publish(numbered(1))
+    await bus.aclose()
+    with pytest.raises(BusUnavailableError, match="closed"):
+        await bus.publish(numbered(2))
+
+
+async def test_closing_does_not_wait_for_a_server_that_is_gone(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+        bus = NatsBus(supervisor.urls["nats"])
+        await bus.publish(numbered(1))
+    with pytest.raises(BusUnavailableError):
+        await bus.publish(numbered(2))
+    async with asyncio.timeout(2):
+        await bus.aclose()
+
+
+async def test_a_reader_that_stops_early_leaves_no_consumer_behind(nats_url: str, nats_bus: NatsBus) -> None:
+    await nats_bus.publish(numbered(1, 2, 3))
+    async with aclosing(nats_bus.read()) as messages:
+        async for _ in messages:
+            break
+    async with asyncio.timeout(20), await nats.connect(nats_url) as client:
+        while await client.jetstream().consumers_info(STREAM):  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0.1)
+
+
+async def test_reader_that_is_cancelled_just_when_a_message_comes_ends(nats_bus: NatsBus) -> None:
+    # asyncio.wait_for of Python 3.11, which the client waits with, then returns the message and the
+    # cancellation is lost.
+    started: asyncio.Queue[int] = asyncio.Queue()
+
+    async def read() -> None:
+        async for message in nats_bus.read():
+            started.put_nowait(message.sequence)
+
+    await nats_bus.publish(numbered(1))
+    readers = [asyncio.create_task(read()) for _ in range(50)]
+    for _ in readers:
+        await started.get()
+    publishing = asyncio.create_task(nats_bus.publish(numbered(*range(2, 200))))
+    for reader in readers:
+        await asyncio.sleep(0.001)
+        reader.cancel()
+    await publishing
+    _, unfinished = await asyncio.wait(readers, timeout=3)
+    for reader in unfinished:
+        reader.cancel()
+    assert not unfinished

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+import redis.asyncio as redis
+
+from agentic.core.services import (
+    HomeInUseError,
+    ReadyCheck,
+    Service,
+    ServiceFailedError,
+    Supervisor,
+    nats_service,
+    valkey_service,
+)
+from agentic.core.services.ports import first_answer
+
+if TYPE_CHECKING:
+    from tests.integration.core.services.conftest import Eventually
+
+pytestmark = pytest.mark.integration
+
+DIARY = """
+import signal, sys, time
+def note(what):
+    with open(sys.argv[1], "a") as diary:
+        diary.write(f"{sys.argv[2]} {what}\\n")
+def stop(*_):
+    note("stops")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, stop)
+note("starts")
+time.sleep(600)
+"""
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(600)
+"""
+PARENT = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+time.sleep(600)
+"""
+
+
+def never() -> bool:
+    return False
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-S", "-c", code, *arguments]
+
+
+def has_written(path: Path, text: str) -> ReadyCheck:
+    return lambda: text in path.read_text(encoding="utf-8")
+
+
+def diarist(name: str, diary: Path) -> Service:
+    return Service(name, python(DIARY, str(diary), name), ready=has_written(diary, f"{name} starts"))
+
+
+def pids_in(home: Path) -> dict[str, int]:
+    note = json.loads((home / "runtime.json").read_text(encoding="utf-8"))
+    return dict(note["pids"])
+
+
+async def test_the_embedded_servers_answer_where_the_urls_say(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+        assert set(supervisor.urls) == {"nats", "broker"}
+        client = redis.from_url(supervisor.urls["broker"])
+        config = await client.config_get("*")
+        await client.aclose()
+    assert (config["maxmemory-policy"], config["appendonly"]) == ("noeviction", "yes")
+
+
+async def test_queued_work_survives_a_restart_of_everything(tmp_path: Path) -> None:
+    answers: list[bytes] = []
+    for _ in range(2):
+        async with Supervisor(tmp_path, [valkey_service(tmp_path)]) as supervisor:
+            port = urlsplit(supervisor.urls["broker"]).port or 0
+            answers.append(await first_answer(port, b"RPUSH queue task\r\n"))
+    assert answers == [b":1\r\n", b":2\r\n"]
+
+
+async def test_a_home_may_have_any_name(tmp_path: Path) -> None:
+    home = tmp_path / 'mein "Ordner" \'é'
+    async with Supervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
+        assert len(supervisor.urls) == 2
+
+
+async def test_services_start_in_order_and_stop_in_reverse(tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    async with Supervisor(tmp_path, [diarist(name, diary) for name in ("a", "b", "c")]):
+        assert diary.read_text().splitlines() == ["a starts", "b starts", "c starts"]
+    assert diary.read_text().splitlines()[3:] == ["c stops", "b stops", "a stops"]
+
+
+async def test_nothing_is_left_after_the_block(
+    tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
+) -> None:
+    services = [Service("parent", python(PARENT)), valkey_service(tmp_path)]
+    async with Supervisor(tmp_path, services):
+        pids = pids_in(tmp_path)
+        parent = psutil.Process(pids["parent"])
+        await eventually(lambda: bool(parent.children()))
+        family = [*pids.values(), *(child.pid for child in parent.children())]
+        assert all(map(is_alive, family))
+    await eventually(lambda: not any(map(is_alive, family)))
+    assert len(family) == 3
+    assert not (tmp_path / "runtime.json").exists()
+
+
+async def test_a_service_that_does_not_heed_the_signal_is_killed(
+    tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
+) -> None:
+    is_up = has_written(tmp_path / "logs" / "stubborn.log", "up")
+    async with Supervisor(tmp_path, [Service("stubborn", python(STUBBORN), ready=is_up, stop_grace_s=0.1)]):
+        [pid] = pids_in(tmp_path).values()
+    await eventually(lambda: not is_alive(pid))
+
+
+async def test_what_a_service_writes_is_kept_in_its_log_and_it_gets_its_environment(tmp_path: Path) -> None:
+    log_path = tmp_path / "logs" / "talker.log"
+    command = python("import os, time; print(os.environ['COLOR'], flush=True); time.sleep(600)")
+    service = Service("talker", command, {"COLOR": "blue"}, ready=has_written(log_path, "blue"))
+    async with Supervisor(tmp_path, [service]):
+        assert log_path.read_text() == "blue\n"
+
+
+async def test_a_second_supervisor_in_the_same_home_is_refused(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, []):
+        with pytest.raises(HomeInUseError, match=str(os.getpid())):
+            await Supervisor(tmp_path, []).__aenter__()
+    async with Supervisor(tmp_path, []):
+        pass
+
+
+async def test_a_program_that_does_not_exist_is_named_and_the_others_are_stopped(tmp_path: Path) -> None:
+    services = [valkey_service(tmp_path), Service("broken", ["/nowhere/server"], ready=never)]
+    with pytest.raises(ServiceFailedError, match=r"/nowhere/server.*No such file") as caught:
+        await Supervisor(tmp_path, services).__aenter__()
+    assert caught.value.name == "broken"
+    assert not (tmp_path / "runtime.json").exists()
+
+
+async def test_a_service_that_ends_at_once_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
+    service = Service("short", python("import sys; print('a hint'); sys.exit(7)"), ready=never)
+    with pytest.raises(ServiceFailedError, match=r"(?s)exit code 7.*a hint"):
+        await Supervisor(tmp_path, [service]).__aenter__()
+
+
+async def test_a_service_that_never_gets_ready_is_reported_and_stopped(tmp_path: Path) -> None:
+    service = Service("slow", python(STUBBORN), ready=never, ready_timeout_s=0.3, stop_grace_s=0.1)
+    with pytest.raises(ServiceFailedError, match=r"not ready after 0\.3 s"):
+        await Supervisor(tmp_path, [service]).__aenter__()
+    states = [child.status() for child in psutil.Process().children(recursive=True)]
+    assert set(states) <= {psutil.STATUS_ZOMBIE}
+
+
+@pytest.mark.parametrize("make", [nats_service, valkey_service])
+async def test_a_port_that_another_server_took_meanwhile_is_reported(
+    make: Callable[[Path], Service], tmp_path: Path
+) -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_name": "somebody else"}\r\n+PONG\r\n')
+        writer.close()
+
+    service = make(tmp_path)
+    port = int(service.command[service.command.index("--port") + 1])
+    async with await asyncio.start_server(answer, "127.0.0.1", port):
+        with pytest.raises(ServiceFailedError, match=r"(?i)address already in use"):
+            await Supervisor(tmp_path, [service]).__aenter__()
+
+
+async def test_an_error_in_the_block_comes_out_as_it_is(
+    tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
+) -> None:
+    pids: list[int] = []
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
+        async with Supervisor(tmp_path, [valkey_service(tmp_path)]):
+            pids += pids_in(tmp_path).values()
+            raise ZeroDivisionError
+    await eventually(lambda: not any(map(is_alive, pids)))
+
+
+async def test_cancelling_the_start_leaves_nothing_behind(
+    tmp_path: Path, eventually: Eventually, is_alive: Callable[[int], bool]
+) -> None:
+    service = Service("slow", python(STUBBORN), ready=never, stop_grace_s=0.1)
+    starting = asyncio.create_task(Supervisor(tmp_path, [service]).__aenter__())
+    await eventually((tmp_path / "runtime.json").exists)
+    [pid] = pids_in(tmp_path).values()
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await eventually(lambda: not is_alive(pid))

@@ -1,0 +1,391 @@
+"""The commands against a real database file, in this process; pipelines read the fake shop."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from sqlalchemy import update
+from structlog.testing import capture_logs
+from typer.testing import CliRunner, Result
+
+from agentic.core.errors import AgenticError, UnknownPlatformError
+from agentic.executors.commands.options import OptionError
+from agentic.executors.errors import (
+    AgentConfigError,
+    BrokerUnavailableError,
+    ExecutionFailedError,
+    ExecutionNotRunnableError,
+)
+from agentic.executors.plugin import agentic_commands
+from agentic.mappers import (
+    Database,
+    DatabaseNotMigratedError,
+    DuplicateAgentError,
+    ExecutionModel,
+    ExecutionStatus,
+    UnknownAgentError,
+    UnknownExecutionError,
+    UnknownProjectError,
+    add_agent,
+    find_project,
+)
+from agentic.mappers.columns import StoreNow
+from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]
+
+SHOP = """
+name: shop
+inputs: {{start_url: {{default: "{url}"}}, limit: {{type: integer, default: 3}}}}
+http: {{allow_private_hosts: ["127.0.0.1"], obey_robots: false}}
+steps:
+  - {{id: pages, type: crawl, start: "${{inputs.start_url}}", max_pages: "${{inputs.limit}}"}}
+"""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A command line in a folder of its own."""
+
+    home: Path
+    app: typer.Typer
+
+    def __call__(self, *arguments: str) -> str:
+        """Run a command that succeeds; return its output."""
+        result = self.run(*arguments)
+        if result.exception is not None:
+            raise result.exception
+        return result.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self(*arguments, "--json"))
+
+    def run(self, *arguments: str) -> Result:
+        with capture_logs():  # standard output is the command's
+            return CliRunner().invoke(self.app, arguments)
+
+    def fails(self, *arguments: str) -> AgenticError:
+        """Run a command that is refused; return why."""
+        error = self.run(*arguments).exception
+        assert isinstance(error, AgenticError)
+        return error
+
+    @property
+    def database(self) -> Database:
+        return Database(f"sqlite:///{self.home / 'agentic.db'}")
+
+
+@pytest.fixture
+def bare_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A folder nobody has worked in yet."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    app = typer.Typer()
+    agentic_commands(app)
+    return Shell(home=tmp_path / "home", app=app)
+
+
+@pytest.fixture
+def shell(bare_shell: Shell, empty_database: Path) -> Shell:
+    """A folder with an empty database and the project ``default``."""
+    bare_shell.home.mkdir()
+    shutil.copy(empty_database, bare_shell.home / "agentic.db")
+    return bare_shell
+
+
+@pytest.fixture(scope="module")
+def fakes() -> Iterator[FakeServer]:
+    with FakeServer(seed=1, stories=30, products=30) as server:
+        yield server
+
+
+@pytest.fixture
+def shop(tmp_path: Path, fakes: FakeServer) -> str:
+    path = tmp_path / "shop.yaml"
+    path.write_text(SHOP.format(url=fakes.shop_url))
+    return str(path)
+
+
+class TestProjects:
+    def test_an_added_project_is_listed(self, shell: Shell) -> None:
+        shell("projects", "add", "news")
+
+        assert [row["name"] for row in shell.json("projects", "list")] == ["default", "news"]
+
+    def test_the_first_command_that_writes_makes_the_database(self, bare_shell: Shell) -> None:
+        bare_shell("projects", "add", "news")
+
+        assert [row["name"] for row in bare_shell.json("projects", "list")] == ["news"]
+
+    def test_a_command_that_reads_makes_none(self, bare_shell: Shell) -> None:
+        assert isinstance(bare_shell.fails("projects", "list"), DatabaseNotMigratedError)
+        assert not bare_shell.home.exists()
+
+    def test_a_database_without_tables_is_refused_and_left_alone(self, bare_shell: Shell) -> None:
+        bare_shell.home.mkdir()
+        (bare_shell.home / "agentic.db").touch()
+
+        error = bare_shell.fails("projects", "add", "news")
+
+        assert isinstance(error, DatabaseNotMigratedError)
+        assert "agentic db upgrade" in str(error)
+        assert isinstance(bare_shell.fails("projects", "list"), DatabaseNotMigratedError)
+
+
+class TestAgents:
+    def test_an_added_agent_is_shown_with_what_it_was_given(self, shell: Shell) -> None:
+        config = ("--config", "limit=5", "--config", "list=best")
+        shell("agents", "add", "top", "--platform", "hackernews", *config, "--goals", "a,b")
+
+        shown = shell.json("agents", "show", "top")
+
+        assert shown["config"] == {"limit": 5, "list": "best"}
+        assert (shown["platform"], shown["goals"]) == ("hackernews", "a,b")
+        assert [row["name"] for row in shell.json("agents", "list")] == ["top"]
+
+    def test_a_config_can_come_from_a_file_and_be_changed_on_the_way(self, shell: Shell) -> None:
+        Path("top.yaml").write_text("limit: 7\nlist: new\n")
+        config = ("--config", "@top.yaml", "--config", "limit=8")
+
+        shell("agents", "add", "top", "--platform", "hackernews", *config)
+
+        assert shell.json("agents", "show", "top")["config"] == {"limit": 8, "list": "new"}
+
+    @pytest.mark.requirement("PL25")
+    def test_a_config_that_does_not_fit_adds_nothing(self, shell: Shell) -> None:
+        error = shell.fails("agents", "add", "top", "--platform", "hackernews", "--config", "limt=5")
+
+        assert isinstance(error, AgentConfigError)
+        assert "limt" in str(error)
+        assert shell.json("agents", "list") == []
+
+    def test_an_unknown_platform_is_refused_and_makes_no_database(self, bare_shell: Shell) -> None:
+        error = bare_shell.fails("agents", "add", "x", "--platform", "nope")
+
+        assert isinstance(error, UnknownPlatformError)
+        assert "hackernews, web" in str(error)
+        assert not bare_shell.home.exists()
+
+    def test_a_name_is_taken_once_unless_the_agent_is_to_be_replaced(self, shell: Shell) -> None:
+        add = ("agents", "add", "top", "--platform", "hackernews")
+        shell(*add, "--goals", "kept")
+
+        assert isinstance(shell.fails(*add), DuplicateAgentError)
+        shell(*add, "--replace", "--config", "limit=9")
+
+        shown = shell.json("agents", "show", "top")
+        assert (shown["config"], shown["goals"]) == ({"limit": 9}, "kept")
+
+    @pytest.mark.requirement("PL42")
+    def test_an_agent_of_another_project_is_not_seen(self, shell: Shell) -> None:
+        shell("projects", "add", "other")
+        shell("agents", "add", "top", "--platform", "hackernews", "--project", "other")
+
+        assert isinstance(shell.fails("agents", "show", "top"), UnknownAgentError)
+        assert isinstance(shell.fails("run", "top"), UnknownAgentError)
+
+    def test_an_unknown_project_is_named_with_those_that_are_known(self, shell: Shell) -> None:
+        error = shell.fails("agents", "list", "--project", "nope")
+
+        assert isinstance(error, UnknownProjectError)
+        assert "known: default" in str(error)
+
+    def test_an_agent_is_removed_when_asked_twice(self, shell: Shell) -> None:
+        shell("agents", "add", "top", "--platform", "hackernews")
+
+        assert shell.run("agents", "remove", "top").exit_code == 1
+        shell("agents", "remove", "top", "--yes")
+
+        assert shell.json("agents", "list") == []
+
+    @pytest.mark.parametrize("value", ["limit", "=5", "@missing.yaml", "@broken.yaml", "@list.yaml"])
+    def test_a_value_that_cannot_be_read_is_refused_without_being_shown(
+        self, shell: Shell, value: str
+    ) -> None:
+        Path("broken.yaml").write_text("{s3cret")
+        Path("list.yaml").write_text("- s3cret")
+
+        error = shell.fails("agents", "add", "x", "--platform", "hackernews", "--config", value)
+
+        assert isinstance(error, OptionError)
+        assert "s3cret" not in str(error)
+
+
+def test_platforms_are_listed_with_the_keys_of_their_config(bare_shell: Shell) -> None:
+    rows = {row["name"]: row for row in bare_shell.json("platforms", "list")}
+
+    assert {"hackernews", "web"} <= rows.keys()
+    assert "limit" in rows["hackernews"]["config"]
+
+
+class TestRun:
+    def test_a_pipeline_file_runs_without_any_set_up(self, bare_shell: Shell, shop: str) -> None:
+        outcome = bare_shell.json("run", shop)
+
+        assert (outcome["status"], outcome["agent"], outcome["project"]) == ("succeeded", "shop", "default")
+        assert outcome["counts"]["inserted"] == outcome["tables"]["web_pages"]["total"] == 3
+        assert outcome["superstep_count"] > 3
+
+    def test_the_same_pipeline_run_again_changes_no_row(self, bare_shell: Shell, shop: str) -> None:
+        bare_shell("run", shop)
+
+        counts = bare_shell.json("run", shop)["counts"]
+
+        assert counts == {"inserted": 0, "updated": 0, "unchanged": 3, "rejected": 0}
+        assert len(bare_shell.json("agents", "list")) == 1
+
+    def test_it_prints_rows_counts_and_where_they_are(self, bare_shell: Shell, shop: str) -> None:
+        output = bare_shell("run", shop)
+
+        assert "web_pages (3)" in output
+        assert "3 inserted" in output
+        assert f"{bare_shell.home}/agentic.db" in output
+
+    def test_inputs_are_checked_and_stay_with_the_agent(self, bare_shell: Shell, shop: str) -> None:
+        refused = bare_shell.fails("run", shop, "--input", "limit=many")
+        assert "'limit' is no integer" in str(refused)
+        assert not bare_shell.home.exists()
+
+        assert bare_shell.json("run", shop, "--input", "limit=2")["counts"]["inserted"] == 2
+        assert bare_shell.json("run", "shop")["counts"]["unchanged"] == 2
+        assert bare_shell.json("run", "shop", "--input", "limit=3")["counts"]["inserted"] == 1
+
+    def test_a_missing_file_is_refused_before_anything_is_made(self, bare_shell: Shell) -> None:
+        assert "it cannot be read" in str(bare_shell.fails("run", "missing.yaml"))
+        assert not bare_shell.home.exists()
+
+    def test_a_pipeline_does_not_take_the_place_of_another_kind_of_agent(
+        self, shell: Shell, shop: str
+    ) -> None:
+        shell("agents", "add", "shop", "--platform", "hackernews")
+
+        assert "give the pipeline another `name`" in str(shell.fails("run", shop))
+        assert shell.json("agents", "show", "shop")["platform"] == "hackernews"
+
+    def test_inputs_for_an_agent_that_is_no_pipeline_are_refused(self, shell: Shell) -> None:
+        shell("agents", "add", "top", "--platform", "hackernews")
+
+        assert isinstance(shell.fails("run", "top", "--input", "limit=3"), OptionError)
+
+    def test_a_failed_run_is_an_error_and_stays_on_record(self, shell: Shell, shop: str) -> None:
+        error = shell.fails("run", shop, "--input", "start_url=http://127.0.0.1:1/")
+
+        assert isinstance(error, ExecutionFailedError)
+        [row] = shell.json("executions", "list")
+        assert row["status"] == "failed"
+        assert row["error"] == str(error)
+
+    def test_without_a_broker_nothing_is_queued(self, shell: Shell, shop: str) -> None:
+        error = shell.fails("run", shop, "--dispatcher", "celery")
+
+        assert isinstance(error, BrokerUnavailableError)
+        assert error.exit_code == 3
+        assert "agentic up" in str(error)
+        assert (shell.json("agents", "list"), shell.json("executions", "list")) == ([], [])
+
+    def test_a_broker_that_is_down_is_named_without_its_password(
+        self, shell: Shell, shop: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AGENTIC_BROKER_URL", "redis://user:s3cret@127.0.0.1:1/0")
+
+        error = str(shell.fails("run", shop, "--dispatcher", "celery"))
+
+        assert "redis://127.0.0.1:1/0" in error
+        assert "s3cret" not in error
+        assert shell.json("executions", "list") == []
+
+    @pytest.mark.parametrize("url", ["carrier-pigeon://loft", "redis://127.0.0.1:many/0"])
+    def test_a_broker_url_that_makes_no_sense_is_refused(
+        self, shell: Shell, shop: str, monkeypatch: pytest.MonkeyPatch, url: str
+    ) -> None:
+        monkeypatch.setenv("AGENTIC_BROKER_URL", url)
+
+        assert isinstance(shell.fails("run", shop, "--dispatcher", "celery"), BrokerUnavailableError)
+
+
+class TestWorker:
+    def test_without_a_broker_it_does_not_start(self, shell: Shell) -> None:
+        assert isinstance(shell.fails("worker"), BrokerUnavailableError)
+
+    def test_without_tables_it_does_not_start(self, bare_shell: Shell) -> None:
+        assert isinstance(bare_shell.fails("worker"), DatabaseNotMigratedError)
+
+
+class TestExecutions:
+    @pytest.fixture
+    def execution(self, shell: Shell, shop: str) -> str:
+        return str(shell.json("run", shop)["execution_id"])
+
+    def set(self, shell: Shell, execution_id: str, **values: object) -> None:
+        with shell.database.writing() as session:
+            known = ExecutionModel.id == execution_id
+            session.execute(update(ExecutionModel).where(known).values(**values))
+
+    def test_an_execution_is_shown_with_its_result(self, shell: Shell, execution: str) -> None:
+        shown = shell.json("executions", "show", execution[:8])
+
+        assert (shown["id"], shown["status"], shown["attempts"]) == (execution, "succeeded", 1)
+        assert shown["result"]["pipeline"] == "shop"
+        assert "shop" in shell("executions", "show", execution)
+
+    def test_an_unknown_execution_is_refused(self, shell: Shell) -> None:
+        assert isinstance(shell.fails("executions", "show", "nope"), UnknownExecutionError)
+
+    @pytest.mark.requirement("PL42")
+    def test_an_execution_of_another_project_is_not_seen(self, shell: Shell, execution: str) -> None:
+        shell("projects", "add", "other")
+
+        error = shell.fails("executions", "show", execution, "--project", "other")
+
+        assert isinstance(error, UnknownExecutionError)
+
+    def test_the_beginning_of_an_id_must_tell_one_from_the_others(
+        self, shell: Shell, shop: str, execution: str
+    ) -> None:
+        shell("run", shop)
+
+        assert "give more of the id" in str(shell.fails("executions", "show", ""))
+
+    def test_one_that_has_succeeded_is_not_run_again(self, shell: Shell, execution: str) -> None:
+        error = shell.fails("executions", "retry", execution)
+
+        assert isinstance(error, ExecutionNotRunnableError)
+        assert "agentic run" in str(error)
+
+    def test_one_that_was_cancelled_is_not_run_again(self, shell: Shell, execution: str) -> None:
+        self.set(shell, execution, status=ExecutionStatus.CANCELLED)
+
+        assert "it was cancelled" in str(shell.fails("executions", "retry", execution))
+
+    def test_one_that_failed_is_run_again_under_its_id(self, shell: Shell, execution: str) -> None:
+        self.set(shell, execution, status=ExecutionStatus.FAILED)
+
+        outcome = shell.json("executions", "retry", execution)
+
+        assert (outcome["execution_id"], outcome["status"]) == (execution, "succeeded")
+        assert outcome["run_id"] == f"{execution}-2"
+
+    def test_one_whose_worker_is_silent_says_for_how_long(self, shell: Shell, execution: str) -> None:
+        self.set(shell, execution, status=ExecutionStatus.RUNNING, heartbeat_at=StoreNow(-100))
+
+        [row] = shell.json("executions", "list")
+
+        assert row["status"] == "running"
+        assert row["state"].startswith("running, no heartbeat for 10")
+
+
+def test_secrets_of_a_platform_that_is_gone_are_not_shown(shell: Shell) -> None:
+    with shell.database.writing() as session:
+        add_agent(session, find_project(session, "default"), "x", "uninstalled", {"token": "s3cret"})
+
+    assert "s3cret" not in shell("agents", "show", "x")
+    assert shell.json("agents", "show", "x")["config"] == {"token": "**********"}

@@ -1,0 +1,87 @@
+"""Worker, beat and Flower under the supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentic.core.services import Supervisor
+from agentic.executors.services import beat_service, flower_service, worker_service
+from agentic.mappers import ExecutionModel, ExecutionStatus
+
+if TYPE_CHECKING:
+    from tests.integration.executors.conftest import Place
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def home_place(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Let what this process starts run in the place."""
+    monkeypatch.chdir(place.path)
+    for name, value in place.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("FLOWER_UNAUTHENTICATED_API", "true")
+    return place
+
+
+def run_one(place: Place, **config: str) -> ExecutionModel:
+    return place.ended(place.submit(place.agent(name="shown", **config)).id)
+
+
+def tasks_in_flower(url: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{url}/api/tasks", timeout=10) as answer:
+        return list(json.loads(answer.read()).values())
+
+
+@pytest.mark.requirement("BR09")
+async def test_flower_shows_a_run_by_name_with_its_ids_and_a_failure_with_its_reason(
+    home_place: Place,
+) -> None:
+    home = home_place.path / "home"
+
+    async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
+        url = supervisor.urls["flower"]
+        execution = await asyncio.to_thread(run_one, home_place, fail="quota used up")
+        await asyncio.to_thread(home_place.eventually, lambda: is_failed(tasks_in_flower(url)))
+        [task] = tasks_in_flower(url)
+
+    assert task["name"] == "agentic.toy.shown"
+    assert task["args"] == f"execution={execution.id} agent={execution.agent_id}"
+    assert task["exception"] == "ExecutionFailedError('RuntimeError: quota used up')"
+
+
+def is_failed(tasks: list[dict[str, Any]]) -> bool:
+    return [task["state"] for task in tasks] == ["FAILURE"]
+
+
+@pytest.mark.requirement("BR07")
+async def test_beat_and_worker_are_ready_work_and_stop(home_place: Place) -> None:
+    home = home_place.path / "home"
+    home_place.agent(name="ticker")
+    (home_place.path / "celeryconfig.py").write_text(
+        "from agentic.executors.schedule import every\nbeat_schedule = {'tick': every(1, agent='ticker')}\n"
+    )
+
+    async with Supervisor(home, [worker_service(home, concurrency=1), beat_service(home)]):
+        pids = json.loads((home / "runtime.json").read_text())["pids"]
+        await asyncio.to_thread(home_place.eventually, home_place.executions)
+        first = home_place.executions()[0]
+        await asyncio.to_thread(home_place.ended, first.id)
+
+    assert home_place.execution(first.id).status is ExecutionStatus.SUCCEEDED
+    assert pids.keys() == {"worker", "beat"}
+    assert not any(is_alive(pid) for pid in pids.values())
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,138 @@
+"""What holds when several processes work on one database."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from agentic.core.hooks import PluginRegistry
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    FrontierCounts,
+    FrontierLink,
+    SaveCounts,
+)
+from agentic.mappers import Database, SqlCrawlStore, add_agent, add_project, claim_execution, create_execution
+from agentic.mappers.catalog import list_projects
+from agentic.migrations import upgrade
+
+pytestmark = pytest.mark.integration
+
+PAGES = 300
+WORKERS = 4
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path / 'data.db'}"
+    upgrade(url, PluginRegistry([]))
+    return url
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    database = Database(url)
+    yield database
+    database.dispose()
+
+
+def pool() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn"))
+
+
+def store(database: Database, project_id: str) -> SqlCrawlStore:
+    return SqlCrawlStore(
+        database, project_id=project_id, run="r", save=lambda _, pages: SaveCounts(len(pages))
+    )
+
+
+def crawl(url: str, project_id: str) -> list[str]:
+    """Work the frontier off, a few pages at a time, and return the pages this process stored."""
+
+    async def work() -> list[str]:
+        database = Database(url)
+        frontier, stored = store(database, project_id), []
+        while entries := await frontier.claim(7):
+            pages = [_page(entry.url, entry.url_key) for entry in entries]
+            counts = await frontier.commit(CrawlBatch(done=pages))
+            assert counts.inserted == len(pages)
+            stored += [page.url_key for page in pages]
+        database.dispose()
+        return stored
+
+    return asyncio.run(work())
+
+
+def claim(url: str, execution_id: str, agent_id: str) -> bool:
+    database = Database(url)
+    with database.writing() as session:
+        claimed = claim_execution(session, execution_id, agent_id, f"w{os.getpid()}")
+    database.dispose()
+    return claimed is not None
+
+
+def _page(url: str, url_key: str) -> CrawledPage:
+    from datetime import UTC, datetime
+
+    return CrawledPage(
+        url=url,
+        url_key=url_key,
+        depth=0,
+        final_url=url,
+        status=200,
+        content_type="text/html",
+        title=None,
+        fields={},
+        content_hash="h",
+        fetched_at=datetime.now(UTC),
+    )
+
+
+async def test_processes_share_a_frontier_without_fetching_a_page_twice(url: str, database: Database) -> None:
+    with database.writing() as session:
+        project_id = add_project(session, "p").id
+    frontier = store(database, project_id)
+    keys = [f"{number:04}" for number in range(PAGES)]
+    await frontier.seed([FrontierLink(url=f"http://site/{key}", url_key=key, depth=0) for key in keys])
+    with pool() as workers:
+        futures = [workers.submit(crawl, url, project_id) for _ in range(WORKERS)]
+        stored = [key for future in futures for key in future.result()]
+    assert sorted(stored) == keys
+    assert await frontier.progress() == FrontierCounts(done=PAGES)
+
+
+def test_of_processes_that_claim_an_execution_exactly_one_gets_it(url: str, database: Database) -> None:
+    with database.writing() as session:
+        agent = add_agent(session, add_project(session, "p"), "a", "test")
+        execution = create_execution(session, agent)
+    with pool() as workers:
+        futures = [workers.submit(claim, url, execution.id, agent.id) for _ in range(WORKERS)]
+        assert sum(future.result() for future in futures) == 1
+
+
+def test_a_forked_child_uses_connections_of_its_own(database: Database) -> None:
+    with database.writing() as session:
+        add_project(session, "parent")
+    ours = database.engine
+    with database.writing() as session:  # open, while the child does its work
+        names = [project.name for project in list_projects(session)]
+        context = multiprocessing.get_context("fork")
+        seen = context.Queue()
+        child = context.Process(target=lambda: seen.put((database.engine is ours, _names(database))))
+        child.start()
+        assert seen.get(timeout=60) == (False, names)
+        child.join()
+        add_project(session, "afterwards")
+    assert _names(database) == ["afterwards", "parent"]
+
+
+def _names(database: Database) -> list[str]:
+    with database.reading() as session:
+        return [project.name for project in list_projects(session)]

@@ -1,0 +1,51 @@
+"""Tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from agentic.core.cli.output import console, print_json, print_rows, print_sample
+
+ROWS = [
+    {"url": "http://127.0.0.1/shop/product/" + "9" * 30, "title": "[bold]brackets[/] stay", "score": None},
+    {"url": "http://127.0.0.1/a", "title": "日本" * 40, "score": 7, "more": "x"},
+]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    console.width = 80
+
+
+def test_rows_for_scripts_are_json_with_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows("Pages", ["url"], ROWS, as_json=True)
+    assert json.loads(capsys.readouterr().out) == ROWS
+
+
+def test_scraped_text_is_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows("Pages", ["title"], ROWS[:1])
+    assert "[bold]brackets[/] stay" in capsys.readouterr().out
+
+
+def test_table_folds_what_does_not_fit_and_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows("Pages", ["url", "title", "score"], ROWS)
+    printed = capsys.readouterr().out
+    assert printed.count("日本") + printed.count("本日") >= 40 - printed.count("\n")
+    assert printed.count("9") == 30
+
+
+def test_sample_keeps_each_row_on_one_line_and_within_the_width(capsys: pytest.CaptureFixture[str]) -> None:
+    print_sample("Pages", ["url", "title", "score", "more", "and", "yet another column"], ROWS)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert len(lines) == 2 + 1 + len(ROWS)
+    assert "…" in lines[-1]
+    assert lines[-2].strip().startswith("…999")  # the end of a URL tells it from others
+
+
+def test_json_shows_times_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"at": datetime(2026, 1, 1, tzinfo=UTC)})
+    assert json.loads(capsys.readouterr().out) == {"at": "2026-01-01 00:00:00+00:00"}

@@ -1,0 +1,253 @@
+"""What installed plugins bring, and how a broken one leaves the others whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+
+from agentic.core.errors import DuplicateNameError, UnknownPlatformError
+from agentic.core.hooks import Platform, specs
+from agentic.core.hooks.manager import HOOK_NAMES
+
+if TYPE_CHECKING:
+    from tests.unit.core.hooks.conftest import Site
+
+GOOD = """
+    from agentic.core.hooks import Platform, hookimpl
+
+    @hookimpl
+    def agentic_platforms():
+        return [Platform(name="{platform}", executor=object, mapper=object)]
+"""
+
+
+@pytest.mark.requirement("BR03", "BR04", "PL07")
+def test_an_installed_distribution_brings_its_platform(site: Site) -> None:
+    site.install("twitter", GOOD.format(platform="twitter"), version="2.3")
+    registry = site.registry()
+    assert registry.platform("twitter").name == "twitter"
+    plugin = registry.plugins["twitter"]
+    assert (plugin.distribution, plugin.version) == ("agentic-plugin-twitter", "2.3")
+    assert plugin.hooks == ("agentic_platforms",)
+    assert plugin.errors == []
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("import no_such_library", "ModuleNotFoundError: No module named 'no_such_library'"),
+        ("def broken(:", "SyntaxError: "),
+        ("raise SystemExit('not on this machine')", "SystemExit: not on this machine"),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_is_listed_with_its_error(
+    site: Site, source: str, error: str
+) -> None:
+    site.install("broken", source)
+    site.install("good", GOOD.format(platform="good"))
+    registry = site.registry()
+    assert len(registry.plugins["broken"].errors) == 1
+    assert error in registry.plugins["broken"].errors[0]
+    assert list(registry.platforms) == ["good"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise RuntimeError('no token')",
+        "yield 1 / 0",
+        "return None",
+        "return ['name']",
+        "raise SystemExit(3)",
+    ],
+)
+def test_a_plugin_whose_hook_gives_nothing_usable_brings_nothing_and_harms_nobody(
+    site: Site, body: str
+) -> None:
+    site.install(
+        "broken",
+        f"""
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_platforms():
+            {body}
+        """,
+    )
+    site.install("good", GOOD.format(platform="good"))
+    registry = site.registry()
+    assert list(registry.platforms) == ["good"]
+    assert [error.partition(":")[0] for error in registry.plugins["broken"].errors] == ["agentic_platforms"]
+
+
+def test_a_workflow_hook_that_forgets_to_return_harms_nobody(site: Site) -> None:
+    source = """
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_workflows():
+            {body}
+    """
+    site.install("broken", source.format(body="pass"))
+    site.install("good", source.format(body="return {'poll': object}"))
+    registry = site.registry()
+    assert list(registry.workflows) == ["poll"]
+    assert registry.plugins["broken"].errors != []
+
+
+def test_a_misspelt_hook_is_named_with_the_known_ones(site: Site) -> None:
+    site.install(
+        "typo",
+        """
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_platform():
+            return []
+        """,
+    )
+    (error,) = site.registry().plugins["typo"].errors
+    assert "'agentic_platform' is no hook" in error
+    assert "agentic_platforms" in error
+
+
+def test_a_hook_that_asks_for_an_unknown_argument_brings_nothing_of_its_plugin(site: Site) -> None:
+    site.install(
+        "wrong",
+        """
+        from agentic.core.hooks import Platform, hookimpl
+
+        @hookimpl
+        def agentic_platforms():
+            return [Platform(name="half", executor=object, mapper=object)]
+
+        @hookimpl
+        def agentic_workflows(colour):
+            return {}
+        """,
+    )
+    registry = site.registry()
+    (error,) = registry.plugins["wrong"].errors
+    assert "colour" in error
+    assert dict(registry.platforms) == {}
+
+
+def test_two_plugins_claiming_one_platform_are_both_named(site: Site) -> None:
+    site.install("bird", GOOD.format(platform="twitter"), version="1.5")
+    site.install("tweets", GOOD.format(platform="twitter"), version="0.2")
+    with pytest.raises(DuplicateNameError) as caught:
+        _ = site.registry().platforms
+    assert "agentic-plugin-bird 1.5" in str(caught.value)
+    assert "agentic-plugin-tweets 0.2" in str(caught.value)
+
+
+def test_disabling_one_of_two_claimants_settles_the_conflict(site: Site) -> None:
+    site.install("bird", GOOD.format(platform="twitter"))
+    site.install("tweets", GOOD.format(platform="twitter"))
+    registry = site.registry("bird")
+    assert list(registry.platforms) == ["twitter"]
+    assert registry.plugins["bird"].disabled
+
+
+def test_a_disabled_plugin_is_not_even_imported(site: Site) -> None:
+    site.install("loud", "raise RuntimeError('imported')")
+    plugin = site.registry("loud").plugins["loud"]
+    assert (plugin.disabled, plugin.hooks, plugin.errors) == (True, (), [])
+
+
+def test_of_two_distributions_with_one_entry_point_name_the_second_is_named_as_an_error(site: Site) -> None:
+    site.install("twitter", GOOD.format(platform="twitter"))
+    site.install("twitter", GOOD.format(platform="twitter"), distribution="agentic-plugin-other")
+    (plugin,) = site.registry().plugins.values()
+    (error,) = plugin.errors
+    assert "'twitter' is also claimed by" in error
+
+
+def test_an_unknown_platform_is_named_with_the_known_ones(site: Site) -> None:
+    site.install("good", GOOD.format(platform="good"))
+    with pytest.raises(UnknownPlatformError, match=r"'twiter' \(known: good\)"):
+        site.registry().platform("twiter")
+
+
+@pytest.mark.requirement("PL06")
+def test_a_platform_can_be_added_at_run_time_but_not_under_a_taken_name(site: Site) -> None:
+    registry = site.registry()
+    platform = Platform(name="mine", executor=object, mapper=object)  # type: ignore[arg-type]  # never made
+    registry.add_platform(platform)
+    assert registry.platform("mine") is platform
+    with pytest.raises(DuplicateNameError, match="'mine'"):
+        registry.add_platform(platform)
+
+
+def test_commands_of_one_plugin_survive_another_that_raises(site: Site) -> None:
+    source = """
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_commands({parameter}):
+            {body}
+    """
+    site.install("broken", source.format(parameter="app", body="raise RuntimeError('no')"))
+    site.install("careless", source.format(parameter="", body="pass"))
+    site.install("good", source.format(parameter="app", body="app.command('poll')(print)"))
+    registry = site.registry()
+    app = typer.Typer()
+    registry.add_commands(app)
+    assert [command.name for command in app.registered_commands] == ["poll"]
+    assert registry.plugins["broken"].errors == ["agentic_commands: RuntimeError: no"]
+    assert registry.plugins["careless"].errors == []
+
+
+def test_faults_tell_what_every_plugin_and_platform_knows(site: Site) -> None:
+    site.install("absent", "import no_such_library")
+    site.install(
+        "ill",
+        """
+        from agentic.core.hooks import Platform, hookimpl
+
+        @hookimpl
+        def agentic_doctor():
+            yield "the key is missing; set ILL_KEY"
+
+        @hookimpl
+        def agentic_platforms():
+            return [Platform(name="sick", executor=object, mapper=object, doctor=lambda: 1 / 0)]
+        """,
+    )
+    faults = site.registry().faults()
+    assert [fault.partition(":")[0] for fault in faults] == ["absent", "ill", "sick"]
+    assert "ill: the key is missing; set ILL_KEY" in faults
+
+
+def test_two_claimants_of_one_platform_are_a_fault_among_the_others(site: Site) -> None:
+    site.install("absent", "import no_such_library")
+    site.install("bird", GOOD.format(platform="twitter"))
+    site.install("tweets", GOOD.format(platform="twitter"))
+    faults = site.registry().faults()
+    assert any("no_such_library" in fault for fault in faults)
+    assert any("'twitter' is claimed by two plugins" in fault for fault in faults)
+
+
+def test_asking_twice_tells_each_error_once(site: Site) -> None:
+    site.install(
+        "ill",
+        """
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_doctor():
+            raise RuntimeError("no token")
+        """,
+    )
+    registry = site.registry()
+    assert registry.faults() == registry.faults() == ["ill: agentic_doctor: RuntimeError: no token"]
+
+
+@pytest.mark.parametrize("name", HOOK_NAMES)
+def test_every_hook_says_when_it_is_called_what_to_return_and_what_failure_does(name: str) -> None:
+    text = (getattr(specs, name).__doc__ or "").lower()
+    assert "called" in text
+    assert text.startswith(("return", "add"))
+    assert "raise" in text

@@ -1,0 +1,229 @@
+"""Pipelines over actors made in the test, and a crawl over a site and a frontier in memory."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Protocol
+
+import pytest
+from pydantic import BaseModel, ConfigDict, create_model
+
+from agentic.core.actors import (
+    Actor,
+    ActorContext,
+    ActorError,
+    AggregateActor,
+    ItemOutput,
+    LinksOutput,
+    Page,
+    PageOutput,
+)
+from agentic.core.graph import Workflow
+from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.pipeline import (
+    CrawlBatch,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierLink,
+    PipelineResult,
+    PipelineServices,
+    SaveCounts,
+    compile_pipeline,
+    parse_spec,
+)
+from agentic.core.types import JSONValue
+
+STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoNetwork:
+    """A transport for tests that have none."""
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        raise AssertionError(f"{request.url} was asked for")
+
+
+@dataclass
+class MemoryFrontier:
+    """A frontier in memory; ``commits`` holds the batches as they came."""
+
+    links: dict[str, FrontierLink] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    commits: list[CrawlBatch] = field(default_factory=list)
+
+    async def seed(self, urls: Sequence[FrontierLink]) -> int:
+        unseen = [link for link in urls if link.url_key not in self.links]
+        self.links.update({link.url_key: link for link in unseen})
+        self.states.update({link.url_key: "new" for link in unseen})
+        return len(unseen)
+
+    async def claim(self, limit: int) -> Sequence[FrontierEntry]:
+        new = [key for key, state in self.states.items() if state == "new"][:limit]
+        self.states.update(dict.fromkeys(new, "taken"))
+        found = [self.links[key] for key in new]
+        return [FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=0) for f in found]
+
+    async def commit(self, batch: CrawlBatch) -> SaveCounts:
+        self.commits.append(batch)
+        self.states.update({page.url_key: "done" for page in batch.done})
+        self.states.update({page.url_key: "failed" for page in batch.failed})
+        await self.seed(batch.links)
+        return SaveCounts(inserted=len(batch.done))
+
+    async def progress(self) -> FrontierCounts:
+        states = list(self.states.values())
+        return FrontierCounts(**{name: states.count(name) for name in ("new", "taken", "done", "failed")})
+
+    def urls(self, state: str) -> list[str]:
+        return [self.links[key].url for key, found in self.states.items() if found == state]
+
+
+class SiteActor(Actor[Any, PageOutput]):
+    """Fetches from ``pages``: URL -> text, or the error to raise, or a function that says either."""
+
+    name = "fetch"
+    version = "1"
+    aliases = ("FetchDetail",)
+    Input = create_model("FetchInput", __config__=STRICT, url=(str, ...))
+    Output = PageOutput
+    pages: ClassVar[dict[str, object]] = {}
+    fetched: ClassVar[list[str]] = []
+
+    async def run(self, ctx: ActorContext, given: Any, /) -> PageOutput:
+        self.fetched.append(given.url)
+        answer = self.pages.get(given.url, ActorError("not there", failure_class="http_404", status=404))
+        if callable(answer):
+            answer = answer()
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        page = Page(
+            url=given.url,
+            final_url=given.url,
+            status=200,
+            content_type="text/html",
+            text=str(answer),
+            content_hash=str(answer),
+            fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+        return PageOutput(page=page)
+
+
+class PageInput(BaseModel):
+    """A page and nothing else of interest."""
+
+    model_config = STRICT
+
+    page: Page
+    item_selector: str = ""
+
+
+class WordsActor(Actor[PageInput, LinksOutput]):
+    """Takes every word of the page for a link."""
+
+    name = "extract_list"
+    version = "1"
+    Input = PageInput
+    Output = LinksOutput
+
+    async def run(self, ctx: ActorContext, given: PageInput, /) -> LinksOutput:
+        return LinksOutput(list_item_urls=tuple(given.page.text.split()), title=given.page.url[-1])
+
+
+class TextActor(Actor[PageInput, ItemOutput]):
+    """Makes an item of the page's text; an empty page has none."""
+
+    name = "extract_detail"
+    version = "1"
+    Input = PageInput
+    Output = ItemOutput
+
+    async def run(self, ctx: ActorContext, given: PageInput, /) -> ItemOutput:
+        if not given.page.text:
+            raise ActorError("the page is empty", failure_class="selector_missing")
+        return ItemOutput(item={"url": given.page.final_url, "text": given.page.text})
+
+
+class MakeActor(Protocol):
+    """Makes an actor of a function: its parameters are the input, what it returns the output."""
+
+    def __call__(
+        self, name: str, function: Callable[..., object], *, gives: str, aliases: Iterable[str] = ()
+    ) -> type[Actor]: ...
+
+
+@pytest.fixture
+def frontier() -> MemoryFrontier:
+    return MemoryFrontier()
+
+
+@pytest.fixture
+def site() -> Iterable[type[SiteActor]]:
+    yield SiteActor
+    SiteActor.pages.clear()
+    SiteActor.fetched.clear()
+
+
+@pytest.fixture
+def actors(site: type[SiteActor]) -> dict[str, type[Actor]]:
+    known: list[type[Actor]] = [site, WordsActor, TextActor, AggregateActor]
+    return {name: actor for actor in known for name in (actor.name, *actor.aliases)}
+
+
+@pytest.fixture
+def make_actor(actors: dict[str, type[Actor]]) -> MakeActor:
+    def make(
+        name: str, function: Callable[..., object], *, gives: str, aliases: Iterable[str] = ()
+    ) -> type[Actor]:
+        fields: dict[str, Any] = {
+            p.name: (JSONValue, ... if p.default is p.empty else p.default)
+            for p in inspect.signature(function).parameters.values()
+        }
+
+        async def run(self: Actor, ctx: ActorContext, given: BaseModel, /) -> BaseModel:
+            value = function(**dict(given))
+            return self.Output(**{gives: await value if inspect.isawaitable(value) else value})
+
+        members = {
+            "name": name,
+            "version": "1",
+            "aliases": tuple(aliases),
+            "Input": create_model("Input", __config__=STRICT, **fields),
+            "Output": create_model("Output", **{gives: (JSONValue, ...)}),  # type: ignore[call-overload] # by name
+            "run": run,
+        }
+        made: type[Actor] = type(name, (Actor,), members)
+        actors.update(dict.fromkeys((name, *aliases), made))
+        return made
+
+    return make
+
+
+Compile = Callable[[str], Workflow]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier) -> Compile:
+    """Compile a spec from YAML."""
+
+    def compiled(text: str) -> Workflow:
+        services = PipelineServices(http=Fetcher(HttpPolicy(), NoNetwork()), frontier=frontier)
+        return compile_pipeline(parse_spec(text, actors), actors, services)
+
+    return compiled
+
+
+@pytest.fixture
+def run(compiled: Compile) -> Run:
+    """Run a spec from YAML with inputs; return its result."""
+
+    async def run(text: str, /, **inputs: JSONValue) -> PipelineResult:
+        done = await compiled(text).run(inputs)
+        return PipelineResult.model_validate(done.output(dict))
+
+    return run

@@ -1,0 +1,241 @@
+"""Crawls over a site in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.core.actors import ActorError
+from agentic.core.graph import EventKind
+from agentic.core.pipeline import StepFailedError
+from agentic.core.pipeline.slices import SliceLimits, pages_to_take
+
+Run = Callable[..., Any]
+
+CRAWL = """
+name: site
+steps:
+  - type: crawl
+    id: pages
+    start: "http://a/0"
+"""
+
+
+def chain(count: int) -> dict[str, object]:
+    """Return pages of which each links to the next and back to the first."""
+    return {f"http://a/{n}": f"http://a/{(n + 1) % count} http://a/0" for n in range(count)}
+
+
+def star(count: int) -> dict[str, object]:
+    """Return a page that links to all others, which link nowhere."""
+    rest: dict[str, object] = {f"http://a/{n}": "" for n in range(1, count)}
+    return {"http://a/0": " ".join(rest), **rest}
+
+
+def not_there() -> ActorError:
+    return ActorError("it is gone", failure_class="http_404", status=404)
+
+
+async def test_every_page_is_fetched_once(run: Run, site: Any, frontier: Any) -> None:
+    site.pages.update(chain(30))
+    result = await run(CRAWL)
+    assert sorted(site.fetched) == sorted(site.pages)
+    assert (result.pages.done, result.pages.failed, result.pages.left) == (30, 0, 0)
+    assert len(frontier.urls("done")) == 30
+
+
+async def test_pages_carry_title_depth_and_final_address(run: Run, site: Any, frontier: Any) -> None:
+    site.pages.update(chain(3))
+    await run(CRAWL)
+    pages = [page for batch in frontier.commits for page in batch.done]
+    assert [(p.title, p.depth, p.final_url) for p in pages] == [
+        ("0", 0, "http://a/0"),
+        ("1", 1, "http://a/1"),
+        ("2", 2, "http://a/2"),
+    ]
+
+
+async def test_items_are_read_on_pages_that_fit(run: Run, site: Any, frontier: Any) -> None:
+    site.pages.update(
+        {"http://a/0": "http://a/item/1 http://a/2", "http://a/item/1": "lamp", "http://a/2": "x"}
+    )
+    await run(CRAWL + "    detail: {match: ['/item/*']}")
+    pages = {page.url: page for batch in frontier.commits for page in batch.done}
+    assert pages["http://a/item/1"].fields["text"] == "lamp"
+    assert pages["http://a/item/1"].item_key == "http://a/item/1"
+    assert pages["http://a/2"].fields == {}
+    assert pages["http://a/2"].item_key is None
+
+
+async def test_a_page_whose_item_cannot_be_read_fails_and_its_links_are_followed(
+    run: Run, site: Any, frontier: Any, actors: Any
+) -> None:
+    async def refuse(self: object, ctx: object, given: object, /) -> None:
+        raise ActorError("no title", failure_class="selector_missing")
+
+    actors["extract_detail"] = type("Picky", (actors["extract_detail"],), {"run": refuse})
+    site.pages.update(chain(3))
+    result = await run(CRAWL + "    detail: {match: ['/1']}")
+    assert frontier.urls("failed") == ["http://a/1"]
+    assert result.failures["selector_missing"].examples == ("no title",)
+    assert frontier.urls("done") == ["http://a/0", "http://a/2"]
+
+
+async def test_pages_that_fail_are_recorded_with_their_class(run: Run, site: Any, frontier: Any) -> None:
+    site.pages.update(star(3) | {"http://a/1": not_there()})
+    result = await run(CRAWL)
+    assert result.failures["http_404"].count == 1
+    assert result.failures["http_404"].examples == ("it is gone",)
+    [failed] = [page for batch in frontier.commits for page in batch.failed]
+    assert (failed.url, failed.failure_class, failed.message) == ("http://a/1", "http_404", "it is gone")
+
+
+async def test_pages_that_fail_for_a_moment_are_tried_again(run: Run, site: Any) -> None:
+    answers = iter([TimeoutError(), TimeoutError(), "here"])
+    site.pages.update(star(2) | {"http://a/1": lambda: next(answers)})
+    result = await run(CRAWL + "error_handling: {timeout: {retry_count: 2, backoff_s: 0}}")
+    assert (result.pages.done, result.pages.failed) == (2, 0)
+
+
+async def test_a_rule_can_make_the_failure_of_a_page_the_pipelines(
+    run: Run, site: Any, frontier: Any
+) -> None:
+    site.pages.update(star(3) | {"http://a/1": not_there()})
+    with pytest.raises(StepFailedError, match="it is gone"):
+        await run(CRAWL + "error_handling: {http_404: {then: fail}}")
+    assert "http://a/1" in frontier.urls("failed")
+
+
+async def test_a_crawl_that_reaches_no_page_fails(run: Run, site: Any) -> None:
+    with pytest.raises(StepFailedError, match="no page of the crawl could be fetched: not there"):
+        await run(CRAWL)
+
+
+async def test_a_crawl_stops_at_its_limit_of_pages(run: Run, site: Any) -> None:
+    site.pages.update(star(30))
+    result = await run(CRAWL + "    max_pages: 10")
+    assert len(site.fetched) == 10
+    assert (result.pages.done, result.pages.left) == (10, 20)
+
+
+async def test_limits_may_be_inputs(run: Run, site: Any) -> None:
+    site.pages.update(star(9))
+    text = "inputs: {limit: {type: integer}}\n" + CRAWL + '    max_pages: "${inputs.limit}"'
+    result = await run(text, limit=4)
+    assert result.pages.done == 4
+
+
+async def test_a_limit_that_is_no_number_fails_the_step(run: Run, site: Any) -> None:
+    text = "inputs: {limit: {}}\n" + CRAWL + '    max_pages: "${inputs.limit}"'
+    with pytest.raises(StepFailedError, match="max_pages"):
+        await run(text, limit="many")
+
+
+async def test_a_start_page_may_be_an_earlier_result(run: Run, site: Any) -> None:
+    site.pages.update({"http://a/0": "http://a/1 http://a/2", "http://a/1": "", "http://a/2": ""})
+    result = await run("""
+steps:
+  - {actor: fetch, config: {url: "http://a/0"}}
+  - actor: extract_list
+  - {type: crawl, start: "${list_item_urls}"}
+""")
+    assert result.pages.done == 2
+
+
+async def test_a_page_that_leads_out_of_the_crawl_is_not_stored(run: Run, site: Any, actors: Any) -> None:
+    class Leading(site):  # type: ignore[misc] # a class handed over by a fixture
+        async def run(self, ctx: Any, given: Any, /) -> Any:
+            output = await super().run(ctx, given)
+            final = given.url.replace("http://a/1", "http://elsewhere/")
+            return output.model_copy(update={"page": output.page.model_copy(update={"final_url": final})})
+
+    actors["fetch"] = Leading
+    site.pages.update(star(3))
+    result = await run(CRAWL)
+    assert (result.pages.done, result.failures["out_of_scope"].count) == (2, 1)
+
+
+class TestSlices:
+    async def test_a_crawl_goes_on_slice_by_slice_and_its_messages_hold_no_pages(
+        self, compiled: Any, site: Any
+    ) -> None:
+        site.pages.update(star(25))
+        done = await compiled(CRAWL + "    slice_pages: 10\n    max_parallel: 5").run({})
+        turns = [e for e in done.events if e.kind is EventKind.EXECUTOR_INVOKED and e.path == "pages"]
+        assert len(turns) == 1 + 3  # seeding, then 10, 10 and 5 pages
+
+    async def test_pages_are_written_in_batches(self, run: Run, site: Any, frontier: Any) -> None:
+        site.pages.update(star(101))
+        await run(CRAWL + "    commit_pages: 20\n    max_parallel: 10")
+        sizes = [len(batch.done) for batch in frontier.commits]
+        assert max(sizes) <= 20 + 10
+        assert sum(sizes) == 101
+
+    async def test_so_many_pages_at_a_time_are_fetched(self, run: Run, site: Any) -> None:
+        in_flight = peak = 0
+
+        async def page() -> str:
+            nonlocal in_flight, peak
+            in_flight += 1
+            peak = max(peak, in_flight)
+            await asyncio.sleep(0)
+            in_flight -= 1
+            return ""
+
+        site.pages.update(dict.fromkeys(star(30), page) | {"http://a/0": " ".join(star(30))})
+        await run(CRAWL + "    max_parallel: 7")
+        assert peak == 7
+
+    async def test_a_slow_page_stalls_nobody(self, run: Run, site: Any, frontier: Any) -> None:
+        """The slow page ends only after all others are written, which are more than a slice."""
+
+        async def slow() -> str:
+            while len(frontier.urls("done")) < 29:  # noqa: ASYNC110 - what is waited for has no event
+                await asyncio.sleep(0.005)
+            return ""
+
+        site.pages.update(star(30) | {"http://a/1": slow})
+        text = CRAWL + "    slice_pages: 5\n    commit_seconds: 0.02\n    max_parallel: 4"
+        async with asyncio.timeout(20):
+            result = await run(text)
+        assert result.pages.done == 30
+
+    async def test_a_crawl_goes_on_where_it_was(self, run: Run, site: Any, frontier: Any) -> None:
+        site.pages.update(star(20))
+        await run(CRAWL + "    max_pages: 8")
+        before = set(site.fetched)
+        site.fetched.clear()
+        result = await run(CRAWL)
+        assert before.isdisjoint(site.fetched)
+        assert result.pages.done == 20
+
+    async def test_progress_is_reported_with_each_commit(self, compiled: Any, site: Any) -> None:
+        site.pages.update(star(10))
+        stream = compiled(CRAWL).run_stream({})
+        told = [e.data async for e in stream if e.kind is EventKind.EXECUTOR_PROGRESS]
+        assert told[0]["total"] == 10
+        assert told[-1]["done"] == 10
+
+
+LIMITS = SliceLimits(pages=200, seconds=30, budget=10_000, commit_pages=50, commit_seconds=1, max_parallel=16)
+
+
+class TestPagesToTake:
+    def test_a_slice_takes_its_pages(self) -> None:
+        assert pages_to_take(LIMITS, 0, 0.0, 0.0) == 200
+        assert pages_to_take(LIMITS, 200, 0.0, 0.0) == 0
+
+    def test_it_goes_on_while_a_page_is_slow(self) -> None:
+        assert pages_to_take(LIMITS, 200, 5.0, 1.5) > 0
+
+    def test_it_takes_nothing_once_its_time_is_over(self) -> None:
+        assert pages_to_take(LIMITS, 3, 30.0, 5.0) == 0
+
+    @given(st.integers(0, 20_000), st.floats(0, 60), st.floats(0, 60))
+    def test_it_never_takes_more_than_the_crawl_may(self, taken: int, elapsed: float, slowest: float) -> None:
+        assert taken + max(pages_to_take(LIMITS, taken, elapsed, slowest), 0) <= max(taken, LIMITS.budget)

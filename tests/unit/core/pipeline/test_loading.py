@@ -1,0 +1,246 @@
+"""From text to spec, and what is said when that cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentic.core.actors import Actor, PipelineError
+from agentic.core.pipeline import PipelineSpec, SpecError, load_spec, outline, parse_spec, read_spec
+
+Actors = dict[str, type[Actor]]
+
+SPEC = """
+name: shop
+inputs: {start: {default: "http://a/"}}
+steps:
+  - {actor: fetch, config: {url: "${inputs.start}"}}
+  - {actor: extract_list}
+  - type: loop
+    source: list_item_urls
+    loop_steps: [{actor: fetch}, {actor: extract_detail}]
+"""
+
+
+def faults(text: str, actors: Actors | None = None) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        parse_spec(text, actors, source="shop.yaml")
+    assert str(caught.value).startswith("pipeline shop.yaml cannot be used: ")
+    return [str(fault) for fault in caught.value.faults]
+
+
+@pytest.mark.requirement("SP07")
+def test_a_spec_survives_being_stored_as_json(actors: Actors) -> None:
+    spec = parse_spec(SPEC, actors)
+    assert read_spec(json.loads(spec.model_dump_json()), actors) == spec
+
+
+def test_json_is_read_like_yaml(actors: Actors) -> None:
+    spec = parse_spec(SPEC, actors)
+    assert parse_spec(spec.model_dump_json(indent=2), actors) == spec
+
+
+def test_a_spec_without_a_name_is_named_after_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "daily.yaml"
+    path.write_text("steps: [{actor: fetch}]", encoding="utf-8")
+    assert load_spec(path).name == "daily"
+
+
+def test_a_spec_has_a_json_schema_for_editors() -> None:
+    schema = PipelineSpec.model_json_schema()
+    assert {"ActorStep", "LoopStep", "CrawlStep", "ErrorRule"} <= set(schema["$defs"])
+
+
+def test_every_fault_is_listed_with_its_place_and_line(actors: Actors) -> None:
+    text = """
+name: shop
+stepz: []
+steps:
+  - actor: fetsh
+  - actor: fetch
+    confg: {url: x}
+  - type: lop
+    source: x
+error_handling:
+  timeout: {retry: 2}
+"""
+    told = [fault.partition(" (")[0] for fault in faults(text, actors)]
+    assert told == [
+        "stepz, line 3: unknown key 'stepz'; did you mean 'steps'?",
+        "steps[0].actor, line 5: unknown actor 'fetsh'; did you mean 'fetch'?",
+        "steps[1].confg, line 7: unknown key 'confg'; did you mean 'config'?",
+        "steps[2], line 8: unknown step type 'lop'; did you mean 'loop'?",
+        "error_handling.timeout.retry, line 11: unknown key 'retry'; did you mean 'retry_count'?",
+    ]
+
+
+def test_one_fault_makes_one_sentence(actors: Actors) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse_spec("steps: [{actor: fetch, config: {url: x}}, {actor: fetsh}]", actors, source="shop.yaml")
+    assert str(caught.value) == (
+        "pipeline shop.yaml cannot be used: steps[1].actor, line 1: unknown actor 'fetsh'; did you mean "
+        "'fetch'? (known: aggregate, extract_detail, extract_list, fetch)"
+    )
+
+
+def test_a_loop_over_nothing_names_what_there_is(actors: Actors) -> None:
+    [fault] = faults(SPEC.replace("source: list_item_urls", "source: list_item_url"), actors)
+    assert fault == (
+        "steps[2].source, line 8: nothing before this step gives 'list_item_url'; did you mean "
+        "'list_item_urls'? (known: extract_list, fetch, inputs, list_item_urls, next_url, page, start, title)"
+    )
+
+
+def test_a_misspelt_key_of_an_actors_config_is_found(actors: Actors) -> None:
+    text = (
+        "steps: [{actor: fetch, config: {url: http://a/}}, {actor: extract_list, config: {item_selektor: a}}]"
+    )
+    [fault] = faults(text, actors)
+    assert "steps[1].config.item_selektor" in fault
+    assert "did you mean 'item_selector'?" in fault
+
+
+def test_a_value_an_actor_cannot_take_is_found(actors: Actors) -> None:
+    [fault] = faults("steps: [{actor: fetch, config: {url: [http://a/]}}]", actors)
+    assert fault == "steps[0].config.url, line 1: Input should be a valid string"
+
+
+def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
+    [fault] = faults("steps: [{actor: extract_list}]", actors)
+    assert fault == (
+        "steps[0].config, line 1: actor 'extract_list' needs 'page', and nothing before this step gives it; "
+        "set it here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (
+            "${inputs.strat}",
+            "${inputs.strat}: 'inputs' gives no 'strat'; did you mean 'start'? (known: start)",
+        ),
+        ("${later.page}", "nothing before this step gives 'later'"),
+        ("${1 + 1}", "is no plain dotted path"),
+        ("${inputs.start", "is no plain dotted path"),
+    ],
+)
+def test_a_dangling_or_clever_reference_is_found(actors: Actors, config: str, reason: str) -> None:
+    text = f"""
+inputs: {{start: {{default: x}}}}
+steps:
+  - actor: fetch
+    config: {{url: "{config}"}}
+  - {{actor: fetch, id: later, config: {{url: x}}}}
+"""
+    [fault] = faults(text, actors)
+    assert fault.startswith("steps[0].config.url, line 5: ")
+    assert reason in fault
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("timeuot: {}", "unknown failure class 'timeuot'; did you mean 'timeout'?"),
+        ("timeout: {retry_with_actor: fetsh}", "unknown actor 'fetsh'; did you mean 'fetch'?"),
+        ("timeout: {retrycount: 1}", "unknown key 'retrycount'; did you mean 'retry_count'?"),
+        ("timeout: {then: stop}", "Input should be 'fail' or 'skip'"),
+    ],
+)
+def test_a_bad_rule_is_found(actors: Actors, rule: str, reason: str) -> None:
+    text = f"error_handling: {{{rule}}}\nsteps: [{{actor: fetch, config: {{url: x}}}}]"
+    [fault] = faults(text, actors)
+    assert reason in fault
+
+
+def test_a_fallback_that_cannot_stand_in_is_found(actors: Actors) -> None:
+    text = """
+steps:
+  - actor: fetch
+    config: {url: x}
+    error_handling: {timeout: {retry_with_actor: aggregate}}
+"""
+    [fault] = faults(text, actors)
+    assert fault.startswith("steps[0].error_handling.timeout.retry_with_actor, line 5: ")
+    assert fault.endswith("'aggregate' cannot stand in here: the step gives page")
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("[{type: crawl, start: x}, {type: crawl, start: x}]", "one crawl step at most"),
+        (
+            "[{actor: fetch, id: a, config: {url: x}}, {actor: fetch, id: a, config: {url: x}}]",
+            "two steps are called 'a'",
+        ),
+        ("[{actor: fetch, id: inputs, config: {url: x}}]", "'inputs' has a meaning of its own"),
+        ("[{type: crawl, start: x, links: {actor: fetch}}]", "gives list_item_urls; 'fetch' does not"),
+        ("[{type: crawl, start: x, max_pages: 0}]", "Input should be greater than 0"),
+        ("[{type: crawl, start: '${inputs.x}'}]", "'inputs' gives no 'x'"),
+        ("[]", "should have at least 1 item"),
+        ("[fetch]", "a step is a mapping with 'actor' or 'type', not 'fetch'"),
+    ],
+)
+def test_a_bad_step_is_found(actors: Actors, steps: str, reason: str) -> None:
+    assert any(reason in fault for fault in faults(f"steps: {steps}", actors))
+
+
+def test_a_crawl_within_a_loop_is_refused(actors: Actors) -> None:
+    text = SPEC.replace("loop_steps: [", "loop_steps: [{type: crawl, start: x}, ")
+    assert any("a crawl cannot stand in a loop" in fault for fault in faults(text, actors))
+
+
+def test_a_default_of_another_type_is_refused() -> None:
+    [fault] = faults("inputs: {n: {type: integer, default: many}}\nsteps: [{actor: fetch}]")
+    assert "inputs.n, line 1: the default is no integer" in fault
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "it is empty; a pipeline needs at least 'steps'"),
+        ("# nothing\n", "it holds only comments; a pipeline needs at least 'steps'"),
+        ("- a\n", "it is a list; a pipeline is a mapping with 'steps'"),
+        (
+            "steps:\n  - {actor: fetch\n",
+            "line 3: it is no valid YAML: column 1: expected ',' or '}'",
+        ),
+        ("steps: []\nsteps: []\n", "steps, line 2: this key is there twice; keep one"),
+        ("name: shop", "steps: 'steps' is missing"),
+        ("steps: !!python/object:os.system {}", "it is no valid YAML: column 8: could not determine"),
+        ("schema_version: 2\nsteps: [{actor: fetch}]", "schema_version, line 1: Input should be 1 (it is 2)"),
+    ],
+)
+def test_a_text_that_is_no_spec_is_refused(text: str, fault: str) -> None:
+    assert faults(text)[0].startswith(fault) or fault in faults(text)[0]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none.yaml"
+    with pytest.raises(SpecError, match="No such file") as caught:
+        load_spec(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="no UTF-8"):
+        load_spec(path)
+
+
+def test_a_spec_with_references_for_numbers_is_written_as_it_was_read(actors: Actors) -> None:
+    text = "inputs: {n: {type: integer}}\nsteps: [{type: crawl, start: x, max_pages: '${inputs.n}'}]"
+    spec = parse_spec(text, actors)
+    stored = spec.model_dump(mode="json", exclude_unset=True)
+    assert stored["steps"] == [{"type": "crawl", "start": "x", "max_pages": "${inputs.n}"}]
+    assert read_spec(stored, actors) == spec
+
+
+async def test_an_outline_can_be_drawn_and_not_be_run(actors: Actors) -> None:
+    workflow = outline(parse_spec("steps: [{type: crawl, id: pages, start: 'http://a/'}]", actors), actors)
+    assert "pages" in workflow.to_mermaid()
+    with pytest.raises(PipelineError, match="this is an outline of pipeline 'pipeline'"):
+        await workflow.run({})

@@ -1,0 +1,123 @@
+"""A laboratory: a database in a file, and a platform whose executor does what the test tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+from agentic.core.bus import MemoryBus
+from agentic.core.hooks import Platform, get_registry
+from agentic.core.types import JSONValue
+from agentic.executors import BaseAgentExecutor
+from agentic.executors.runner import Host
+from agentic.mappers import (
+    AgentModel,
+    AgentResultModel,
+    Base,
+    Database,
+    ExecutionModel,
+    ResultMapper,
+    add_agent,
+    add_project,
+    create_execution,
+    find_project,
+)
+
+State = dict[str, object]
+PLATFORM = "toy"
+
+
+class ToySettings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = 3
+    token: SecretStr = SecretStr("")
+
+
+class ToyMapper(ResultMapper):
+    def save_results(self, results: Mapping[str, object]) -> bool:
+        return self.save_agent_result(results)
+
+
+async def echo(_executor: BaseAgentExecutor, state: State) -> State:
+    return {"state": state}
+
+
+@dataclass
+class Script:
+    """What the executors of the platform ``toy`` do, and what they did."""
+
+    work: Callable[[BaseAgentExecutor, State], Awaitable[State]] = echo
+    save: Callable[[BaseAgentExecutor, State], bool] | None = None
+    clean_ups: list[str] = field(default_factory=list)
+
+
+class ToyExecutor(BaseAgentExecutor):
+    script: Script
+
+    async def execute_agent(self, state: State) -> State:
+        return await self.script.work(self, state)
+
+    def save_results(self, results: State) -> bool:
+        return self.script.save(self, results) if self.script.save else super().save_results(results)
+
+    async def cleanup(self) -> None:
+        self.script.clean_ups.append(self.execution_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """What a test works with; agents belong to the project ``lab``."""
+
+    database: Database
+    host: Host
+    script: Script
+
+    def agent(
+        self,
+        name: str = "toy-agent",
+        *,
+        platform: str = PLATFORM,
+        config: Mapping[str, JSONValue] | None = None,
+        goals: str | None = None,
+    ) -> AgentModel:
+        with self.database.writing() as session:
+            return add_agent(session, find_project(session, "lab"), name, platform, config, goals)
+
+    def execution(self, agent: AgentModel | None = None) -> ExecutionModel:
+        agent = agent or self.agent()
+        with self.database.writing() as session:
+            return create_execution(session, agent)
+
+    def stored(self, execution_id: str) -> ExecutionModel:
+        """Return an execution as the database has it now."""
+        with self.database.reading() as session:
+            found = session.get(ExecutionModel, execution_id)
+            assert found is not None
+            return found
+
+    def result_count(self) -> int:
+        with self.database.reading() as session:
+            return session.query(AgentResultModel).count()
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    script = Script()
+    monkeypatch.setattr(ToyExecutor, "script", script, raising=False)
+    get_registry.cache_clear()
+    get_registry().add_platform(
+        Platform(name=PLATFORM, executor=ToyExecutor, mapper=ToyMapper, settings=ToySettings)
+    )
+    (tmp_path / "lab.db").touch()
+    database = Database(f"sqlite:///{tmp_path / 'lab.db'}")
+    Base.metadata.create_all(database.engine)
+    with database.writing() as session:
+        add_project(session, "lab")
+    yield Lab(database=database, host=Host(database=database, bus=MemoryBus(), worker="test"), script=script)
+    database.dispose()
+    get_registry.cache_clear()

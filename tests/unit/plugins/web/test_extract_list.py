@@ -1,0 +1,66 @@
+"""Links of a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from agentic.core.actors import ActorError
+from agentic.plugins.web.extract_list import ExtractListActor
+
+LIST = """<title> All
+  lamps </title>
+<ul><li class="job-card"><h2>One</h2><a href="../product/1#reviews">more</a></li>
+<li class="job-card"><a href="/product/2?utm_source=list">more</a></li>
+<li class="job-card">sold out</li>
+<li class="job-card"><a href="mailto:shop@example.org">ask</a></li>
+<li class="job-card"><a href="http://SHOP.example:80/product/1">again</a></li></ul>
+<a class="next" href="?page=2">next</a>"""
+
+
+@pytest.mark.requirement("SP17")
+async def test_the_links_of_items_are_absolute_canonical_and_each_there_once(act: Any, page: Any) -> None:
+    found = await act(ExtractListActor, page=page(LIST), item_selector=".job-card", next_selector="a.next")
+    assert found.list_item_urls == ("http://shop.example/product/1", "http://shop.example/product/2")
+    assert found.next_url == "http://shop.example/list/?page=2"
+    assert found.title == "All lamps"
+
+
+async def test_an_item_may_itself_be_the_link(act: Any, page: Any) -> None:
+    found = await act(
+        ExtractListActor, page=page("<a href=a>1</a><a href=b>2</a><a>3</a>"), item_selector="a"
+    )
+    assert found.list_item_urls == ("http://shop.example/list/a", "http://shop.example/list/b")
+
+
+async def test_links_are_relative_to_the_base_of_the_page(act: Any, page: Any) -> None:
+    html = '<base href="/docs/"><a href="a.html">a</a>'
+    found = await act(ExtractListActor, page=page(html), item_selector="a[href]")
+    assert found.list_item_urls == ("http://shop.example/docs/a.html",)
+
+
+async def test_a_page_without_items_gives_none(act: Any, page: Any) -> None:
+    found = await act(ExtractListActor, page=page(""), item_selector=".job-card", next_selector=".next")
+    assert (found.list_item_urls, found.next_url, found.title) == ((), None, None)
+
+
+async def test_a_page_without_items_can_be_a_failure(act: Any, page: Any) -> None:
+    with pytest.raises(ActorError, match="nothing on http://shop") as caught:
+        await act(ExtractListActor, page=page(LIST), item_selector=".jobs", required=True)
+    assert caught.value.failure_class == "selector_missing"
+
+
+async def test_a_page_that_is_no_html_is_a_failure(act: Any, page: Any) -> None:
+    with pytest.raises(ActorError, match="application/pdf, not HTML") as caught:
+        await act(ExtractListActor, page=page("", content_type="application/pdf"), item_selector="a")
+    assert caught.value.failure_class == "not_html"
+
+
+@pytest.mark.parametrize("selector", ["", "a[", "div >"])
+async def test_a_selector_that_is_none_is_refused_before_anything_runs(
+    act: Any, page: Any, selector: str
+) -> None:
+    with pytest.raises(ValidationError, match="is no CSS selector"):
+        await act(ExtractListActor, page=page(LIST), item_selector=selector)

@@ -1,0 +1,78 @@
+"""What an agent of the platform can be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from agentic.core.hooks import get_registry
+from agentic.core.pipeline import SpecError
+from agentic.plugins.web.packaged import find_pipeline, packaged_names
+from agentic.plugins.web.settings import WebSettings
+
+
+def refusal(**config: object) -> str:
+    with pytest.raises(ValidationError) as caught:
+        WebSettings.model_validate(config)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", packaged_names())
+def test_every_packaged_pipeline_can_be_run(name: str) -> None:
+    settings = WebSettings.model_validate({"pipeline": name, "inputs": {"start_url": "http://a.example/"}})
+    assert settings.spec.name == name
+    assert settings.spec.description
+
+
+@pytest.mark.requirement("SP14", "SP17", "SP18", "SP19", "SP20")
+def test_the_actors_of_the_first_sketch_are_known_by_their_names() -> None:
+    actors = get_registry().actors
+    sketch = ["InitialFetcher", "ExtractList", "FetchDetail", "ExtractDetail", "DataAggregator"]
+    assert [actors[name].name for name in sketch] == [
+        "fetch",
+        "extract_list",
+        "fetch",
+        "extract_detail",
+        "aggregate",
+    ]
+
+
+def test_a_pipeline_may_stand_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("steps: [{type: crawl, start: http://a.example/}]", encoding="utf-8")
+    assert WebSettings(pipeline=str(path)).spec.name == "own"
+
+
+def test_a_pipeline_may_stand_in_the_config_itself() -> None:
+    spec = {"name": "inline", "steps": [{"type": "crawl", "start": "http://a.example/"}]}
+    assert WebSettings.model_validate({"pipeline": spec}).spec.name == "inline"
+
+
+def test_what_the_agent_says_of_manners_wins_over_the_pipeline() -> None:
+    spec = {
+        "http": {"obey_robots": False, "timeout_s": 5},
+        "steps": [{"type": "crawl", "start": "http://a.example/"}],
+    }
+    policy = WebSettings.model_validate({"pipeline": spec, "http": {"timeout_s": 9}}).spec.http
+    assert (policy.timeout_s, policy.obey_robots) == (9, False)
+
+
+def test_a_pipeline_nobody_knows_is_named_with_those_there_are() -> None:
+    assert "pipeline 'shop' cannot be used: no pipeline has that name (known: docs, site)" in refusal(
+        pipeline="shop"
+    )
+
+
+def test_a_missing_input_is_named() -> None:
+    assert "'start_url' is missing (home page of the site)" in refusal(pipeline="site")
+
+
+def test_a_fault_in_a_file_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("steps:\n  - actor: extract_lisst\n", encoding="utf-8")
+    with pytest.raises(
+        SpecError, match=r"line 2: unknown actor 'extract_lisst'; did you mean 'extract_list'\?"
+    ):
+        find_pipeline(str(path), get_registry().actors)

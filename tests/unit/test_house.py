@@ -1,0 +1,59 @@
+"""The layout keeps its promises: one namespace, several roots."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("core", "executors", "mappers", "migrations", "plugins")
+
+
+def test_namespace_has_no_file_of_its_own() -> None:
+    namespace = importlib.import_module("agentic")
+    assert namespace.__file__ is None, f"{namespace.__file__} hides parts of the project"
+
+
+@pytest.mark.requirement("BR02")
+@pytest.mark.parametrize("room", ROOMS)
+def test_folder_holds_the_package_of_its_name_and_nothing_else(room: str) -> None:
+    package = ROOT / room / "agentic"
+    assert [p.name for p in package.iterdir() if p.name != "__pycache__"] == [room]
+    assert (package / room / "py.typed").is_file()
+    assert (package / room / "__init__.py").is_file()
+
+
+@pytest.mark.requirement("BR02")
+@pytest.mark.parametrize("name", ["pyproject.toml", "celeryconfig.py", "README.md", "tests"])
+def test_top_level_is_what_the_user_asked_for(name: str) -> None:
+    assert (ROOT / name).exists()
+
+
+@pytest.mark.parametrize(
+    "library", ["celery", "sqlalchemy", "alembic", "aiohttp", "nats", "redis", "langgraph", "playwright"]
+)
+def test_importing_the_core_loads_no_heavy_library(library: str) -> None:
+    code = f"import agentic.core, sys; sys.exit({library!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["agentic.core", "agentic.core.graph", "agentic.core.http", "agentic.executors", "agentic.mappers"],
+)
+def test_public_names_exist_are_sorted_and_documented(package: str) -> None:
+    module = importlib.import_module(package)
+    names = module.__all__
+    assert list(names) == sorted(names)
+    for name in names:
+        thing = getattr(module, name)
+        assert not callable(thing) or getattr(thing, "__doc__", None), f"{package}.{name} has no docstring"
+
+
+def test_constraints_pin_versions_and_name_no_host() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all("==" in line and "://" not in line for line in lines)
