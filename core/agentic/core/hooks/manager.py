@@ -14,7 +14,6 @@ from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import specs
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.platform import Platform
-from agentic.core.settings import load_settings
 
 if TYPE_CHECKING:
     import typer
@@ -178,6 +177,9 @@ class PluginRegistry:
 @lru_cache(maxsize=1)
 def get_registry() -> PluginRegistry:
     """Return the installed plugins, loaded once for this process."""
+    # Reading settings costs 50 ms, which `import agentic.core` need not pay.
+    from agentic.core.settings import load_settings
+
     return PluginRegistry(
         importlib.metadata.entry_points(group=ENTRY_POINT_GROUP), disabled=load_settings().disabled_plugins
     )

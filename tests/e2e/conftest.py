@@ -1,0 +1,46 @@
+"""The command line as a user has it, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Agentic = Callable[..., "subprocess.CompletedProcess[str]"]
+
+COMMAND = (sys.executable, "-m", "agentic.core.cli")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Where the database and the servers of this test live."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def environment(home: Path) -> dict[str, str]:
+    """An environment in which only ``AGENTIC_HOME`` is set of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
+    return {**kept, "AGENTIC_HOME": str(home), "COLUMNS": "120"}
+
+
+@pytest.fixture
+def agentic(tmp_path: Path, environment: dict[str, str]) -> Agentic:
+    """Run ``agentic`` with arguments, in an empty folder."""
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            env={**environment, **variables},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run

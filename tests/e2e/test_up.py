@@ -1,0 +1,108 @@
+"""``agentic up``: everything under one supervisor, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.e2e.conftest import COMMAND, Agentic
+
+from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def up(tmp_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Start ``agentic up`` and return it when it says that it is ready."""
+    process = subprocess.Popen(
+        [*COMMAND, "up"], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("ready"):
+            break
+    else:
+        pytest.fail(f"agentic up ended with {process.wait()}")
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+
+def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def gone(processes: list[psutil.Process], within_s: float) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=within_s)
+    return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def runtime(home: Path) -> dict[str, dict[str, str]]:
+    facts: dict[str, dict[str, str]] = json.loads((home / "runtime.json").read_text(encoding="utf-8"))
+    return facts
+
+
+@pytest.mark.requirement("BR09", "NA01")
+def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
+    up: subprocess.Popen[str], agentic: Agentic, home: Path
+) -> None:
+    started = family(up)
+    assert set(runtime(home)["pids"]) == {"nats", "valkey", "worker", "beat", "flower"}
+
+    with FakeServer() as fakes:
+        config = {"base_url": fakes.hackernews_url, "limit": "5", "allow_private_hosts": '["127.0.0.1"]'}
+        pairs = [word for pair in config.items() for word in ("--config", "=".join(pair))]
+        added = agentic("agents", "add", "news", "--platform", "hackernews", *pairs)
+        assert added.returncode == 0, added.stderr
+        queued = agentic("run", "news", "--dispatcher", "celery", "--json")
+        assert queued.returncode == 0, queued.stderr
+        execution = wait_for_end(agentic, json.loads(queued.stdout)["execution_id"])
+    assert execution["status"] == "succeeded"
+
+    told = agentic("events", "tail", "--no-follow", "--json", "--last", "500")
+    kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
+    assert kinds[0] == "run.started"
+    assert kinds[-1] == "run.completed"
+    assert "agentic.hackernews.news" in flower_names(runtime(home)["urls"]["flower"])
+    assert agentic("doctor").returncode == 0
+
+    up.send_signal(signal.SIGTERM)
+    assert up.wait(timeout=60) == 0
+    assert gone(started, 1)
+    assert not (home / "runtime.json").exists()
+
+
+def test_up_leaves_no_orphan_when_it_is_killed(up: subprocess.Popen[str], home: Path) -> None:
+    started = family(up)
+    assert len(started) >= 5
+    up.kill()
+    assert gone(started, 15)
+
+
+def wait_for_end(agentic: Agentic, execution_id: str) -> dict[str, object]:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        shown: dict[str, object] = json.loads(agentic("executions", "show", execution_id, "--json").stdout)
+        if shown["finished_at"]:
+            return shown
+    raise AssertionError(f"execution {execution_id} did not end")
+
+
+def flower_names(url: str) -> str:
+    """Return the worker's tasks as Flower's metrics name them."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
