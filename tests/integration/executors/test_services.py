@@ -34,9 +34,17 @@ def run_one(place: Place, **config: str) -> ExecutionModel:
     return place.ended(place.submit(place.agent(name="shown", **config)).id)
 
 
+def read(url: str) -> str:
+    """Return a page, nothing while it cannot be had."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return str(answer.read().decode())
+    except OSError:
+        return ""
+
+
 def tasks_in_flower(url: str) -> list[dict[str, Any]]:
-    with urllib.request.urlopen(f"{url}/api/tasks", timeout=10) as answer:
-        return list(json.loads(answer.read()).values())
+    return list(json.loads(read(f"{url}/api/tasks") or "{}").values())
 
 
 @pytest.mark.requirement("BR09")
@@ -47,6 +55,8 @@ async def test_flower_shows_a_run_by_name_with_its_ids_and_a_failure_with_its_re
 
     async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
         url = supervisor.urls["flower"]
+        # It listens to events once it has heard of the worker.
+        await asyncio.to_thread(home_place.eventually, lambda: "worker_online{" in read(f"{url}/metrics"))
         execution = await asyncio.to_thread(run_one, home_place, fail="quota used up")
         await asyncio.to_thread(home_place.eventually, lambda: is_failed(tasks_in_flower(url)))
         [task] = tasks_in_flower(url)

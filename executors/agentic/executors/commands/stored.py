@@ -40,7 +40,9 @@ def _rows_of(
     columns = [column.key for column in inspect(model).columns if _is_telling(column.key)]
     rows = [
         {name: getattr(row, name) for name in columns}
-        for row in session.scalars(select(model).where(*own).limit(limit))
+        for row in session.scalars(
+            select(model).where(*own).order_by(*inspect(model).primary_key).limit(limit)
+        )
     ]
     return StoredRows(str(inspect(model).local_table), columns, rows, total)
 

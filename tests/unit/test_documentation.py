@@ -1,0 +1,88 @@
+"""The reference says what there is: no more, no less."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from agentic.core.bus import subject_for
+from agentic.core.cli.main import build_app
+from agentic.core.graph import EventKind, WorkflowEvent
+from agentic.core.hooks import get_registry, specs
+from agentic.core.settings import Settings
+from agentic.core.types import RunId
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def reference(name: str) -> str:
+    return (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> list[str]:
+    return re.findall(r"^\| `([^`]+)`", text, flags=re.MULTILINE)
+
+
+def test_every_setting_has_an_entry() -> None:
+    documented = [name for name in first_cells(reference("settings")) if name.startswith("AGENTIC_")]
+    assert sorted(documented) == sorted(f"AGENTIC_{name.upper()}" for name in Settings.model_fields)
+
+
+def test_every_hook_has_an_entry_with_its_arguments() -> None:
+    entries = {entry.partition("(")[0] for entry in first_cells(reference("hooks"))}
+    assert entries == {name for name in vars(specs) if name.startswith("agentic_")}
+
+
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_every_event_has_an_entry_with_its_subject(kind: EventKind) -> None:
+    row = next(line for line in reference("events").splitlines() if line.startswith(f"| `{kind}`"))
+    data = {"type": "TYPE", "edge": "EDGE"}
+    event = WorkflowEvent(kind=kind, run_id=RunId("RUN"), time=0, path="NODE", data=data)
+    documented = row.split("`")[3]
+    for name, value in {
+        "run": "P/RUN",
+        "node": "P/RUN/NODE",
+        "edge": "P/RUN/NODE/EDGE",
+        "type": "TYPE",
+    }.items():
+        documented = documented.replace(f"{{{name}}}", value)
+    assert subject_for(event, "P") == documented
+
+
+def test_there_is_no_entry_for_an_event_that_does_not_exist() -> None:
+    assert sorted(first_cells(reference("events"))) == sorted(EventKind)
+
+
+def test_every_command_has_an_entry() -> None:
+    documented = re.findall(r"`agentic ([a-z]+(?: [a-z]+)?)", reference("commands"))
+    assert sorted(documented) == sorted(commands(typer.main.get_command(build_app())))
+
+
+def test_every_actor_has_an_entry_with_its_aliases() -> None:
+    rows = {
+        name: line
+        for line in reference("pipelines").splitlines()
+        for name in re.findall(r"^\| `(\w+)`", line)
+    }
+    actors = set(get_registry().actors.values())
+    assert set(rows) == {actor.name for actor in actors}
+    for actor in actors:
+        assert all(f"`{alias}`" in rows[actor.name] for alias in actor.aliases)
+
+
+def test_every_link_in_the_documentation_leads_somewhere() -> None:
+    for page in (*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def commands(command: object, prefix: str = "") -> Iterator[str]:
+    inner: dict[str, object] = getattr(command, "commands", {})
+    for name, found in inner.items():
+        yield from commands(found, f"{prefix}{name} ")
+    if not inner:
+        yield prefix.strip()
