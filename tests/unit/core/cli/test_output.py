@@ -9,7 +9,7 @@ import pytest
 
 from agentic.core.cli.output import console, print_json, print_rows, print_sample
 
-ROWS = [
+ROWS: list[dict[str, object]] = [
     {"url": "http://127.0.0.1/shop/product/" + "9" * 30, "title": "[bold]brackets[/] stay", "score": None},
     {"url": "http://127.0.0.1/a", "title": "日本" * 40, "score": 7, "more": "x"},
 ]
