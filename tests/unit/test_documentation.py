@@ -13,6 +13,7 @@ from agentic.core.bus import subject_for
 from agentic.core.cli.main import build_app
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.hooks import get_registry, specs
+from agentic.core.pipeline import outline, parse_spec
 from agentic.core.settings import Settings
 from agentic.core.types import RunId
 
@@ -86,3 +87,16 @@ def commands(command: object, prefix: str = "") -> Iterator[str]:
         yield from commands(found, f"{prefix}{name} ")
     if not inner:
         yield prefix.strip()
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/tutorial/first-pipeline.md", "docs/reference/pipelines.md"]
+)
+def test_every_pipeline_in_the_documentation_can_be_used(page: str) -> None:
+    text = (DOCS.parent / page).read_text(encoding="utf-8")
+    specs_shown = [
+        block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if "steps:" in block
+    ]
+    assert specs_shown
+    for block in specs_shown:
+        assert outline(parse_spec(block, get_registry().actors), get_registry().actors)
