@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
+import psutil
 import pytest
 import structlog
+
+Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 # The tests start hundreds of Python processes; without compiled files each takes twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -17,3 +21,28 @@ def unconfigured_logging() -> Iterator[None]:
     """Leave no test's log set-up to the next one."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """Return a function that waits until something holds that other processes bring about."""
+
+    async def wait_until(holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not holds():  # noqa: ASYNC110 - other processes set no event of ours
+                await asyncio.sleep(0.01)
+
+    return wait_until
+
+
+@pytest.fixture
+def is_alive() -> Callable[[int], bool]:
+    """Return a function that tells whether a process runs; a zombie does not."""
+
+    def check(pid: int) -> bool:
+        try:
+            return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return False
+
+    return check

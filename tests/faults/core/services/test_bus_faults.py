@@ -19,7 +19,7 @@ from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId
 
 if TYPE_CHECKING:
-    from tests.faults.core.services.conftest import Eventually
+    from tests.conftest import Eventually
 
 pytestmark = pytest.mark.faults
 

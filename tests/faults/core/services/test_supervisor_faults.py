@@ -20,7 +20,7 @@ from agentic.core.services import Service, ServiceFailedError, Supervisor, launc
 from agentic.core.services.processes import process_identity
 
 if TYPE_CHECKING:
-    from tests.faults.core.services.conftest import Eventually
+    from tests.conftest import Eventually
 
     IsAlive = Callable[[int], bool]
 

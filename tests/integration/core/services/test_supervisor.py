@@ -25,7 +25,7 @@ from agentic.core.services import (
 from agentic.core.services.ports import first_answer
 
 if TYPE_CHECKING:
-    from tests.integration.core.services.conftest import Eventually
+    from tests.conftest import Eventually
 
 pytestmark = pytest.mark.integration
 
