@@ -99,4 +99,5 @@ def test_every_pipeline_in_the_documentation_can_be_used(page: str) -> None:
     ]
     assert specs_shown
     for block in specs_shown:
-        assert outline(parse_spec(block, get_registry().actors), get_registry().actors)
+        actors = get_registry().actors
+        assert outline(parse_spec(block, actors), actors).graph.executors
