@@ -47,8 +47,11 @@ def demo(
     run it again, and the same rows are unchanged.
     """
     settings = own_settings(load_settings().home / "demo")
+    # The shop's URLs are its items' keys: on the same port the next demo finds the same items.
+    port = free_port(FAKES_PORT)
+    wanted = services(settings, port)
     migrate(settings)
-    failed = asyncio.run(_demo(settings, live=live))
+    failed = asyncio.run(_demo(settings, wanted, agents(port, live=live)))
     where = settings.home.absolute() / "agentic.db"
     console.print(f"database   {where} (stays for looking)", markup=False, highlight=False, soft_wrap=True)
     if failed:
@@ -69,13 +72,10 @@ def migrate(settings: Settings) -> None:
     console.print(f"database   {len(applied)} migrations applied", highlight=False)
 
 
-async def _demo(settings: Settings, *, live: bool) -> int:
+async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[AgentFacts]) -> int:
     """Return how many executions failed."""
     from agentic.core.bus import open_bus
 
-    # The shop's URLs are its items' keys: on the same port the next demo finds the same items.
-    port = free_port(FAKES_PORT)
-    wanted = services(settings, port)
     console.print(f"starting   {', '.join(service.name for service in wanted)}", highlight=False)
     async with Supervisor(settings.home, wanted) as supervisor:
         for name, url in supervisor.urls.items():
@@ -84,7 +84,7 @@ async def _demo(settings: Settings, *, live: bool) -> int:
         with opened(current_database(running)) as database:
             async with open_bus(running) as bus:
                 before = (await bus.state()).count
-                jobs = await asyncio.to_thread(submit, running, database, agents(port, live=live))
+                jobs = await asyncio.to_thread(submit, running, database, agents)
                 await watch(bus, database, jobs)
                 event_count = (await bus.state()).count - before
             return show(database, jobs, event_count)

@@ -26,13 +26,13 @@ def up(
     commands in the same folder find the servers by themselves.
     """
     settings = load_settings()
-    ready_database(settings).dispose()
     services = embedded_servers(settings)
     services.append(worker_service(settings.home, concurrency=concurrency))
     if beat:
         services.append(beat_service(settings.home))
     if flower:
         services.append(flower_service(settings.home))
+    ready_database(settings).dispose()
     console.print(f"starting {', '.join(service.name for service in services)} ...", highlight=False)
 
     def tell(urls: Mapping[str, str]) -> None:
