@@ -6,8 +6,10 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
 
-from agentic.core.cli.output import console, print_json, print_rows, print_sample
+from agentic.core.cli import output
+from agentic.core.cli.output import print_json, print_rows, print_sample
 
 ROWS: list[dict[str, object]] = [
     {"url": "http://127.0.0.1/shop/product/" + "9" * 30, "title": "[bold]brackets[/] stay", "score": None},
@@ -17,8 +19,7 @@ ROWS: list[dict[str, object]] = [
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    console.width = 80
+    monkeypatch.setattr(output, "console", Console(width=80))
 
 
 def test_rows_for_scripts_are_json_with_every_key(capsys: pytest.CaptureFixture[str]) -> None:
