@@ -6,7 +6,9 @@ GraphError
   HandlerError (TypeError)                a handler's signature cannot be used
   MessageTypeError (TypeError)            a message has no handler
   UndeliverableMessageError (LookupError) a sent message reached nobody
-  HandlerCancelledError (RuntimeError)    a handler's own code cancelled it
+  HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or called exit
+  MessageCopyError (TypeError)            a message that could change cannot be copied
+  SelectorError (TypeError)               a fan-out's selector returned no list of target ids
   ConvergenceError (RuntimeError)         still messages in flight after ``max_supersteps``
   OutputTypeError (TypeError)             ``RunResult.output(T)`` found no T
 """
@@ -69,15 +71,37 @@ class UndeliverableMessageError(GraphError, LookupError):
         self.reason = reason
 
 
-class HandlerCancelledError(GraphError, RuntimeError):
-    """A handler ended in CancelledError although nobody had cancelled the run."""
+class HandlerStoppedError(GraphError, RuntimeError):
+    """A handler ended itself in a way that is meant for tasks or processes, not for handlers."""
 
-    def __init__(self, executor_id: str) -> None:
-        super().__init__(
-            f"executor {executor_id!r} was cancelled by its own code; "
-            f"catch CancelledError around the awaits it cancels"
-        )
+    def __init__(self, executor_id: str, by: BaseException) -> None:
+        if isinstance(by, SystemExit):
+            what, instead = f"called exit({by.code!r})", "raise an error of your own instead"
+        else:
+            what, instead = "was cancelled by its own code", "catch CancelledError around what it cancels"
+        super().__init__(f"executor {executor_id!r} {what}; {instead}")
         self.executor_id = executor_id
+
+
+class MessageCopyError(GraphError, TypeError):
+    """A message can be changed by who gets it, and cannot be copied."""
+
+    def __init__(self, message: object, reason: str) -> None:
+        super().__init__(
+            f"a {type(message).__name__} cannot be sent, as it cannot be copied ({reason}); "
+            f"send plain data, a frozen dataclass or a pydantic model"
+        )
+        self.reason = reason
+
+
+class SelectorError(GraphError, TypeError):
+    """A selector returned something else than target ids."""
+
+    def __init__(self, source: str, answer: object) -> None:
+        super().__init__(
+            f"the selector of the fan-out from {source!r} returned {answer!r}; return a list of target ids"
+        )
+        self.source = source
 
 
 class ConvergenceError(GraphError, RuntimeError):

@@ -133,6 +133,8 @@ def message_type(function: Callable[..., object], parameter: inspect.Parameter, 
         hints = get_type_hints(function)
     except NameError as exc:
         raise HandlerError(f"{where}: {exc}; types of handlers must be importable at module level") from exc
+    except TypeError as exc:
+        raise HandlerError(f"{where}: its types cannot be read; give a function or a method") from exc
     if parameter.name not in hints:
         raise HandlerError(
             f"{where}: annotate {parameter.name!r}, its type chooses the handler (object takes all)"

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from agentic.core.graph.errors import MessageCopyError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.types import ExecutorId
 
@@ -38,6 +39,12 @@ class Sent:
 
     payload: object
     target: ExecutorId | None = None
+
+
+class Several(tuple[object, ...]):
+    """What a handler returns that has several values to return; each counts on its own."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +134,14 @@ def isolated(payload: PayloadT) -> PayloadT:
     """Return ``payload`` itself if nobody can change it, else a deep copy.
 
     Executors of one superstep run side by side: a message they share must not be a way to reach each other.
+
+    Raises:
+        MessageCopyError: It can be changed and cannot be copied, or is nested too deeply to tell.
     """
-    return payload if is_immutable(payload) else copy.deepcopy(payload)
+    try:
+        return payload if is_immutable(payload) else copy.deepcopy(payload)
+    except Exception as exc:
+        raise MessageCopyError(payload, str(exc) or type(exc).__name__) from exc
 
 
 def is_immutable(value: object) -> bool:

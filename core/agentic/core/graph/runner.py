@@ -7,14 +7,14 @@ import contextlib
 import inspect
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentic.core.graph.context import RunLink, WorkflowContext
 from agentic.core.graph.edges import DirectEdge, FanOutEdge, Graph
-from agentic.core.graph.errors import HandlerCancelledError, UndeliverableMessageError
+from agentic.core.graph.errors import HandlerStoppedError, SelectorError, UndeliverableMessageError
 from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.messages import Activation, ActivationResult, Sent, Verdict, isolated
+from agentic.core.graph.messages import Activation, ActivationResult, Sent, Several, Verdict, isolated
 from agentic.core.graph.planner import Decision, WorkflowConfig, begin, cancel, commit, due, start
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.state import RunState
@@ -27,29 +27,29 @@ Listener = Callable[[WorkflowEvent], None]
 
 
 class Runner:
-    """One run of a graph. Made for it and gone with it.
+    """One run of a graph. Made for it and gone with it; the run has started when this is made.
 
     Args:
-        graph: The workflow's.
-        config: Its limits.
+        workflow: Whose graph and, unless given, whose limits.
         run_id: Name of the run.
+        message: Its input.
+        config: Limits of this run.
         path: Where the run lives when it is a sub-workflow's.
         listener: Told every event at once, durable and live, those of sub-workflows included.
     """
 
     def __init__(
         self,
-        graph: Graph,
-        config: WorkflowConfig,
+        workflow: Workflow,
         run_id: RunId,
+        message: object,
         *,
+        config: WorkflowConfig | None = None,
         path: str = "",
         listener: Listener | None = None,
     ) -> None:
-        self._graph = graph
-        self._config = config
-        self._run_id = run_id
-        self._path = path
+        self._graph = workflow.graph
+        self._config = config or workflow.config
         self._listener = listener
         self._clock = time.time
         self._events: list[WorkflowEvent] = []
@@ -57,14 +57,15 @@ class Runner:
         self._link = RunLink(
             run_id=run_id, path=path, clock=self._clock, tell=self._tell, run_sub=self._run_sub
         )
+        self._state = self._take(start(self._graph, run_id, path, message, self._clock()))
 
-    async def run(self, message: object) -> RunResult:
+    async def run(self) -> RunResult:
         """Run until no message is in flight.
 
         Returns:
             The result, which may be a failed one; cancellation is raised.
         """
-        state = self._take(start(self._graph, self._run_id, self._path, message, self._clock()))
+        state = self._state
         try:
             while state.status is RunStatus.RUNNING:
                 activations = due(self._graph, state)
@@ -74,42 +75,36 @@ class Runner:
                 # Handlers that never wait would keep the loop from everyone else, listeners included.
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
-            self._take(cancel(state, self._clock()))
+            self.cancel()
             raise
-        return self._result(state)
+        return self.result()
 
-    def cancelled_result(self) -> RunResult:
-        """Return what a cancelled run had given until then."""
-        last = self._events[-1]
-        return RunResult(
-            run_id=self._run_id,
-            status=RunStatus.CANCELLED,
-            outputs=tuple(self._outputs),
-            superstep_count=last.superstep,
-            duration_s=last.duration_s or 0.0,
-            events=tuple(self._events),
-        )
+    def cancel(self) -> None:
+        """Note that the run was given up, unless it has ended."""
+        if self._state.status is RunStatus.RUNNING:
+            self._take(cancel(self._state, self._clock()))
 
-    def _result(self, state: RunState) -> RunResult:
+    def result(self) -> RunResult:
+        """Return what the run has come to."""
         return RunResult(
-            run_id=state.run_id,
-            status=state.status,
+            run_id=self._state.run_id,
+            status=self._state.status,
             outputs=tuple(self._outputs),
-            superstep_count=state.superstep,
+            superstep_count=self._state.superstep,
             duration_s=self._events[-1].duration_s or 0.0,
             events=tuple(self._events),
-            error=state.error,
-            waiting_fan_ins=tuple(state.waiting_fan_ins),
+            error=self._state.error,
+            waiting_fan_ins=tuple(self._state.waiting_fan_ins),
         )
 
     def _take(self, decision: Decision) -> RunState:
         """Record and tell the events of a decision; return its state."""
-        state, events = decision
+        self._state, events = decision
         self._events.extend(events)
         if self._listener is not None:
             for event in events:
                 self._listener(event)
-        return state
+        return self._state
 
     def _commit(self, state: RunState, results: Sequence[ActivationResult]) -> RunState:
         for result in results:
@@ -149,11 +144,13 @@ class Runner:
         try:
             sends, outputs = await self._handle(activation, context)
             verdicts = await judge(self._graph, activation.executor_id, sends)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, SystemExit) as exc:
             task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if isinstance(exc, asyncio.CancelledError) and (task is None or task.cancelling()):
                 raise
-            return self._failed(activation, context, started, HandlerCancelledError(activation.executor_id))
+            return self._failed(
+                activation, context, started, HandlerStoppedError(activation.executor_id, exc)
+            )
         except Exception as exc:
             return self._failed(activation, context, started, exc)
         return ActivationResult(
@@ -170,10 +167,11 @@ class Runner:
     ) -> tuple[tuple[Sent, ...], tuple[object, ...]]:
         executor_id = activation.executor_id
         returned = await self._graph.executors[executor_id].handle(activation.delivery.payload, context)
-        if returned is not None and self._graph.sends_return_value(executor_id):
-            context.sends.append(Sent(isolated(returned)))
-        elif returned is not None:
-            context.outputs.append(isolated(returned))
+        values = returned if isinstance(returned, Several) else () if returned is None else (returned,)
+        if self._graph.sends_return_value(executor_id):
+            context.sends.extend(Sent(isolated(value)) for value in values)
+        else:
+            context.outputs.extend(isolated(value) for value in values)
         return tuple(context.sends), tuple(context.outputs)
 
     @staticmethod
@@ -188,8 +186,8 @@ class Runner:
         )
 
     async def _run_sub(self, workflow: Workflow, message: object, run_id: RunId, path: str) -> RunResult:
-        runner = Runner(workflow.graph, workflow.config, run_id, path=path, listener=self._listener)
-        return raise_for_failure(await runner.run(message))
+        runner = Runner(workflow, run_id, message, path=path, listener=self._listener)
+        return raise_for_failure(await runner.run())
 
 
 async def judge(graph: Graph, source: ExecutorId, sends: Sequence[Sent]) -> dict[tuple[int, int], Verdict]:
@@ -210,7 +208,10 @@ async def _selected(edge: FanOutEdge, sent: Sent) -> tuple[ExecutorId, ...]:
     if edge.select is None:
         return edge.targets
     answer = edge.select(sent.payload, edge.targets)
-    chosen = set(await answer if inspect.isawaitable(answer) else answer)
+    answer = await answer if inspect.isawaitable(answer) else answer
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise SelectorError(edge.source, answer)
+    chosen = set(answer)
     if unknown := sorted(map(str, chosen - set(edge.targets))):
         reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
         raise UndeliverableMessageError(edge.source, sent.payload, reason)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from agentic.core.graph.context import WorkflowContext
 from agentic.core.graph.executor import Executor, ExecutorKind
+from agentic.core.graph.messages import Several
 
 if TYPE_CHECKING:
     from agentic.core.graph.workflow import Workflow
 
 
 class WorkflowExecutor(Executor):
-    """Runs a workflow for each message; what it yields is sent on, one message an output."""
+    """Runs a workflow for each message; each of its outputs counts as a value its handler returned."""
 
     def __init__(self, workflow: Workflow, id: str) -> None:
         super().__init__(id, kind=ExecutorKind.ORCHESTRATOR)
@@ -32,6 +33,4 @@ class WorkflowExecutor(Executor):
     async def handle(self, message: object, ctx: WorkflowContext) -> object:
         """Run the workflow with ``message`` as its input."""
         result = await ctx.run_workflow(self.workflow, message)
-        for output in result.outputs:
-            await ctx.send_message(output)
-        return None
+        return Several(result.outputs)

@@ -55,13 +55,13 @@ class Workflow:
             Exception: The first failure, in executor order, of the superstep that failed; what its siblings
                 did is kept. The failed :class:`RunResult` is its attribute ``result``.
         """
-        return raise_for_failure(await self._runner(run_id, config).run(message))
+        return raise_for_failure(await Runner(self, _checked(run_id), message, config=config).run())
 
     def run_stream(
         self, message: object, *, run_id: str | None = None, config: WorkflowConfig | None = None
     ) -> RunStream:
         """Start a run and return its events as they happen. Arguments are those of :meth:`run`."""
-        return RunStream(self, message, _checked(run_id), config or self.config)
+        return RunStream(self, message, _checked(run_id), config)
 
     def as_executor(self, id: str | None = None) -> WorkflowExecutor:
         """Return the workflow as an executor of another one; ``id`` defaults to the workflow's."""
@@ -75,9 +75,6 @@ class Workflow:
         """Return the graph's shape as JSON-able data."""
         return {"id": self.id, "version": self.version, **to_dict(self.graph)}
 
-    def _runner(self, run_id: str | None, config: WorkflowConfig | None) -> Runner:
-        return Runner(self.graph, config or self.config, _checked(run_id))
-
 
 class RunStream:
     """The events of a run, live. The run is cancelled when the stream is closed or left early.
@@ -86,22 +83,25 @@ class RunStream:
         run_id: Name of the run.
     """
 
-    def __init__(self, workflow: Workflow, message: object, run_id: RunId, config: WorkflowConfig) -> None:
+    def __init__(
+        self, workflow: Workflow, message: object, run_id: RunId, config: WorkflowConfig | None
+    ) -> None:
         self.run_id = run_id
         self._events: asyncio.Queue[WorkflowEvent | None] = asyncio.Queue()
-        self._runner = Runner(workflow.graph, config, run_id, listener=self._events.put_nowait)
-        self._task = asyncio.create_task(self._run(message), name=f"run {run_id}")
+        self._runner = Runner(workflow, run_id, message, config=config, listener=self._events.put_nowait)
+        self._task = asyncio.create_task(self._runner.run(), name=f"run {run_id}")
+        self._task.add_done_callback(self._end)
 
-    async def _run(self, message: object) -> RunResult:
-        try:
-            return await self._runner.run(message)
-        finally:
-            self._events.put_nowait(None)
+    def _end(self, task: asyncio.Task[RunResult]) -> None:
+        if task.cancelled():
+            self._runner.cancel()  # it may have been cancelled before its first step
+        self._events.put_nowait(None)
 
     async def __aiter__(self) -> AsyncIterator[WorkflowEvent]:
         try:
             while (event := await self._events.get()) is not None:
                 yield event
+            self._events.put_nowait(None)  # for whoever looks again
         finally:
             await self.aclose()
 
@@ -113,7 +113,7 @@ class RunStream:
         """
         await asyncio.wait([self._task])
         if self._task.cancelled():
-            return self._runner.cancelled_result()
+            return self._runner.result()
         return raise_for_failure(self._task.result())
 
     async def aclose(self) -> None:

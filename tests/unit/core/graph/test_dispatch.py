@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NewType, TypedDict
 
 import pytest
 from pydantic import BaseModel
@@ -107,6 +109,51 @@ async def test_literals_are_told_apart() -> None:
 async def test_input_of_the_wrong_type_is_refused_naming_what_is_taken() -> None:
     with pytest.raises(TypeError, match=r"executor 'strict' takes Literal\['yes', 'no'\], not int"):
         await WorkflowBuilder("w").set_start(Strict("strict")).build().run(1)
+
+
+Name = NewType("Name", str)
+
+
+class Loose(TypedDict):
+    """Cannot be told from any other dict."""
+
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("annotation", "taken", "refused"),
+    [
+        (Name, ["x"], [1]),
+        (Annotated[str, "note"], ["x"], [1]),
+        (Sequence[str], [["a"], ("a",), "text"], [[1], 1]),
+        (Sequence[int], [[1], []], ["text", ["a"]]),
+        (Mapping[str, int], [{"a": 1}, {}], [{"a": "b"}, {1: 1}, "x"]),
+        (tuple[int, ...], [(1, 2), ()], [(1, "a"), [1]]),
+        (tuple[int, str], [(1, "a")], [(1,), ("a", 1)]),
+        (int | None, [1, None], ["x"]),
+        (set[int], [{1}], [{"a"}]),
+    ],
+)
+def test_annotation_decides_what_is_taken(
+    annotation: Any, taken: list[object], refused: list[object]
+) -> None:
+    async def take(m: object) -> None:
+        pass
+
+    take.__annotations__["m"] = annotation
+    node = executor(id="x")(take)
+    assert [node.accepts(value) for value in taken] == [True] * len(taken)
+    assert [node.accepts(value) for value in refused] == [False] * len(refused)
+
+
+def test_annotation_that_cannot_be_checked_and_callable_that_is_no_function_are_refused() -> None:
+    async def loose(m: Loose) -> None:
+        pass
+
+    with pytest.raises(HandlerError, match=r"cannot check messages against .*Loose"):
+        executor(id="x")(loose)
+    with pytest.raises(HandlerError, match="give a function or a method"):
+        executor(id="x")(functools.partial(loose))
 
 
 class NoHandler(Executor):

@@ -56,6 +56,17 @@ async def test_sub_workflow_is_a_run_of_its_own_under_a_path() -> None:
     assert ("r", "end") in seen
 
 
+async def test_outputs_of_a_sub_workflow_are_outputs_where_it_has_no_out_edge() -> None:
+    @executor(id="twice")
+    async def twice(text: str, ctx: WorkflowContext) -> str:
+        await ctx.yield_output(text)
+        return text * 2
+
+    sub = WorkflowBuilder("sub").set_start(twice).build()
+    outer = WorkflowBuilder("outer").set_start(sub.as_executor("box")).build()
+    assert (await outer.run("x")).outputs == ("x", "xx")
+
+
 async def test_durable_events_are_numbered_without_gaps_within_each_run() -> None:
     result = await nested().run("x", run_id="r")
     for run_id in ("r", "r/box.0.0"):
@@ -122,6 +133,19 @@ async def test_leaving_a_stream_early_cancels_the_run_and_the_workflow_runs_agai
     left = await stream.result()
     assert (left.status, left.events[-1].kind) == (RunStatus.CANCELLED, EventKind.RUN_CANCELLED)
     assert (await flow.run("go")).status is RunStatus.COMPLETED
+
+
+async def test_stream_can_be_looked_at_again_closed_twice_and_closed_before_it_began() -> None:
+    stream = nested().run_stream("x")
+    assert (await stream.result()).status is RunStatus.COMPLETED
+    assert [e.kind async for e in stream][-1] is EventKind.RUN_COMPLETED
+    assert [e async for e in stream] == []
+    closed = nested().run_stream("x")
+    await closed.aclose()
+    await closed.aclose()
+    result = await closed.result()
+    assert (result.status, result.superstep_count) == (RunStatus.CANCELLED, 0)
+    assert [e.kind async for e in closed] == [EventKind.RUN_STARTED, EventKind.RUN_CANCELLED]
 
 
 async def test_failed_stream_ends_with_the_failure_and_raises_it_as_the_result() -> None:

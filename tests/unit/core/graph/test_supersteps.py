@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,13 @@ from agentic.core import (
     executor,
     handler,
 )
-from agentic.core.graph import ConvergenceError, UndeliverableMessageError
+from agentic.core.graph import (
+    ConvergenceError,
+    HandlerStoppedError,
+    MessageCopyError,
+    SelectorError,
+    UndeliverableMessageError,
+)
 
 
 class Tag(Executor):
@@ -390,13 +397,56 @@ async def test_sync_function_runs_off_the_event_loop() -> None:
     assert (await WorkflowBuilder("w").set_start(where).build().run("x")).outputs == (False,)
 
 
-async def test_handler_cancelled_by_its_own_code_is_a_failure_not_a_cancelled_run() -> None:
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (asyncio.CancelledError(), "'odd' was cancelled by its own code"),
+        (SystemExit(3), r"'odd' called exit\(3\)"),
+    ],
+)
+async def test_handler_that_stops_itself_is_a_failure_and_stops_nothing_else(
+    raised: BaseException, said: str
+) -> None:
     @executor(id="odd")
     async def odd(text: str) -> None:
-        raise asyncio.CancelledError
+        raise raised
 
-    with pytest.raises(RuntimeError, match="'odd' was cancelled by its own code"):
-        await WorkflowBuilder("w").set_start(odd).build().run("x")
+    flow = WorkflowBuilder("w").set_start(odd, Tag("a")).build()
+    with pytest.raises(HandlerStoppedError, match=said) as caught:
+        await flow.run("x")
+    result = caught.value.result  # type: ignore[attr-defined]  # attached by run()
+    assert result.outputs == ("x.a",)
+
+
+async def test_message_that_can_change_and_cannot_be_copied_is_refused_at_the_send() -> None:
+    @executor(id="s")
+    async def s(text: str) -> object:
+        return {"lock": threading.Lock()}
+
+    flow = WorkflowBuilder("w").set_start(s).add_edge(s, Tag("t")).build()
+    with pytest.raises(MessageCopyError, match="a dict cannot be sent, as it cannot be copied"):
+        await flow.run("x")
+
+
+@pytest.mark.parametrize("answer", ["a", None, 3])
+async def test_selector_that_returns_no_list_of_targets_fails_the_run(answer: Any) -> None:
+    flow = (
+        WorkflowBuilder("w")
+        .set_start(Tag("s"))
+        .add_fan_out_edge("s", [Tag("a")], select=lambda m, ids: answer)
+    )
+    with pytest.raises(SelectorError, match="return a list of target ids"):
+        await flow.build().run("x")
+
+
+async def test_lists_in_flight_on_one_map_edge_are_worked_off_apart() -> None:
+    @executor(id="lists")
+    async def lists(text: str, ctx: WorkflowContext) -> None:
+        for part in text.split(","):
+            await ctx.send_message(part.split())
+
+    flow = WorkflowBuilder("w").set_start(lists).add_map_edge(lists, shout, report, window=1).build()
+    assert set((await flow.run("a b,c,bad d e")).outputs) == {"<a bad word> D E", "A B", "C"}
 
 
 async def cancelled_while_waiting(start: Callable[[Workflow], Awaitable[object]]) -> list[str]:
