@@ -102,7 +102,7 @@ def build(shape: Shape, turns: Sequence[int]) -> Workflow:
     def name(n: int) -> str:
         return f"n{n}"
 
-    builder = WorkflowBuilder("random", config=WorkflowConfig(max_supersteps=12, strict=False))
+    builder = WorkflowBuilder("random", config=WorkflowConfig(max_supersteps=7, strict=False))
     builder.set_start(Step("n0", turns, sends=max(1, shape.sends[0])))
     for n in range(1, shape.size):
         step = Step(name(n), turns[n:] or turns, sends=shape.sends[n])
