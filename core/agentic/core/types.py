@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NewType
 
 from pydantic import JsonValue
@@ -15,6 +16,22 @@ ExecutorId = NewType("ExecutorId", str)
 RunId = NewType("RunId", str)
 """Name of one run of a workflow. A sub-workflow's run is named ``parent/executor.superstep.shard``."""
 
-ProjectId = NewType("ProjectId", str)
-AgentId = NewType("AgentId", str)
 ExecutionId = NewType("ExecutionId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCounts:
+    """What saving rows did to the tables, in rows."""
+
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+
+    def __add__(self, other: SaveCounts) -> SaveCounts:
+        return SaveCounts(
+            inserted=self.inserted + other.inserted,
+            updated=self.updated + other.updated,
+            unchanged=self.unchanged + other.unchanged,
+            rejected=self.rejected + other.rejected,
+        )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when something is run,
     from sqlalchemy.orm import Session
 
     from agentic.core.graph import RunResult, Workflow, WorkflowContext
-    from agentic.core.pipeline import SaveCounts
+    from agentic.core.types import SaveCounts
     from agentic.mappers import AgentModel, ResultMapper
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -77,7 +77,7 @@ class BaseAgentExecutor(ABC):
     @property
     def counts(self) -> SaveCounts:
         """What storing came to, in rows; override it where rows are not stored by :attr:`mapper`."""
-        from agentic.core.pipeline import SaveCounts
+        from agentic.core.types import SaveCounts
 
         return self.mapper.counts if self.mapper is not None else SaveCounts()
 

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from agentic.core.bus import EventBus
 from agentic.core.graph import WorkflowEvent
-from agentic.core.pipeline import SaveCounts
-from agentic.core.types import JSONValue, RunId
+from agentic.core.types import JSONValue, RunId, SaveCounts
 from agentic.mappers import Database, ExecutionStatus
 
 EventListener = Callable[[WorkflowEvent], None]

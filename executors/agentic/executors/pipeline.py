@@ -12,7 +12,8 @@ from agentic.executors.base import BaseAgentExecutor
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
     from sqlalchemy.orm import Session
 
-    from agentic.core.pipeline import CrawledPage, PipelineSpec, SaveCounts
+    from agentic.core.pipeline import CrawledPage, PipelineSpec
+    from agentic.core.types import SaveCounts
     from agentic.mappers import Database
 
 
@@ -62,7 +63,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         from agentic.core.hooks import get_registry
         from agentic.core.http import open_fetcher
         from agentic.core.pipeline import PipelineServices, compile_pipeline
-        from agentic.mappers import SqlCrawlStore
+        from agentic.mappers.frontier import SqlCrawlStore
 
         spec = self.pipeline()
         frontier = SqlCrawlStore(

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from agentic.core.pipeline import SaveCounts
-from agentic.core.types import RunId
+from agentic.core.types import RunId, SaveCounts
 from agentic.executors.base import BaseAgentExecutor
 from agentic.executors.errors import ResultsRefusedError
 from agentic.mappers import (

@@ -14,7 +14,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind, RunStream
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
-from agentic.core.pipeline import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.executors.base import BaseAgentExecutor
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.factory import ExecutorFactory

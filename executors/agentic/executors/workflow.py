@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, WorkflowContext, handler
-from agentic.core.pipeline import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.executors.base import BaseAgentExecutor
 from agentic.executors.errors import AgentFailedError
 from agentic.executors.records import ExecutionRecords

@@ -1,4 +1,7 @@
-"""Results to rows: models, sessions, upserts, executions and the frontier of crawls."""
+"""Results to rows: models, sessions, upserts and executions.
+
+The frontier of crawls is in :mod:`agentic.mappers.frontier`, which loads the pipelines it serves.
+"""
 
 from agentic.mappers.base import ResultMapper, get_result_mapper
 from agentic.mappers.catalog import (
@@ -37,7 +40,6 @@ from agentic.mappers.executions import (
     list_executions,
     touch_execution,
 )
-from agentic.mappers.frontier import SqlCrawlStore
 from agentic.mappers.models import (
     AgentModel,
     AgentResultModel,
@@ -73,7 +75,6 @@ __all__ = [
     "ResultMapper",
     "SchemaDriftError",
     "SourceColumns",
-    "SqlCrawlStore",
     "UTCDateTime",
     "UnknownAgentError",
     "UnknownColumnError",

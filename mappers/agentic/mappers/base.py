@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
-from agentic.core.pipeline.crawl_store import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.mappers.models import AgentModel, AgentResultModel, SourceColumns
 from agentic.mappers.summary import summarise
 from agentic.mappers.target import Row

@@ -19,8 +19,8 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
-    SaveCounts,
 )
+from agentic.core.types import SaveCounts
 from agentic.mappers.columns import StoreNow, new_id
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database

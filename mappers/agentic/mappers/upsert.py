@@ -9,7 +9,7 @@ from sqlalchemy.exc import InternalError, OperationalError, StatementError
 from sqlalchemy.orm import Session
 
 from agentic.core.logging import get_logger
-from agentic.core.pipeline.crawl_store import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.mappers.engine import reason_of
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.target import Entry, Key, Row, Target

@@ -12,15 +12,11 @@ from pathlib import Path
 import pytest
 
 from agentic.core.hooks import PluginRegistry
-from agentic.core.pipeline.crawl_store import (
-    CrawlBatch,
-    CrawledPage,
-    FrontierCounts,
-    FrontierLink,
-    SaveCounts,
-)
-from agentic.mappers import Database, SqlCrawlStore, add_agent, add_project, claim_execution, create_execution
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierCounts, FrontierLink
+from agentic.core.types import SaveCounts
+from agentic.mappers import Database, add_agent, add_project, claim_execution, create_execution
 from agentic.mappers.catalog import list_projects
+from agentic.mappers.frontier import SqlCrawlStore
 from agentic.migrations import upgrade
 
 pytestmark = pytest.mark.integration

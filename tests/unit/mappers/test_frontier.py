@@ -16,18 +16,10 @@ from agentic.core.pipeline.crawl_store import (
     FailedPage,
     FrontierCounts,
     FrontierLink,
-    SaveCounts,
 )
-from agentic.mappers import (
-    AgentModel,
-    Base,
-    Database,
-    FrontierModel,
-    FrontierState,
-    SourceColumns,
-    SqlCrawlStore,
-    upsert,
-)
+from agentic.core.types import SaveCounts
+from agentic.mappers import AgentModel, Base, Database, FrontierModel, FrontierState, SourceColumns, upsert
+from agentic.mappers.frontier import SqlCrawlStore
 
 
 class CrawlPageModel(SourceColumns, Base):

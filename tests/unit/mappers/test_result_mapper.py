@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from agentic.core.errors import UnknownPlatformError
 from agentic.core.hooks import Platform, get_registry
-from agentic.core.pipeline.crawl_store import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

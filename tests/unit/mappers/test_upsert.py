@@ -11,8 +11,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Mapped, mapped_column
 from structlog.testing import capture_logs
 
-from agentic.core.pipeline.crawl_store import SaveCounts
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import (
     AgentModel,
     Base,

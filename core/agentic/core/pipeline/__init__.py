@@ -14,7 +14,6 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
-    SaveCounts,
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
@@ -42,7 +41,6 @@ __all__ = [
     "PipelineResult",
     "PipelineServices",
     "PipelineSpec",
-    "SaveCounts",
     "SpecError",
     "StepFailedError",
     "compile_pipeline",

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentic.core.graph import WorkflowContext
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FailedPage, FrontierCounts, SaveCounts
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FailedPage, FrontierCounts
 from agentic.core.pipeline.result import EXAMPLE_COUNT
 from agentic.core.pipeline.state import CrawlTotals, FailureTally
+from agentic.core.types import SaveCounts
 
 COUNT_EVERY_S = 1.0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, SaveCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,24 +87,6 @@ class CrawlBatch:
     done: Sequence[CrawledPage] = ()
     failed: Sequence[FailedPage] = ()
     links: Sequence[FrontierLink] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SaveCounts:
-    """What saving rows did to the tables, in rows."""
-
-    inserted: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    rejected: int = 0
-
-    def __add__(self, other: SaveCounts) -> SaveCounts:
-        return SaveCounts(
-            inserted=self.inserted + other.inserted,
-            updated=self.updated + other.updated,
-            unchanged=self.unchanged + other.unchanged,
-            rejected=self.rejected + other.rejected,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

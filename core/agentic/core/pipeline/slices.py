@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FrontierEntry, SaveCounts
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FrontierEntry
 from agentic.core.pipeline.visits import Visit
+from agentic.core.types import SaveCounts
 
 Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
 Committed = Callable[[CrawlBatch, SaveCounts], Awaitable[None]]

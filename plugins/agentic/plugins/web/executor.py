@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentic.core.pipeline import CrawledPage, PipelineSpec, SaveCounts
-from agentic.core.types import JSONValue
+from agentic.core.pipeline import CrawledPage, PipelineSpec
+from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.pipeline import PipelineAgentExecutor
 from agentic.plugins.web.settings import WebSettings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentic.core.http import url_key
-from agentic.core.pipeline import CrawledPage, PipelineResult, SaveCounts
-from agentic.core.types import JSONValue
+from agentic.core.pipeline import CrawledPage, PipelineResult
+from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import ResultMapper
 from agentic.plugins.web.models import ItemModel, WebPageModel
 

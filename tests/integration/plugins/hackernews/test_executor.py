@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from agentic.core.bus import MemoryBus
-from agentic.core.pipeline.crawl_store import SaveCounts
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import AgentResultModel, Database, ExecutionStatus, create_execution
 from agentic.plugins.fakes.control import Fault

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from agentic.core.pipeline.crawl_store import SaveCounts
+from agentic.core.types import SaveCounts
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

@@ -13,15 +13,10 @@ from sqlalchemy.orm import Session
 from agentic.core.graph import Workflow
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy, open_fetcher
-from agentic.core.pipeline import (
-    CrawledPage,
-    PipelineResult,
-    PipelineServices,
-    SaveCounts,
-    compile_pipeline,
-    parse_spec,
-)
-from agentic.mappers import AgentModel, Database, SqlCrawlStore
+from agentic.core.pipeline import CrawledPage, PipelineResult, PipelineServices, compile_pipeline, parse_spec
+from agentic.core.types import SaveCounts
+from agentic.mappers import AgentModel, Database
+from agentic.mappers.frontier import SqlCrawlStore
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.mapper import WebResultMapper
 

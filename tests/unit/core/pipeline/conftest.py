@@ -30,11 +30,10 @@ from agentic.core.pipeline import (
     FrontierLink,
     PipelineResult,
     PipelineServices,
-    SaveCounts,
     compile_pipeline,
     parse_spec,
 )
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, SaveCounts
 
 STRICT = ConfigDict(extra="forbid", frozen=True)
 
