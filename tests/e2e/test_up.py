@@ -77,7 +77,7 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
     assert kinds[0] == "run.started"
     assert kinds[-1] == "run.completed"
-    assert "agentic.hackernews.news" in flower_names(runtime(home)["urls"]["flower"])
+    wait_for_flower(runtime(home)["urls"]["flower"], "agentic.hackernews.news")
     assert agentic("doctor").returncode == 0
 
     up.send_signal(signal.SIGTERM)
@@ -102,7 +102,12 @@ def wait_for_end(agentic: Agentic, execution_id: str) -> dict[str, object]:
     raise AssertionError(f"execution {execution_id} did not end")
 
 
-def flower_names(url: str) -> str:
-    """Return the worker's tasks as Flower's metrics name them."""
-    with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
-        return str(answer.read().decode())
+def wait_for_flower(url: str, task: str) -> None:
+    """Wait until Flower's metrics name a task; they trail behind its events."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
+            if task in answer.read().decode():
+                return
+        time.sleep(0.2)
+    raise AssertionError(f"Flower knows no task {task!r}")
