@@ -116,7 +116,6 @@ def stored(home: Path) -> list[tuple[str, str]]:
         ).fetchall()
 
 
-@pytest.mark.requirement("BR08")
 def test_every_page_links_lead_to_is_stored_once_and_a_second_crawl_changes_nothing(
     site: str, tmp_path: Path
 ) -> None:

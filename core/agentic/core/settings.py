@@ -34,7 +34,7 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     disabled_plugins: tuple[str, ...] = Field((), description='Entry points left out, as JSON: ["web"].')
     user_agent: str = Field(
-        "agentic-pipelines/0.1 (+https://github.com/agentic-pipelines)",
+        "agentic-pipelines/0.1 (set AGENTIC_USER_AGENT to name yourself)",
         description="Sent with every request; name yourself and a way to reach you.",
     )
 
