@@ -56,7 +56,7 @@ def runtime(home: Path) -> dict[str, dict[str, str]]:
     return facts
 
 
-@pytest.mark.requirement("BR09", "NA01")
+@pytest.mark.requirement("BR09")
 def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     up: subprocess.Popen[str], agentic: Agentic, home: Path
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core import Executor, WorkflowBuilder, handler
+from agentic.core import Executor, ExecutorKind, WorkflowBuilder, handler
 from agentic.core.graph import InvalidGraphError
 
 
@@ -79,11 +79,12 @@ async def test_cycle_with_a_condition_is_a_valid_graph() -> None:
     assert (await flow.run(1)).superstep_count == 1
 
 
+@pytest.mark.requirement("ED09", "EX06")
 def test_mermaid_shows_nodes_kinds_and_conditions() -> None:
     flow = (
         WorkflowBuilder("w")
         .set_start(Node("a"))
-        .add_conditional_edge("a", Node('b"x'), bool, "on pass")
+        .add_conditional_edge("a", Node('b"x', kind=ExecutorKind.VALIDATOR), bool, "on pass")
         .add_map_edge("a", Node("item"), Node("join"))
         .build()
     )
@@ -91,7 +92,7 @@ def test_mermaid_shows_nodes_kinds_and_conditions() -> None:
     assert drawn.splitlines()[0] == "flowchart TD"
     assert 'n0["a"]:::start' in drawn
     assert 'n0 -.->|"on pass"| n1' in drawn
-    assert "b#quot;x" in drawn
+    assert 'n1{{"b#quot;x"}}' in drawn
     assert 'n0 -->|"each item"| n2' in drawn
 
 

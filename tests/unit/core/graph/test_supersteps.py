@@ -90,7 +90,7 @@ async def test_result_tells_status_outputs_steps_time_and_events() -> None:
     assert result.events[-1].kind is EventKind.RUN_COMPLETED
 
 
-@pytest.mark.requirement("ED03", "BU05", "ED09")
+@pytest.mark.requirement("ED03", "BU05")
 async def test_conditional_edges_route_by_the_message() -> None:
     even, odd = Tag("even"), Tag("odd")
     flow = (
@@ -327,7 +327,6 @@ async def test_message_that_reaches_nobody_fails_the_run_and_says_why(
     assert EventKind.MESSAGE_UNDELIVERABLE in kinds
 
 
-@pytest.mark.requirement("EN12")
 async def test_run_without_end_is_stopped_with_a_typed_error() -> None:
     flow = WorkflowBuilder("spin").set_start(Tag("a")).add_edge("a", "a").build()
     with pytest.raises(ConvergenceError, match=r"did not come to rest within 5 supersteps \(still due: a\)"):
@@ -389,6 +388,7 @@ async def test_one_workflow_serves_many_runs_at_once() -> None:
     assert [r.outputs[0] for r in results] == [f"A{n} B{n}" for n in range(20)]
 
 
+@pytest.mark.requirement("EX10")
 async def test_sync_function_runs_off_the_event_loop() -> None:
     @executor(id="where")
     def where(text: str) -> bool:
