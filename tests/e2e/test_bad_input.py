@@ -140,4 +140,4 @@ def test_setting_that_cannot_be_used_is_named(agentic: Agentic) -> None:
 def test_missing_entity_of_each_kind_is_named(agentic: Agentic, agent: str) -> None:
     assert "'abc'" in complaint(agentic, "executions", "show", "abc")
     assert "'abc'" in complaint(agentic, "executions", "retry", "abc")
-    assert "'abc'" in complaint(agentic, "graph", "abc")
+    assert "'abc'" in complaint(agentic, "graph", "svg", "abc")

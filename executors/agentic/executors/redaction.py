@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
@@ -58,7 +58,7 @@ class Redactor:
             data = {self.text(key): self.data(item) for key, item in data.items()}
         if isinstance(said := data.get("error"), str):
             data["error"] = self.error(said)
-        return replace(event, data=data)
+        return event.with_data(data)
 
     def error(self, error: BaseException | str) -> str:
         """Return one short line that says what went wrong, fit to be stored and shown.

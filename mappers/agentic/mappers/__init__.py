@@ -12,6 +12,7 @@ from agentic.mappers.catalog import (
     list_agents,
     list_projects,
 )
+from agentic.mappers.checkpoints import SqlCheckpointStore
 from agentic.mappers.columns import Base, UTCDateTime, new_id, utc_now
 from agentic.mappers.content import clean, content_hash
 from agentic.mappers.database import Database
@@ -75,6 +76,7 @@ __all__ = [
     "ResultMapper",
     "SchemaDriftError",
     "SourceColumns",
+    "SqlCheckpointStore",
     "UTCDateTime",
     "UnknownAgentError",
     "UnknownColumnError",

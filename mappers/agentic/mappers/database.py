@@ -35,6 +35,7 @@ class Database:
             DatabaseUrlError: The URL names no database this project can use.
         """
         self._parsed = parse_url(url)
+        self._path = sqlite_path(self._parsed)
         self._engines: dict[int, Engine] = {}
         self.url = safe_url(url)
 
@@ -50,8 +51,7 @@ class Database:
     @property
     def is_missing(self) -> bool:
         """Whether this is a SQLite file that does not exist yet."""
-        path = sqlite_path(self._parsed)
-        return path is not None and not path.exists()
+        return self._path is not None and not self._path.exists()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

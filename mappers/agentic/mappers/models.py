@@ -5,9 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import JSON, BigInteger, Enum, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Enum,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from agentic.core.graph.result import RunStatus
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import ID_LENGTH, Base, UTCDateTime, new_id, utc_now
 
@@ -42,6 +54,12 @@ def _key() -> Mapped[str]:
 
 def _reference(target: str) -> Mapped[str]:
     return mapped_column(String(ID_LENGTH), ForeignKey(f"{target}.id", ondelete="CASCADE"))
+
+
+def _owner() -> Mapped[str]:
+    return mapped_column(
+        String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
+    )
 
 
 class ProjectModel(Base):
@@ -146,6 +164,45 @@ class FrontierModel(Base):
     message: Mapped[str | None] = mapped_column(Text)
 
 
+class RunCheckpointModel(Base):
+    """One step of a run's history; see :class:`agentic.core.graph.checkpoints.CheckpointMetadata`.
+
+    The key lets one of two writers go on with a run. ``head`` comes last, so that SQLite reads the other
+    columns without it.
+    """
+
+    __tablename__ = "run_checkpoints"
+
+    project_id: Mapped[str] = _owner()
+    run_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    superstep: Mapped[int]
+    status: Mapped[RunStatus] = mapped_column(_names(RunStatus, 16))
+    workflow_id: Mapped[str] = mapped_column(Text)
+    version: Mapped[str | None] = mapped_column(Text)
+    schema_version: Mapped[int]
+    saved_at: Mapped[float] = mapped_column(Float)
+    forked_from: Mapped[str | None] = mapped_column(Text)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    head: Mapped[str] = mapped_column(Text)
+
+
+class RunPartModel(Base):
+    """A part of a run's state as a checkpoint left it; no text: it is gone.
+
+    Of each part, a checkpoint has the newest row at or below its revision; so rows outlive their checkpoint.
+    """
+
+    __tablename__ = "run_parts"
+    __table_args__ = (Index(None, "project_id", "run_id", "revision"),)
+
+    project_id: Mapped[str] = _owner()
+    run_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    part: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    text: Mapped[str | None] = mapped_column(Text)
+
+
 class SourceColumns:
     """Columns of every table that holds what a source said; mix into a platform's models.
 
@@ -161,9 +218,7 @@ class SourceColumns:
         raw: The source's answer as it came, for fields that have no column.
     """
 
-    project_id: Mapped[str] = mapped_column(
-        String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
-    )
+    project_id: Mapped[str] = _owner()
     first_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=90)
     last_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=91)
     execution_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=92)

@@ -58,7 +58,7 @@ def test_upgrades_at_once_apply_each_migration_once(agentic: Agentic) -> None:
     applied = [
         step["revision"] for out, _ in answers for step in json.loads(out) if step["history"] == "core"
     ]
-    assert applied == ["0001"]
+    assert applied == ["0001", "0002"]
 
 
 def test_a_database_that_cannot_be_reached_ends_with_its_own_code(agentic: Agentic, tmp_path: Path) -> None:

@@ -62,9 +62,11 @@ def ask(database: Database, question: str) -> list[object]:
 @pytest.mark.requirement("BR10")
 def test_a_new_database_gets_every_table(url: str, database: Database, registry: PluginRegistry) -> None:
     applied = upgrade(url, registry)
-    assert [(step.history, step.revision) for step in applied] == [("core", "0001")]
+    assert [(step.history, step.revision) for step in applied] == [("core", "0001"), ("core", "0002")]
     assert applied[0].description.startswith("Projects, agents, executions")
-    assert {"projects", "agents", "executions", "agent_results", "frontier"} <= tables(database)
+    assert {"projects", "agents", "executions", "agent_results", "frontier", "run_checkpoints"} <= tables(
+        database
+    )
     require_current(database, registry)
 
 
@@ -139,6 +141,7 @@ def test_each_platform_has_a_history_of_its_own(
     with_notes = migrate_platform(CREATE_NOTES)
     assert [(step.history, step.revision) for step in upgrade(url, with_notes)] == [
         ("core", "0001"),
+        ("core", "0002"),
         ("notes", "n1"),
     ]
     assert {"notes", "agentic_version", "agentic_version_notes"} <= tables(database)

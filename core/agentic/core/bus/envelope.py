@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from agentic.core.bus.port import BusMessage, StoredMessage
@@ -62,4 +62,4 @@ def from_message(message: StoredMessage) -> PublishedEvent:
 
 def without_data(event: WorkflowEvent, size_bytes: int) -> WorkflowEvent:
     """Return ``event`` with its data replaced by the size it had: what happened is still told."""
-    return replace(event, data={"dropped_bytes": size_bytes})
+    return event.with_data({"dropped_bytes": size_bytes})

@@ -29,6 +29,8 @@ EVENT_SUBJECTS = (
 
 _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
+    EventKind.RUN_RESUMED: "agentic.workflow.{run}.resumed",
+    EventKind.RUN_WAITING_INPUT: "agentic.workflow.{run}.waiting_input",
     EventKind.RUN_COMPLETED: "agentic.workflow.{run}.completed",
     EventKind.RUN_FAILED: "agentic.workflow.{run}.error",
     EventKind.RUN_CANCELLED: "agentic.workflow.{run}.cancelled",
@@ -36,10 +38,17 @@ _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.SUPERSTEP_COMPLETED: "agentic.workflow.{run}.superstep.completed",
     EventKind.OUTPUT: "agentic.workflow.{run}.output",
     EventKind.MESSAGE_UNDELIVERABLE: "agentic.workflow.{run}.message.undeliverable",
+    EventKind.MESSAGE_SUPERSEDED: "agentic.workflow.{run}.message.superseded",
+    EventKind.REQUEST_RAISED: "agentic.workflow.{run}.request.{request}",
+    EventKind.REQUEST_ANSWERED: "agentic.workflow.{run}.request.{request}.answered",
+    EventKind.REQUEST_EXPIRED: "agentic.workflow.{run}.request.{request}.expired",
+    EventKind.CHECKPOINT_SAVED: "agentic.workflow.{run}.checkpoint.saved",
+    EventKind.CHECKPOINT_FAILED: "agentic.workflow.{run}.checkpoint.failed",
     EventKind.FAN_IN_WAITING: "agentic.workflow.{run}.fan_in.waiting",
     EventKind.EXECUTOR_INVOKED: "agentic.executor.{node}.started",
     EventKind.EXECUTOR_COMPLETED: "agentic.executor.{node}.completed",
     EventKind.EXECUTOR_FAILED: "agentic.executor.{node}.failed",
+    EventKind.EXECUTOR_PARKED: "agentic.executor.{node}.parked",
     EventKind.EXECUTOR_PROGRESS: "agentic.executor.{node}.progress",
     EventKind.EXECUTOR_LOG: "agentic.executor.{node}.log",
     EventKind.CUSTOM: "agentic.executor.{node}.event.{name}",
@@ -81,6 +90,7 @@ def subject_for(event: WorkflowEvent, project: str) -> str:
         run=token(*run),
         node=token(*node),
         edge=token(*node, str(event.data.get("edge", ""))),
+        request=token(str(event.data.get("request") or "-")),
         name=_dotted(str(event.data.get("type", ""))),
     )
 

@@ -1,18 +1,28 @@
-"""``agentic graph``: shows the graph of a workflow or a pipeline."""
+"""``agentic graph``: pictures of a workflow, a pipeline, or a run."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from contextlib import aclosing
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agentic.core.cli.output import print_json
+from agentic.core.bus import EventFilter, NatsNotConfiguredError, open_bus, read_events
+from agentic.core.cli.output import console, print_json
 from agentic.core.errors import AgenticError
-from agentic.core.graph import Workflow
+from agentic.core.graph import Workflow, WorkflowEvent
 from agentic.core.hooks import get_registry
+from agentic.core.settings import load_settings
+
+graph_app = typer.Typer(
+    name="graph", help="Pictures of workflows, pipelines and runs.", no_args_is_help=True
+)
+
+Name = Annotated[str, typer.Argument(help="A workflow of a plugin, or a pipeline file.")]
 
 
 class UnknownWorkflowError(AgenticError, LookupError):
@@ -25,16 +35,70 @@ class UnknownWorkflowError(AgenticError, LookupError):
         self.name = name
 
 
-def graph(
-    name: Annotated[str, typer.Argument(help="A workflow of a plugin, or a pipeline file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
-) -> None:
+class NothingToDrawError(AgenticError, LookupError):
+    """There is no run, or no workflow was named."""
+
+
+@graph_app.command("mermaid")
+def mermaid(name: Name) -> None:
     """Draw a workflow as a Mermaid flowchart."""
-    workflow = find_workflow(name)
-    if as_json:
-        print_json(workflow.to_dict())
+    sys.stdout.write(find_workflow(name).to_mermaid() + "\n")
+
+
+@graph_app.command("json")
+def as_json(name: Name) -> None:
+    """Print a workflow's executors and edges as JSON."""
+    print_json(find_workflow(name).to_dict())
+
+
+@graph_app.command("svg")
+def svg(
+    name: Annotated[
+        str | None, typer.Argument(help="A workflow or a pipeline file; what the run tells when omitted.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Draw the states and times of this run on it.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write instead of the terminal.")] = None,
+) -> None:
+    """Draw a workflow or a run as an SVG picture, without network or other programs."""
+    if name is None and run is None:
+        raise NothingToDrawError("name a workflow or a pipeline file, or a run with --run")
+    text = _svg(name, run)
+    if output is None:
+        sys.stdout.write(text)
     else:
-        sys.stdout.write(workflow.to_mermaid() + "\n")
+        output.write_text(text, encoding="utf-8")
+        console.print(f"wrote {output}")
+
+
+def _svg(name: str | None, run: str | None) -> str:
+    from agentic.core.graph.replaying import replay
+    from agentic.core.graph.retold import retold
+    from agentic.core.graph.viz import to_svg
+
+    if run is None:
+        return find_workflow(str(name)).to_svg()
+    events = asyncio.run(_events_of(run))
+    view = replay(events)[-1]
+    return to_svg(retold(events), run=view) if name is None else find_workflow(name).to_svg(run=view)
+
+
+async def _events_of(run: str) -> list[WorkflowEvent]:
+    """Return the durable events of a run, from the stream.
+
+    Raises:
+        NothingToDrawError: The stream has none.
+    """
+    settings = load_settings()
+    if settings.nats is None:
+        raise NatsNotConfiguredError(settings.home)
+    wanted = EventFilter(run_id=run)
+    async with open_bus(settings) as bus:
+        end = (await bus.state()).last
+        async with aclosing(read_events(bus, wanted, until=end)) as found:
+            events = [published.event async for published in found if published.event.sequence is not None]
+    if not events:
+        raise NothingToDrawError(f"the stream has no event of run {run!r}; see `agentic events tail`")
+    return events
 
 
 def find_workflow(name: str) -> Workflow:

@@ -14,12 +14,12 @@ def agentic_commands(app: typer.Typer) -> None:
     """Add ``plugins``, ``graph``, ``events`` and ``doctor``."""
     from agentic.core.cli.doctor import doctor
     from agentic.core.cli.events import events_app
-    from agentic.core.cli.graph import graph
+    from agentic.core.cli.graph import graph_app
     from agentic.core.cli.plugins import plugins
 
     app.command()(plugins)
-    app.command()(graph)
     app.command()(doctor)
+    app.add_typer(graph_app, name="graph")
     app.add_typer(events_app, name="events")
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
+from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.edges import (
     Condition,
     DirectEdge,
@@ -12,19 +15,42 @@ from agentic.core.graph.edges import (
     FanInEdge,
     FanOutEdge,
     Graph,
+    JoinMode,
     MapEdge,
+    On,
     OnItemError,
+    Reducer,
+    RetryEdge,
+    RetryPayload,
     Selector,
+    StateKey,
+    SwitchCase,
+    SwitchEdge,
 )
-from agentic.core.graph.errors import InvalidGraphError
+from agentic.core.graph.errors import GraphWarning, InvalidGraphError
 from agentic.core.graph.executor import Executor
-from agentic.core.graph.planner import WorkflowConfig
-from agentic.core.graph.validation import find_faults
+from agentic.core.graph.validation import find_faults, find_warnings
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId
 
 Node = Executor | Workflow | str
 """An executor, a workflow to be run as one, or the id of one that is added elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A way out of a switch: taken when ``predicate(message)``, sync or async, is the first to hold."""
+
+    predicate: Condition
+    target: Node
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """The way out of a switch that is taken when no case holds."""
+
+    target: Node
 
 
 class WorkflowBuilder:
@@ -34,7 +60,7 @@ class WorkflowBuilder:
 
     Args:
         id: Name of the workflow.
-        version: Says which checkpoints fit it.
+        version: Says which checkpoints fit it; without one, any change of shape or code makes them unfit.
         config: Limits of its runs.
     """
 
@@ -45,6 +71,7 @@ class WorkflowBuilder:
         self._executors: dict[ExecutorId, Executor] = {}
         self._edges: list[Edge] = []
         self._starts: list[ExecutorId] = []
+        self._state_keys: dict[str, StateKey] = {}
         self._faults: list[str] = []
 
     def set_start(self, *nodes: Node) -> Self:
@@ -59,34 +86,130 @@ class WorkflowBuilder:
         return self
 
     def add_edge(
-        self, source: Node, target: Node, condition: Condition | None = None, *, description: str = ""
+        self,
+        source: Node,
+        target: Node,
+        condition: Condition | None = None,
+        *,
+        on: On = "success",
+        description: str = "",
     ) -> Self:
-        """Send what ``source`` sends to ``target``, always or when ``condition(message)`` holds."""
+        """Send what ``source`` sends to ``target``, always or when ``condition(message)`` holds.
+
+        Args:
+            source: Sends.
+            target: Gets.
+            condition: Sync or async; given the message.
+            on: ``failure`` carries an :class:`ExecutorFailure` when ``source`` failed for good, in place
+                of its messages; ``always`` carries both.
+            description: For pictures.
+        """
         return self._connect(
             DirectEdge(
                 source=self._add(source),
                 target=self._add(target),
                 condition=condition,
                 description=description,
+                on=on,
             )
         )
 
     def add_conditional_edge(
-        self, source: Node, target: Node, condition: Condition, description: str = ""
+        self, source: Node, target: Node, condition: Condition, description: str = "", *, on: On = "success"
     ) -> Self:
         """Send to ``target`` what the condition, sync or async, holds for."""
-        return self.add_edge(source, target, condition, description=description)
+        return self.add_edge(source, target, condition, on=on, description=description)
+
+    def add_switch_edge(self, source: Node, cases: Sequence[Case | Default], *, on: On = "success") -> Self:
+        """Send to the target of the first case that holds, or to that of the one :class:`Default`."""
+        defaults = [case for case in cases if isinstance(case, Default)]
+        source_id = self._add(source)
+        if len(defaults) != 1:
+            self._faults.append(
+                f"the switch from {source_id!r} has {len(defaults)} defaults; give it exactly one"
+            )
+        return self._connect(
+            SwitchEdge(
+                source=source_id,
+                cases=tuple(
+                    SwitchCase(
+                        condition=case.predicate, target=self._add(case.target), description=case.description
+                    )
+                    for case in cases
+                    if isinstance(case, Case)
+                ),
+                default=self._add(defaults[0].target) if defaults else source_id,
+                on=on,
+            )
+        )
 
     def add_fan_out_edge(
-        self, source: Node, targets: Sequence[Node], *, select: Selector | None = None
+        self, source: Node, targets: Sequence[Node], *, select: Selector | None = None, on: On = "success"
     ) -> Self:
         """Send to all ``targets`` at once, or to those that ``select(message, target_ids)`` names."""
         ends = tuple(map(self._add, targets))
-        return self._connect(FanOutEdge(source=self._add(source), targets=ends, select=select))
+        return self._connect(FanOutEdge(source=self._add(source), targets=ends, select=select, on=on))
 
-    def add_fan_in_edge(self, sources: Sequence[Node], target: Node) -> Self:
-        """Give ``target`` one list, in declared source order, when every source has sent."""
-        return self._connect(FanInEdge(sources=tuple(map(self._add, sources)), target=self._add(target)))
+    def add_fan_in_edge(
+        self, sources: Sequence[Node], target: Node, *, mode: JoinMode = "all", on: On = "success"
+    ) -> Self:
+        """Give ``target`` one list, in declared source order.
+
+        Args:
+            sources: At least two.
+            target: Takes ``list[T]``.
+            mode: ``all`` waits until every source has sent, and gives all they sent. ``latest`` gives the
+                newest value of each source, from when there is one of each, whenever one sends again.
+                ``available`` gives what there is as soon as nothing under way can bring more.
+            on: Whether it takes messages, failures of the sources, or both.
+        """
+        ends = tuple(map(self._add, sources))
+        return self._connect(FanInEdge(sources=ends, target=self._add(target), mode=mode, on=on))
+
+    def add_retry_edge(
+        self,
+        validator: Node,
+        worker: Node,
+        *,
+        when: Condition,
+        max_passes: int = 3,
+        exhausted: Node | None = None,
+        payload: RetryPayload = "input",
+    ) -> Self:
+        """Deliver the worker's input again when what the validator sends says so.
+
+        The worker finds what the validator sent in ``ctx.previous_errors``.
+
+        Args:
+            validator: Judges what came of the worker's message, directly or further on.
+            worker: Does it again.
+            when: Whether the validator's message asks for another pass.
+            max_passes: Passes after the first, for each input of the worker.
+            exhausted: Gets the validator's message when no pass is left; without it the run fails.
+            payload: ``message`` delivers the validator's message in place of the input.
+        """
+        return self._connect(
+            RetryEdge(
+                source=self._add(validator),
+                target=self._add(worker),
+                when=when,
+                max_passes=max_passes,
+                exhausted=None if exhausted is None else self._add(exhausted),
+                payload=payload,
+            )
+        )
+
+    def add_state(self, key: str, *, reducer: Reducer) -> Self:
+        """Declare how values that several executors write under ``key`` in one superstep are joined.
+
+        Args:
+            key: Of the shared state.
+            reducer: ``reducer(value so far, written)`` returns the new value; sync and pure.
+        """
+        if key in self._state_keys:
+            self._faults.append(f"the state's key {key!r} has two reducers; keep one")
+        self._state_keys[key] = StateKey(name=key, reducer=reducer)
+        return self
 
     def add_map_edge(
         self,
@@ -129,7 +252,9 @@ class WorkflowBuilder:
         faults = [*self._faults, *find_faults(self._executors, self._edges, self._starts)]
         if faults:
             raise InvalidGraphError(self._id, faults)
-        graph = Graph(self._executors, self._edges, self._starts)
+        for warning in find_warnings(self._executors, self._edges, self._starts):
+            warnings.warn(f"workflow {self._id!r}: {warning}", GraphWarning, stacklevel=2)
+        graph = Graph(self._executors, self._edges, self._starts, list(self._state_keys.values()))
         return Workflow(self._id, self._version, self._config, graph)
 
     def _connect(self, edge: Edge) -> Self:

@@ -1,62 +1,156 @@
-"""What a handler can do: send, yield, tell."""
+"""What a handler can do: send, yield, remember, ask, tell."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, overload
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar as DefaultTypeVar
 
+from agentic.core.graph.answers import name_type
+from agentic.core.graph.codec import describe
+from agentic.core.graph.errors import HandlerError, RequestExpiredError
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
-from agentic.core.graph.messages import Activation, Sent, isolated
+from agentic.core.graph.messages import Activation, Sent
+from agentic.core.graph.parcel import Packer, Parcel
+from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
+from agentic.core.graph.records import record
+from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import joined
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
+    from agentic.core.graph.edges import Graph
     from agentic.core.graph.result import RunResult
     from agentic.core.graph.workflow import Workflow
 
-SendT = TypeVar("SendT", default=Any)
-YieldT = TypeVar("YieldT", default=Any)
+SendT = DefaultTypeVar("SendT", default=Any)
+YieldT = DefaultTypeVar("YieldT", default=Any)
+ResponseT = TypeVar("ResponseT")
+ValueT = TypeVar("ValueT")
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class ParkedSignal(asyncio.CancelledError):
+    """Ends a handler that waits for answers. A cancellation, so that ``except Exception`` lets it pass."""
 
 
 class SubRunner(Protocol):
     """Runs a workflow as part of another's activation."""
 
-    def __call__(self, workflow: Workflow, message: object, run_id: RunId, path: str) -> Awaitable[RunResult]:
-        """Run ``workflow`` under the name ``run_id``; its events appear under ``path``."""
+    def __call__(
+        self, workflow: Workflow, message: object, call: SubCall, /
+    ) -> Awaitable[tuple[RunResult, SubRun]]:
+        """Run ``workflow``, or go on with it."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLink:
-    """What a context needs of the run around it."""
+@record
+class SubCall:
+    """One call of ``ctx.run_workflow``.
 
+    Attributes:
+        run_id: Name of the sub-run.
+        path: Where its events appear.
+        before: Where it stood when the activation ended last time.
+        answers: What was answered or expired of what it asked, by name in the sub-run.
+        keeps_inputs: Whether the activation may be tried again.
+    """
+
+    run_id: RunId
+    path: str
+    before: SubRun | None
+    answers: Mapping[str, Asked]
+    keeps_inputs: bool
+
+
+@record
+class RunLink:
+    """What a context needs of the run around it.
+
+    Attributes:
+        graph: The workflow's.
+        run_id: The run.
+        path: Where it lives when it is a sub-workflow's.
+        clock: Seconds since the epoch.
+        tell: Takes live events.
+        run_sub: Runs sub-workflows.
+        pack: Makes parcels of what is sent, yielded or written.
+        deadline: Of the run, seconds since the epoch.
+        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+    """
+
+    graph: Graph
     run_id: RunId
     path: str
     clock: Callable[[], float]
     tell: Callable[[WorkflowEvent], None]
     run_sub: SubRunner
+    pack: Packer
+    deadline: float | None = None
+    keeps_inputs: bool = False
+
+
+@record
+class Seen:
+    """What an activation sees of the run's state.
+
+    Attributes:
+        shared: The shared state, by key.
+        local: The executor's own state.
+    """
+
+    shared: Mapping[str, Parcel]
+    local: Mapping[str, JSONValue]
 
 
 class WorkflowContext(Generic[SendT, YieldT]):
     """What an executor sees of its run while it handles one message.
 
-    What it sends, yields and so on counts only if the handler returns: a failed activation leaves nothing.
+    What it sends, yields and writes counts only if the handler returns: an entry that fails or parks leaves
+    nothing.
     """
 
-    __slots__ = ("_activation", "_link", "_live_count", "_sub_run_count", "outputs", "sends", "sub_events")
+    __slots__ = (
+        "_activation", "_ask_count", "_asked", "_keeps_inputs", "_link", "_live_count", "_local",
+        "_local_before", "_once", "_progress", "_shared", "_sub_run_count", "_sub_runs", "_surfaced",
+        "_timeout_at", "outputs", "sends", "sub_events", "writes",
+    )  # fmt: skip
 
-    def __init__(self, activation: Activation, link: RunLink) -> None:
+    def __init__(
+        self,
+        activation: Activation,
+        link: RunLink,
+        seen: Seen,
+        progress: Progress,
+        timeout_at: float | None = None,
+        *,
+        keeps_inputs: bool = False,
+    ) -> None:
         self._activation = activation
         self._link = link
+        self._shared = seen.shared
+        self._local_before = seen.local
+        self._local: dict[str, JSONValue] | None = None
+        self._progress = progress
+        self._timeout_at = timeout_at
+        self._keeps_inputs = keeps_inputs
         self._live_count = 0
+        self._ask_count = 0
         self._sub_run_count = 0
+        self._asked: dict[int, Asked] | None = None
+        self._surfaced: list[Asked] | None = None
+        self._once: dict[str, Parcel] | None = None
+        self._sub_runs: dict[int, SubRun] | None = None
         self.sends: list[Sent] = []
-        self.outputs: list[object] = []
+        self.outputs: list[Parcel] = []
+        self.writes: list[tuple[str, Parcel]] = []
         self.sub_events: list[WorkflowEvent] = []
 
     @property
@@ -79,22 +173,215 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """Who sent the message: several after a fan-in, nobody for the input of the run."""
         return self._activation.delivery.sources
 
+    @property
+    def attempt(self) -> int:
+        """Which try of this activation this is, from 1."""
+        return len(self._progress.failures) + 1
+
+    @property
+    def previous_attempts(self) -> tuple[FailedAttempt, ...]:
+        """The tries of this activation that failed, oldest first."""
+        return self._progress.failures
+
+    @property
+    def previous_errors(self) -> tuple[object, ...]:
+        """What was wrong before: what validators sent back over retry edges, then the errors of failed tries.
+
+        The latter are :class:`FailedAttempt` records.
+        """
+        feedback = (parcel.fresh() for parcel in self._activation.delivery.feedback)
+        return (*feedback, *self._progress.failures)
+
+    @property
+    def deadline(self) -> float | None:
+        """When this try must be done, in seconds since the epoch: by its timeout or the run's."""
+        ends = [end for end in (self._timeout_at, self._link.deadline) if end is not None]
+        return min(ends, default=None)
+
+    @property
+    def idempotency_key(self) -> str:
+        """A name for what this activation does, the same in every try and entry; for calls to others."""
+        return f"{self.run_id}:{self._activation.origin}"
+
+    @property
+    def local(self) -> dict[str, JSONValue]:
+        """This executor's own state in this run, to be changed in place; kept when the handler returns."""
+        if self._local is None:
+            self._local = copy.deepcopy(dict(self._local_before))
+        return self._local
+
     async def send_message(self, message: SendT, target: str | None = None) -> None:
         """Send ``message`` over the out-edges; it arrives in the next superstep.
 
         Args:
             message: Copied now if it could be changed later.
             target: Send it to this executor only; it must be the target of an out-edge.
+
+        Raises:
+            SendTypeError: The handler declares that it sends something else.
         """
-        self.sends.append(Sent(isolated(message), None if target is None else ExecutorId(target)))
+        executor = self._link.graph.executors[self.executor_id]
+        executor.check_sent(message)
+        self.sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
 
     async def yield_output(self, output: YieldT) -> None:
-        """Give ``output`` to the caller of the run."""
-        self.outputs.append(isolated(output))
+        """Give ``output`` to the caller of the run.
+
+        Raises:
+            SendTypeError: The handler declares that it yields something else.
+        """
+        executor = self._link.graph.executors[self.executor_id]
+        executor.check_yielded(output)
+        self.outputs.append(self._link.pack(output))
+
+    @overload
+    def get_state(self, key: str) -> object: ...
+    @overload
+    def get_state(self, key: str, default: ValueT) -> ValueT: ...
+    def get_state(self, key: str, default: object = None) -> object:
+        """Return what the shared state holds under ``key``: as of this superstep's start, and own writes.
+
+        A value that can be changed is a copy; write it back with :meth:`set_state`. It is taken to be of the
+        type of ``default``.
+        """
+        parcel = self._shared.get(key)
+        return default if parcel is None else parcel.fresh()
+
+    def set_state(self, key: str, value: object) -> None:
+        """Write ``value`` under ``key``; others see it in the next superstep.
+
+        With a reducer declared for the key, ``value`` is added to what is there by it.
+        """
+        written = self._link.pack(value)
+        self.writes.append((key, written))
+        value_now = reduced(self._link.graph, self._shared.get(key), key, written)
+        self._shared = {**self._shared, key: value_now}
+
+    get_shared_state = get_state
+    set_shared_state = set_state
+
+    async def request_info(
+        self, data: object, response_type: type[ResponseT], *, deadline: timedelta | None = None
+    ) -> ResponseT:
+        """Ask somebody outside the run, and return the answer.
+
+        Without an answer yet, the handler is cancelled here and what it did in this entry is dropped; when
+        every request of it is settled it is entered again from its top, and this call returns. Work that must
+        not be repeated goes through :meth:`once`.
+
+        Args:
+            data: What to show to who answers.
+            response_type: What the answer must be; it is converted to it where that is possible without loss.
+            deadline: How long to wait.
+
+        Raises:
+            RequestExpiredError: The deadline passed first.
+        """
+        self._ask_count += 1
+        number = self._ask_count
+        wanted = name_type(response_type)
+        asked = self._all_asked().get(number)
+        if asked is None:
+            asked = self._ask(number, data, wanted, deadline)
+        elif asked.response_type != wanted:
+            raise HandlerError(
+                f"executor {self.executor_id!r} asked for {asked.response_type} and, entered again, "
+                f"for {wanted}: ask for the same things in the same order, or decide through ctx.once"
+            )
+        if asked.has_expired:
+            raise RequestExpiredError(asked.name)
+        if asked.answer is None:
+            raise ParkedSignal(f"waiting for {asked.name}")
+        return cast(ResponseT, asked.answer.fresh())
+
+    def _all_asked(self) -> dict[int, Asked]:
+        if self._asked is None:
+            self._asked = dict(enumerate(self._progress.asked, start=1))
+        return self._asked
+
+    def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
+        now = self._link.clock()
+        asked = Asked(
+            name=f"{self._activation.origin}.{number}",
+            path=joined(self._link.path, self.executor_id),
+            question=self._link.pack(data),
+            response_type=wanted,
+            raised_at=now,
+            deadline=None if deadline is None else now + deadline.total_seconds(),
+        )
+        self._all_asked()[number] = asked
+        return asked
+
+    @overload
+    async def once(self, key: str, function: Callable[[], Awaitable[ValueT]]) -> ValueT: ...
+    @overload
+    async def once(self, key: str, function: Callable[[], ValueT]) -> ValueT: ...
+    async def once(self, key: str, function: Callable[[], object]) -> object:
+        """Return what ``function``, sync or async, returned the first time this activation called it.
+
+        The result outlives a failed try, the wait for an answer, and the process if the run was stored since.
+
+        Args:
+            key: Names the call within the activation.
+            function: Called without arguments, at most once unless it fails or the process dies in it.
+        """
+        kept = self._kept_once().get(key)
+        if kept is None:
+            result = function()
+            kept = self._link.pack(await result if inspect.isawaitable(result) else result)
+            self._kept_once()[key] = kept
+        return kept.fresh()
+
+    def _kept_once(self) -> dict[str, Parcel]:
+        if self._once is None:
+            self._once = dict(self._progress.once)
+        return self._once
+
+    async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
+        """Run ``workflow`` within this activation and return its result.
+
+        It is a run of its own, named after this activation; its events appear under this executor's path,
+        what it asks is asked by this run. Tried or entered again, it goes on where it stood.
+
+        Raises:
+            Exception: What failed it.
+        """
+        self._sub_run_count += 1
+        number = self._sub_run_count
+        name = self._activation.origin if number == 1 else f"{self._activation.origin}.{number}"
+        prefix = f"{name}/"
+        call = SubCall(
+            run_id=RunId(f"{self.run_id}/{name}"),
+            path=joined(self._link.path, self.executor_id),
+            before=self._runs().get(number),
+            answers={
+                asked.name.removeprefix(prefix): asked
+                for asked in self._progress.surfaced
+                if asked.name.startswith(prefix) and not asked.is_open
+            },
+            keeps_inputs=self._keeps_inputs,
+        )
+        result, sub_run = await self._link.run_sub(workflow, message, call)
+        self._runs()[number] = sub_run
+        self.sub_events.extend(result.events)
+        if result.error is not None:
+            raise result.error
+        if still_open := sub_run.state.open_requests:
+            self._surface([replace(asked, name=prefix + asked.name) for asked in still_open])
+            raise ParkedSignal(f"a sub-workflow of {name} waits for answers")
+        return result
+
+    def _runs(self) -> dict[int, SubRun]:
+        if self._sub_runs is None:
+            self._sub_runs = dict(self._progress.sub_runs)
+        return self._sub_runs
+
+    def _surface(self, asked: list[Asked]) -> None:
+        self._surfaced = [*(self._surfaced or ()), *asked]
 
     async def add_event(self, event: CustomEvent) -> None:
         """Tell an event of your own at once. It is live: it tells of this attempt, even if that fails."""
-        self._tell(EventKind.CUSTOM, {"type": event.type, "data": dict(event.data)})
+        self._tell(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
 
     def report_progress(self, done: int, total: int | None = None, note: str = "") -> None:
         """Tell at once how far this activation is.
@@ -110,37 +397,40 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """Tell a line of log at once, as an event of the run."""
         self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": facts})
 
-    async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
-        """Run ``workflow`` within this activation and return its result.
+    @property
+    def waits(self) -> bool:
+        """Whether something this entry asked is not settled."""
+        return bool(self._surfaced) or any(asked.is_open for asked in (self._asked or {}).values())
 
-        It is a run of its own, named after this activation; its events appear under this executor's path.
+    @property
+    def changed_local(self) -> Mapping[str, JSONValue] | None:
+        """The executor's own state, if this entry changed it."""
+        return self._local if self._local is not None and self._local != self._local_before else None
 
-        Raises:
-            Exception: What failed it.
-        """
-        self._sub_run_count += 1
-        activation = self._activation
-        suffix = "" if self._sub_run_count == 1 else f".{self._sub_run_count}"
-        name = f"{self.run_id}/{activation.executor_id}.{activation.superstep}.{activation.shard}{suffix}"
-        path = joined(self._link.path, activation.executor_id)
-        try:
-            result = await self._link.run_sub(workflow, message, RunId(name), path)
-        except Exception as exc:
-            self.sub_events.extend(getattr(getattr(exc, "result", None), "events", ()))
-            raise
-        self.sub_events.extend(result.events)
-        return result
+    def progress(self) -> Progress:
+        """Return what of this entry outlives it."""
+        before = self._progress
+        if not (self._asked or self._once or self._sub_runs or self._surfaced or before.surfaced):
+            return before
+        return replace(
+            before,
+            origin=self._activation.origin,
+            asked=before.asked if self._asked is None else tuple(self._asked[n] for n in sorted(self._asked)),
+            surfaced=tuple(self._surfaced or ()),
+            once=before.once if self._once is None else self._once,
+            sub_runs=before.sub_runs if self._sub_runs is None else self._sub_runs,
+        )
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
         self._live_count += 1
         self._link.tell(
             WorkflowEvent(
-                kind=kind,
-                run_id=self.run_id,
-                time=self._link.clock(),
+                kind,
+                self.run_id,
+                self._link.clock(),
                 superstep=self.superstep,
                 path=joined(self._link.path, self.executor_id),
-                attempt=1,
+                attempt=self.attempt,
                 shard=self._activation.shard,
                 data=data,
                 live_number=self._live_count,

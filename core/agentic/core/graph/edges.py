@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, assert_never
 
 from agentic.core.graph.executor import Executor
-from agentic.core.types import ExecutorId
+from agentic.core.types import ExecutorId, JSONValue
 
 Condition = Callable[[Any], bool | Awaitable[bool]]
 """Given the message; false lets it not pass."""
@@ -15,7 +16,15 @@ Condition = Callable[[Any], bool | Awaitable[bool]]
 Selector = Callable[[Any, Sequence[str]], Sequence[str] | Awaitable[Sequence[str]]]
 """Given the message and the ids of the declared targets; returns those that get it."""
 
+Reducer = Callable[[Any, Any], object]
+"""Given the value so far and what was written; returns the new value."""
+
 OnItemError = Literal["collect", "skip", "fail"]
+On = Literal["success", "failure", "always"]
+"""What an edge carries: messages, the :class:`ExecutorFailure` of a source that finally failed, or both."""
+
+JoinMode = Literal["all", "latest", "available"]
+RetryPayload = Literal["input", "message"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +35,26 @@ class DirectEdge:
     target: ExecutorId
     condition: Condition | None = None
     description: str = ""
+    on: On = "success"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchCase:
+    """One way out of a switch."""
+
+    condition: Condition
+    target: ExecutorId
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchEdge:
+    """From one executor to the target of the first case that holds, or to ``default``."""
+
+    source: ExecutorId
+    cases: tuple[SwitchCase, ...]
+    default: ExecutorId
+    on: On = "success"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +64,17 @@ class FanOutEdge:
     source: ExecutorId
     targets: tuple[ExecutorId, ...]
     select: Selector | None = None
+    on: On = "success"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanInEdge:
-    """From several executors to one, which gets one list when each has sent."""
+    """From several executors to one, which gets one list; ``mode`` says when."""
 
     sources: tuple[ExecutorId, ...]
     target: ExecutorId
+    mode: JoinMode = "all"
+    on: On = "success"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +89,19 @@ class MapEdge:
     on_item_error: OnItemError = "collect"
 
 
-Edge = DirectEdge | FanOutEdge | FanInEdge | MapEdge
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryEdge:
+    """From ``source``, a validator, to ``target``, whose input is delivered again while ``when`` holds."""
+
+    source: ExecutorId
+    target: ExecutorId
+    when: Condition
+    max_passes: int
+    exhausted: ExecutorId | None = None
+    payload: RetryPayload = "input"
+
+
+Edge = DirectEdge | SwitchEdge | FanOutEdge | FanInEdge | MapEdge | RetryEdge
 
 
 def sources_of(edge: Edge) -> tuple[ExecutorId, ...]:
@@ -65,13 +109,26 @@ def sources_of(edge: Edge) -> tuple[ExecutorId, ...]:
     return edge.sources if isinstance(edge, FanInEdge) else (edge.source,)
 
 
+def receivers_of(edge: Edge) -> tuple[ExecutorId, ...]:
+    """Return the executors that get the very messages the sources send."""
+    match edge:
+        case MapEdge():
+            return (edge.body,)
+        case FanOutEdge():
+            return edge.targets
+        case SwitchEdge():
+            return tuple(dict.fromkeys([*(case.target for case in edge.cases), edge.default]))
+        case RetryEdge() if edge.exhausted is not None:
+            return (edge.target, edge.exhausted)
+        case DirectEdge() | FanInEdge() | RetryEdge():
+            return (edge.target,)
+        case _:
+            assert_never(edge)
+
+
 def targets_of(edge: Edge) -> tuple[ExecutorId, ...]:
     """Return the executors that a message sent over the edge can reach, the map's join included."""
-    if isinstance(edge, FanOutEdge):
-        return edge.targets
-    if isinstance(edge, MapEdge):
-        return (edge.body, edge.join)
-    return (edge.target,)
+    return (edge.body, edge.join) if isinstance(edge, MapEdge) else receivers_of(edge)
 
 
 def edge_name(edge: Edge) -> str:
@@ -79,9 +136,27 @@ def edge_name(edge: Edge) -> str:
     return f"{'+'.join(sources_of(edge))}->{'+'.join(receivers_of(edge))}"
 
 
-def receivers_of(edge: Edge) -> tuple[ExecutorId, ...]:
-    """Return the executors that get the very messages the sources send."""
-    return (edge.body,) if isinstance(edge, MapEdge) else targets_of(edge)
+def carries_failures(edge: Edge) -> bool:
+    """Whether the edge takes the failure of its source."""
+    return not isinstance(edge, (MapEdge, RetryEdge)) and edge.on != "success"
+
+
+def carries_only_failures(edge: Edge) -> bool:
+    """Whether the edge takes nothing else."""
+    return not isinstance(edge, (MapEdge, RetryEdge)) and edge.on == "failure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateKey:
+    """A key of the shared state that several executors may write in one superstep.
+
+    Attributes:
+        name: The key.
+        reducer: Given the value so far and what was written, returns the new value. Sync and pure.
+    """
+
+    name: str
+    reducer: Reducer
 
 
 class Graph:
@@ -91,6 +166,7 @@ class Graph:
         executors: In declaration order; supersteps run and merge in it.
         edges: In declaration order; deliveries are made in it.
         starts: Each gets the input of a run.
+        state_keys: Those with a reducer.
     """
 
     def __init__(
@@ -98,10 +174,12 @@ class Graph:
         executors: Mapping[ExecutorId, Executor],
         edges: Sequence[Edge],
         starts: Sequence[ExecutorId],
+        state_keys: Sequence[StateKey] = (),
     ) -> None:
         self.executors = dict(executors)
         self.edges = tuple(edges)
         self.starts = tuple(starts)
+        self.reducers = {key.name: key.reducer for key in state_keys}
         self.rank = {executor_id: rank for rank, executor_id in enumerate(self.executors)}
         self.leaving: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
         self.lanes = {executor_id: node.max_parallel for executor_id, node in self.executors.items()}
@@ -110,8 +188,78 @@ class Graph:
                 self.leaving[source].append(index)
             if isinstance(edge, MapEdge):
                 self.lanes[edge.body] = edge.max_parallel
-        self.bodies = frozenset(edge.body for edge in self.edges if isinstance(edge, MapEdge))
+        self.bodies = {edge.body: i for i, edge in enumerate(self.edges) if isinstance(edge, MapEdge)}
+        self.retry_targets = frozenset(edge.target for edge in self.edges if isinstance(edge, RetryEdge))
+        self.has_available = any(
+            isinstance(edge, FanInEdge) and edge.mode == "available" for edge in self.edges
+        )
+        self.edge_facts: tuple[dict[str, JSONValue], ...] = tuple(map(_facts, self.edges))
+        self.judged = frozenset(
+            source for edge in self.edges if _is_judged(edge) for source in sources_of(edge)
+        )
 
     def sends_return_value(self, executor_id: ExecutorId) -> bool:
         """Whether what a handler returns is a message; without an out-edge it is an output of the run."""
-        return bool(self.leaving[executor_id]) or executor_id in self.bodies
+        return executor_id in self.bodies or any(
+            not carries_only_failures(self.edges[index]) for index in self.leaving[executor_id]
+        )
+
+    @cached_property
+    def sending(self) -> frozenset[ExecutorId]:
+        """The executors whose handlers' return values are messages."""
+        return frozenset(filter(self.sends_return_value, self.executors))
+
+    @cached_property
+    def upstream(self) -> Mapping[int, Mapping[ExecutorId, frozenset[ExecutorId]]]:
+        """For each fan-in in mode ``available``: source -> executors from which it can be reached.
+
+        Paths through the fan-in itself do not count, conditions are taken to hold. Only graphs that use the
+        mode pay for it.
+        """
+        return {
+            index: {source: self._leading_to(source, index) for source in edge.sources}
+            for index, edge in enumerate(self.edges)
+            if isinstance(edge, FanInEdge) and edge.mode == "available"
+        }
+
+    def _leading_to(self, end: ExecutorId, without_edge: int) -> frozenset[ExecutorId]:
+        found = {end}
+        frontier = [end]
+        while frontier:
+            for source in self._entering(frontier.pop(), without_edge) - found:
+                found.add(source)
+                frontier.append(source)
+        return frozenset(found)
+
+    def _entering(self, end: ExecutorId, without_edge: int) -> set[ExecutorId]:
+        edges = (edge for index, edge in self._arriving[end] if index != without_edge)
+        # A map's join gets its message from the body, whose items come from the source.
+        return {s for e in edges for s in ((e.source, e.body) if isinstance(e, MapEdge) else sources_of(e))}
+
+    @cached_property
+    def _arriving(self) -> dict[ExecutorId, list[tuple[int, Edge]]]:
+        arriving: dict[ExecutorId, list[tuple[int, Edge]]] = {name: [] for name in self.executors}
+        for index, edge in enumerate(self.edges):
+            for end in targets_of(edge):
+                arriving[end].append((index, edge))
+        return arriving
+
+
+def _facts(edge: Edge) -> dict[str, JSONValue]:
+    """Return how events describe an edge."""
+    return {"edge": edge_name(edge), "sources": list(sources_of(edge)), "targets": list(receivers_of(edge))}
+
+
+def _is_judged(edge: Edge) -> bool:
+    """Whether user code decides who gets a message."""
+    match edge:
+        case DirectEdge():
+            return edge.condition is not None
+        case FanOutEdge():
+            return edge.select is not None
+        case SwitchEdge() | RetryEdge():
+            return True
+        case FanInEdge() | MapEdge():
+            return False
+        case _:
+            assert_never(edge)

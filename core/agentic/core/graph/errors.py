@@ -11,6 +11,26 @@ GraphError
   SelectorError (TypeError)               a fan-out's selector returned no list of target ids
   ConvergenceError (RuntimeError)         still messages in flight after ``max_supersteps``
   OutputTypeError (TypeError)             ``RunResult.output(T)`` found no T
+  SendTypeError (TypeError)               a handler sent, yielded or returned what it does not declare
+  InvalidPolicyError (ValueError)         a retry policy or a limit makes no sense
+  RetriesExhaustedError (RuntimeError)    a retry edge has no pass left
+  StateConflictError (RuntimeError)       two executors wrote one key in one superstep
+  ExecutorTimeoutError (TimeoutError)     an attempt took longer than its executor may
+  RunTimeoutError (TimeoutError)          the run's deadline passed
+  RunEndedError (RuntimeError)            a run that is over cannot go on
+  RequestExpiredError (TimeoutError)      nobody answered in time
+  UnknownRequestError (LookupError)       an answer to a question nobody asked, or that is settled
+  AnswerError (TypeError)                 an answer is not of the type that was asked for
+  IncompleteLogError (ValueError)         events of a run are missing
+  RestoredError                           an error of an earlier process
+  CheckpointError
+    CheckpointVersionError (RuntimeError)   the workflow is another one than the checkpoint's
+    CheckpointNotFoundError (LookupError)   no such run or checkpoint
+    CheckpointConflictError (RuntimeError)  another process saved first
+    CorruptCheckpointError (ValueError)     what is stored is damaged or not ours
+    CheckpointStoreError (OSError)          the store cannot be reached or used
+  UnencodableError (TypeError)            a value has a part that cannot be stored
+  CorruptContentError (ValueError)        stored JSON is damaged or not ours
 """
 
 from __future__ import annotations
@@ -18,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.errors import AgenticError
+from agentic.core.types import JSONValue
 
 
 class GraphError(AgenticError):
@@ -119,3 +140,229 @@ class ConvergenceError(GraphError, RuntimeError):
 
 class OutputTypeError(GraphError, TypeError):
     """A run yielded no output of the wanted type."""
+
+
+class InvalidPolicyError(GraphError, ValueError):
+    """A number of a retry policy or of a limit makes no sense."""
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        super().__init__(f"{name} is {value!r}; give {wanted}")
+        self.name = name
+
+
+class RetriesExhaustedError(GraphError, RuntimeError):
+    """A validator asked once more for what it has been given often enough."""
+
+    def __init__(self, validator: str, worker: str, max_passes: int, message: object) -> None:
+        super().__init__(
+            f"{validator!r} sent {worker!r} back {max_passes} times and is still not content "
+            f"(its last message is a {type(message).__name__}, see the error's `last_message`); "
+            f"raise max_passes, or name a target with exhausted=..."
+        )
+        self.validator = validator
+        self.worker = worker
+        self.last_message = message
+
+
+class StateConflictError(GraphError, RuntimeError):
+    """Two executors wrote one key of the shared state in the same superstep."""
+
+    def __init__(self, key: str, writers: Sequence[str]) -> None:
+        super().__init__(
+            f"{' and '.join(map(repr, writers))} wrote the shared state's key {key!r} in one superstep; "
+            f"declare how to join the values with add_state({key!r}, reducer=...), or let one of them write"
+        )
+        self.key = key
+        self.writers = tuple(writers)
+
+
+class ExecutorTimeoutError(GraphError, TimeoutError):
+    """An attempt took longer than its executor may."""
+
+    def __init__(self, executor_id: str, timeout_s: float) -> None:
+        super().__init__(f"executor {executor_id!r} took longer than its timeout_s of {timeout_s:g} s")
+        self.executor_id = executor_id
+        self.timeout_s = timeout_s
+
+
+class RunTimeoutError(GraphError, TimeoutError):
+    """The deadline of a run passed. Where checkpoints are kept, the run can be resumed with a later one."""
+
+    def __init__(self, run_id: str, timeout_s: float, unfinished: Sequence[str]) -> None:
+        super().__init__(
+            f"run {run_id!r} did not end within its run_timeout_s of {timeout_s:g} s "
+            f"(unfinished: {', '.join(unfinished) or 'nothing'}); resume it with a larger one"
+        )
+        self.run_id = run_id
+        self.unfinished = tuple(unfinished)
+
+
+class RunEndedError(GraphError, RuntimeError):
+    """A run that is over was asked to go on."""
+
+    def __init__(self, run_id: str, status: str, wanted: str) -> None:
+        super().__init__(f"run {run_id!r} is {status} and cannot {wanted}; start a new run, or fork it")
+        self.run_id = run_id
+        self.status = status
+
+
+class RequestExpiredError(GraphError, TimeoutError):
+    """Nobody answered a request before its deadline."""
+
+    def __init__(self, request: str) -> None:
+        super().__init__(
+            f"request {request!r} expired unanswered; catch this error to go on without an answer"
+        )
+        self.request = request
+
+
+class UnknownRequestError(GraphError, LookupError):
+    """An answer was given to something that is not asked, or not any more."""
+
+    def __init__(self, request_id: str, open_ids: Sequence[str]) -> None:
+        super().__init__(f"no open request is called {request_id!r} (open: {', '.join(open_ids) or 'none'})")
+        self.request_id = request_id
+        self.open_ids = tuple(open_ids)
+
+
+class AnswerError(GraphError, TypeError):
+    """An answer is not of the type that was asked for; the request stays open."""
+
+    def __init__(self, request_id: str, wanted: str, reason: str) -> None:
+        super().__init__(f"the answer to request {request_id!r} is no {wanted}: {reason}")
+        self.request_id = request_id
+        self.wanted = wanted
+
+
+class CheckpointError(GraphError):
+    """Something about checkpoints."""
+
+
+class CheckpointNotFoundError(CheckpointError, LookupError):
+    """There is no such run or checkpoint in the store."""
+
+    def __init__(self, run_id: str, revision: int | str | None = None) -> None:
+        which = "" if revision is None else f" {revision!r}"
+        super().__init__(
+            f"the store has no checkpoint{which} of run {run_id!r}; list what it has with list_metadata()"
+        )
+        self.run_id = run_id
+        self.revision = revision
+
+
+class CheckpointConflictError(CheckpointError, RuntimeError):
+    """A checkpoint does not follow the newest one."""
+
+    def __init__(self, run_id: str, revision: int, newest: int) -> None:
+        super().__init__(
+            f"checkpoint {revision} of run {run_id!r} does not follow the newest one, {newest}: "
+            f"another process goes on with this run; load it again, or fork it"
+        )
+        self.run_id = run_id
+        self.revision = revision
+        self.newest = newest
+
+
+class CheckpointVersionError(CheckpointError, RuntimeError):
+    """A checkpoint was written by another version of its workflow."""
+
+    def __init__(self, checkpoint_id: str, reason: str) -> None:
+        super().__init__(f"checkpoint {checkpoint_id!r} cannot be resumed by this workflow: {reason}")
+        self.checkpoint_id = checkpoint_id
+        self.reason = reason
+
+
+class CorruptCheckpointError(CheckpointError, ValueError):
+    """A stored checkpoint is damaged, or was not written by this project."""
+
+    def __init__(self, checkpoint_id: str, reason: str) -> None:
+        super().__init__(f"checkpoint {checkpoint_id!r} cannot be used: {reason}; go on from an earlier one")
+        self.checkpoint_id = checkpoint_id
+        self.reason = reason
+
+
+class CheckpointStoreError(CheckpointError, OSError):
+    """A checkpoint store cannot be reached or used."""
+
+
+class SendTypeError(GraphError, TypeError):
+    """An executor sent, yielded or returned a value of a type that its annotations do not declare.
+
+    Trying again would give the same, so no retry policy does.
+    """
+
+    is_retriable = False
+
+    def __init__(self, executor_id: str, verb: str, value: object, declared: Sequence[str]) -> None:
+        super().__init__(
+            f"executor {executor_id!r} {verb} a value of type {type(value).__name__}, but declares "
+            f"{' or '.join(declared) or 'nothing'}; change the annotation or the value"
+        )
+        self.executor_id = executor_id
+        self.declared = tuple(declared)
+        self.actual = type(value).__name__
+
+
+class GraphWarning(UserWarning):
+    """A graph can run, but probably not as it is meant to."""
+
+
+class UnencodableError(GraphError, TypeError):
+    """A value, or a part of it, cannot be stored as JSON.
+
+    Attributes:
+        type_name: Of the part.
+        path: Where the part is inside the value, as ``.items[3].author``; empty for the value itself.
+        reason: Why, and what to do.
+    """
+
+    is_retriable = False
+
+    def __init__(self, type_name: str, reason: str, path: str = "") -> None:
+        where = f" at {path}" if path else ""
+        super().__init__(f"a value of type {type_name}{where} cannot be stored: {reason}")
+        self.type_name = type_name
+        self.reason = reason
+        self.path = path
+
+
+class CorruptContentError(GraphError, ValueError):
+    """Stored JSON is damaged, was not written by this project, or by a workflow with other types.
+
+    Attributes:
+        reason: What is wrong.
+        path: Where in the content, as ``.items[3].author``; empty for all of it.
+    """
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        where = f" (at {path})" if path else ""
+        super().__init__(f"stored content cannot be used{where}: {reason}; go on from an older copy of it")
+        self.reason = reason
+        self.path = path
+
+
+class IncompleteLogError(GraphError, ValueError):
+    """A run cannot be told from these events."""
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(f"run {run_id!r} cannot be replayed: {reason}; give all of its durable events")
+        self.run_id = run_id
+        self.reason = reason
+
+
+class RestoredError(GraphError):
+    """An error of an earlier process, as far as a checkpoint tells: the original exception is gone."""
+
+    def __init__(self, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.error_type = error_type
+
+
+def error_type(error: Exception) -> str:
+    """Return the name of an error's class, also of one that comes from a checkpoint."""
+    return error.error_type if isinstance(error, RestoredError) else type(error).__name__
+
+
+def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
+    """Return an error as a checkpoint keeps it."""
+    return None if error is None else {"type": error_type(error), "message": str(error)}

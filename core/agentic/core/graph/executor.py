@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentic.core.graph.errors import HandlerError, MessageTypeError
-from agentic.core.graph.matching import (
-    check_annotation,
-    is_decided_by_class,
-    matches,
-    members,
-    specificity,
-    type_name,
-)
+from agentic.core.graph.annotations import type_name
+from agentic.core.graph.dispatch import Dispatch, Outlet
+from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
+from agentic.core.graph.hints import enclosing_names
+from agentic.core.graph.retries import RetryPolicy
+from agentic.core.graph.signatures import Signature, Types, read_signature, union_of
 from agentic.core.types import ExecutorId
 
 if TYPE_CHECKING:
     from agentic.core.graph.context import WorkflowContext
 
-MethodT = TypeVar("MethodT", bound=Callable[..., Awaitable[object]])
+MethodT = TypeVar(
+    "MethodT",
+    bound=Callable[[Any, Any], Awaitable[object]]
+    | Callable[[Any, Any, "WorkflowContext[Any, Any]"], Awaitable[object]],
+)
 _MARK = "__agentic_handler__"
+_TABLE = "__agentic_dispatch__"
 
 
 class ExecutorKind(StrEnum):
@@ -35,131 +38,157 @@ class ExecutorKind(StrEnum):
 
 
 def handler(method: MethodT) -> MethodT:
-    """Mark an async method ``(self, message)`` or ``(self, message, ctx)`` as handler of its message type."""
-    setattr(method, _MARK, True)
+    """Mark an async method ``(self, message)`` or ``(self, message, ctx)`` as handler of its message type.
+
+    A method that overrides a handler is one, too; ``name = None`` in a subclass takes it away.
+    """
+    setattr(method, _MARK, enclosing_names(method))
     return method
-
-
-@dataclass(frozen=True, slots=True)
-class _Handler:
-    """A handler method, for one member of its message annotation."""
-
-    annotation: object
-    method: str
-    takes_ctx: bool
 
 
 class Executor:
     """A node of a graph.
 
     Subclasses mark their handlers with :func:`handler`; a message goes to the handler whose type fits it most
-    closely. Instances hold configuration only: one instance serves every run of every workflow it is in.
+    closely, of equals to the one declared first, a subclass's before its bases'. Instances hold configuration
+    only: one instance serves every run of every workflow it is in.
 
     Args:
         id: Unique in the graph.
         kind: Worker, validator or orchestrator.
         max_parallel: How many messages of one superstep are handled at a time. With 1 they are handled one
             after the other, in delivery order.
+        retry: How often a failing activation is tried; the workflow's policy when omitted.
+        timeout_s: Seconds one try may take; the workflow's limit when omitted.
+
+    Raises:
+        HandlerError: A handler cannot be used.
+        InvalidPolicyError: ``retry`` or ``timeout_s`` makes no sense.
     """
 
-    def __init__(self, id: str, *, kind: ExecutorKind = ExecutorKind.WORKER, max_parallel: int = 1) -> None:
+    def __init__(
+        self,
+        id: str,
+        *,
+        kind: ExecutorKind = ExecutorKind.WORKER,
+        max_parallel: int = 1,
+        retry: RetryPolicy | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
         if not id or "/" in id:
             raise HandlerError(
                 f"executor id {id!r} must not be empty or hold '/' (it separates sub-workflows)"
             )
         if max_parallel < 1:
             raise HandlerError(f"executor {id!r}: max_parallel is {max_parallel}, at least 1 is needed")
+        if retry is not None and not isinstance(retry, RetryPolicy):
+            raise InvalidPolicyError(f"retry of executor {id!r}", retry, "a RetryPolicy or None")
+        if timeout_s is not None and not timeout_s > 0:
+            raise InvalidPolicyError(
+                f"timeout_s of executor {id!r}", timeout_s, "more than 0 seconds or None"
+            )
         self.id = ExecutorId(id)
         self.kind = kind
         self.max_parallel = max_parallel
-        self._handlers = self._find_handlers()
-        self._by_class: dict[type, _Handler] = {}
+        self.retry = retry
+        self.timeout_s = timeout_s
+        self._dispatch = self._read_handlers()
 
     @property
     def input_types(self) -> tuple[object, ...]:
         """The message types this executor takes, most specific first."""
-        return tuple(found.annotation for found in self._handlers)
+        return tuple(found.accepts for found in self._dispatch.handlers)
+
+    @property
+    def send_types(self) -> Types:
+        """What its handlers may send through their context: none for nothing, None for unknown."""
+        return union_of(signature.sends for signature in self._dispatch.signatures)
+
+    @property
+    def output_types(self) -> Types:
+        """What its handlers may yield through their context: none for nothing, None for unknown."""
+        return union_of(signature.yields for signature in self._dispatch.signatures)
+
+    @property
+    def return_types(self) -> Types:
+        """What its handlers may return, other than None: sent if there is an out-edge, else yielded."""
+        return union_of(signature.returns for signature in self._dispatch.signatures)
 
     def accepts(self, message: object) -> bool:
         """Whether some handler takes ``message``."""
-        return self._choose(message) is not None
+        return self._dispatch.choose(message) is not None
 
     async def handle(self, message: object, ctx: WorkflowContext) -> object:
         """Give ``message`` to its handler and return what that returned.
 
         Raises:
             MessageTypeError: No handler takes it.
+            SendTypeError: The handler returned what it does not declare.
         """
-        chosen = self._choose(message)
+        chosen = self._dispatch.choose(message)
         if chosen is None:
             raise MessageTypeError(self.id, message, [type_name(t) for t in self.input_types])
-        method = cast(Callable[..., Awaitable[object]], getattr(self, chosen.method))
-        return await (method(message, ctx) if chosen.takes_ctx else method(message))
+        method: Callable[..., Awaitable[object]] = getattr(self, chosen.method)
+        returned = await (method(message, ctx) if chosen.takes_ctx else method(message))
+        if returned is not None and not chosen.outlet.fits(returned):
+            raise self._misfit(chosen.outlet, "returned", returned)
+        return returned
 
-    def _choose(self, message: object) -> _Handler | None:
-        kept = self._by_class.get(type(message))
-        if kept is not None:
+    def check_sent(self, message: object) -> None:
+        """Raise :class:`SendTypeError` if no handler declares to send such a message."""
+        if not self._sends.fits(message):
+            raise self._misfit(self._sends, "sent", message)
+
+    def check_yielded(self, output: object) -> None:
+        """Raise :class:`SendTypeError` if no handler declares to yield such an output."""
+        if not self._yields.fits(output):
+            raise self._misfit(self._yields, "yielded", output)
+
+    def _misfit(self, outlet: Outlet, verb: str, value: object) -> SendTypeError:
+        return SendTypeError(self.id, verb, value, [type_name(t) for t in outlet.types or ()])
+
+    @cached_property
+    def _sends(self) -> Outlet:
+        return Outlet(self.send_types)
+
+    @cached_property
+    def _yields(self) -> Outlet:
+        return Outlet(self.output_types)
+
+    def _read_handlers(self) -> Dispatch:
+        """Return the handlers of the class; read once for all its instances."""
+        cls = type(self)
+        kept = vars(cls).get(_TABLE)
+        if isinstance(kept, Dispatch):
             return kept
-        by_class_alone = True
-        for candidate in self._handlers:
-            by_class_alone = by_class_alone and is_decided_by_class(candidate.annotation)
-            if matches(candidate.annotation, message):
-                if by_class_alone:
-                    self._by_class[type(message)] = candidate
-                return candidate
-        return None
-
-    def _find_handlers(self) -> Sequence[_Handler]:
-        marked = [
-            (name, method)
-            for name, method in inspect.getmembers(type(self), inspect.isfunction)
-            if getattr(method, _MARK, False)
-        ]
-        where = f"executor {self.id!r} ({type(self).__name__})"
-        found = [part for name, method in marked for part in _read_handler(name, method, where)]
-        if not found and type(self).handle is Executor.handle:
-            raise HandlerError(f"{where} has no handler; mark an async method with @handler")
-        _refuse_twins(found, where)
-        return sorted(found, key=lambda h: -specificity(h.annotation))
+        where = f"executor {self.id!r} ({cls.__name__})"
+        found = Dispatch(list(_signatures(cls, where)), where)
+        setattr(cls, _TABLE, found)
+        return found
 
 
-def message_type(function: Callable[..., object], parameter: inspect.Parameter, where: str) -> object:
-    """Return the annotation of a message parameter.
-
-    Raises:
-        HandlerError: It has none, or one that cannot be resolved or checked.
-    """
-    try:
-        hints = get_type_hints(function)
-    except NameError as exc:
-        raise HandlerError(f"{where}: {exc}; types of handlers must be importable at module level") from exc
-    except TypeError as exc:
-        raise HandlerError(f"{where}: its types cannot be read; give a function or a method") from exc
-    if parameter.name not in hints:
-        raise HandlerError(
-            f"{where}: annotate {parameter.name!r}, its type chooses the handler (object takes all)"
-        )
-    annotation = hints[parameter.name]
-    check_annotation(annotation, where)
-    return annotation
+def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signature]]:
+    marked = _marked_methods(cls)
+    if not marked and cls.handle is Executor.handle:
+        raise HandlerError(f"{where} has no handler; mark an async method with @handler")
+    # A class that handles everything itself declares its types there.
+    for name, names in marked.items() or [("handle", {})]:
+        method = inspect.getattr_static(cls, name)
+        if not isinstance(method, FunctionType):
+            raise HandlerError(f"{where}.{name} is a {type(method).__name__}; handlers are plain methods")
+        signature = read_signature(method, f"{where}.{name}", names=names, is_method=True)
+        if not inspect.iscoroutinefunction(method):
+            raise HandlerError(f"{where}.{name} must be `async def`; wrap blocking work in asyncio.to_thread")
+        yield name, signature
 
 
-def _read_handler(name: str, method: Callable[..., Any], where: str) -> list[_Handler]:
-    where = f"{where}.{name}"
-    parameters = list(inspect.signature(method).parameters.values())
-    if not inspect.iscoroutinefunction(method):
-        raise HandlerError(f"{where} must be `async def`; wrap blocking work in asyncio.to_thread")
-    if len(parameters) not in {2, 3}:
-        raise HandlerError(f"{where} must take (self, message) or (self, message, ctx)")
-    annotation = message_type(method, parameters[1], where)
-    return [_Handler(part, name, takes_ctx=len(parameters) == 3) for part in members(annotation)]
-
-
-def _refuse_twins(found: Sequence[_Handler], where: str) -> None:
-    for index, one in enumerate(found):
-        for other in found[:index]:
-            if one.annotation == other.annotation:
-                names = f"{other.method!r} and {one.method!r}"
-                raise HandlerError(
-                    f"{where}: {names} both take {type_name(one.annotation)}; keep one of them"
-                )
+def _marked_methods(cls: type) -> dict[str, dict[str, object]]:
+    """Return the names of the handlers, a subclass's before its bases', and what their marks know."""
+    marks: dict[str, dict[str, object]] = {}
+    for base in cls.__mro__:
+        for name, member in vars(base).items():
+            inner = getattr(member, "__wrapped__", member)  # of a static or class method, to be refused
+            mark = getattr(inner, _MARK, getattr(member, _MARK, None))
+            if isinstance(mark, dict):
+                marks.setdefault(name, mark)
+    return {name: mark for name, mark in marks.items() if inspect.getattr_static(cls, name) is not None}

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
-from enum import Enum
-from pathlib import PurePath
-from typing import TypeVar
-from uuid import UUID
+from dataclasses import dataclass, field
 
-from pydantic import BaseModel
-
-from agentic.core.graph.errors import MessageCopyError
 from agentic.core.graph.events import WorkflowEvent
-from agentic.core.types import ExecutorId
-
-PayloadT = TypeVar("PayloadT")
-
-_ATOMS = (
-    str, int, float, complex, bytes, type(None), Enum, date, time, timedelta, Decimal, PurePath, UUID,
-)  # fmt: skip
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.progress import NEW, Progress
+from agentic.core.graph.records import record
+from agentic.core.types import ExecutorId, JSONValue
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+@record
+class Item:
     """Which item of which map edge's list a delivery belongs to."""
 
     map_id: int
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sent:
     """A message as an executor sent it; ``target`` limits it to one of the executor's out-edges' ends."""
 
-    payload: object
+    parcel: Parcel
     target: ExecutorId | None = None
 
 
@@ -47,17 +34,57 @@ class Several(tuple[object, ...]):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
+class Input:
+    """What a retry edge delivers again: the input of a worker, and how often that happened.
+
+    Attributes:
+        parcel: The input.
+        sources: Who sent it.
+        passes: Retry edge's index -> times it was delivered again.
+        feedback: What the validators said of earlier passes, oldest first.
+    """
+
+    parcel: Parcel
+    sources: tuple[ExecutorId, ...]
+    passes: Mapping[int, int] = field(default_factory=dict)
+    feedback: tuple[Parcel, ...] = ()
+
+
+Trail = Mapping[ExecutorId, Input]
+"""The last input of each worker with a retry edge that a message goes back to."""
+
+NO_TRAIL: Trail = {}
+
+
+@record
 class Delivery:
-    """A message on its way to one executor."""
+    """A message on its way to one executor.
+
+    Attributes:
+        target: Who gets it.
+        sources: Who sent it: several after a fan-in, nobody for the input of the run.
+        parcel: The message.
+        item: Set for an item of a map edge's list.
+        trail: Which inputs led to it.
+        feedback: What validators said, when a retry edge delivers it again.
+        progress: What came of it before, when it is delivered again after answers.
+    """
 
     target: ExecutorId
     sources: tuple[ExecutorId, ...]
-    payload: object
-    lineage: Lineage | None = None
+    parcel: Parcel
+    item: Item | None = None
+    trail: Trail = field(default_factory=dict)
+    feedback: tuple[Parcel, ...] = ()
+    progress: Progress = NEW
 
 
-@dataclass(frozen=True, slots=True)
+ActivationKey = tuple[ExecutorId, int]
+"""Executor and shard: names an activation within its superstep."""
+
+
+@record
 class Activation:
     """One delivery to be handled in one superstep; ``shard`` counts those of one executor from 0."""
 
@@ -70,42 +97,72 @@ class Activation:
         """The executor that handles it."""
         return self.delivery.target
 
+    @property
+    def key(self) -> ActivationKey:
+        """Its name within the superstep."""
+        return self.delivery.target, self.shard
+
+    @property
+    def origin(self) -> str:
+        """Its name within the run, ``executor.superstep.shard``: of its first entry, if it was parked."""
+        return self.delivery.progress.origin or f"{self.delivery.target}.{self.superstep}.{self.shard}"
+
 
 Verdict = bool | tuple[ExecutorId, ...]
-"""What a condition said, or which targets a selector chose."""
+"""What a condition said, or which targets a switch or a selector chose."""
+
+Verdicts = Mapping[tuple[int, int], Verdict]
+"""(edge index, position of the message among those sent) -> verdict."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ActivationResult:
     """What came of an activation.
 
     Attributes:
         activation: The one that ran.
-        sends: In the order they were sent; empty after an error.
+        sends: In the order they were sent. After an error: the failure, where an edge carries it.
         outputs: In the order they were yielded; empty after an error.
-        verdicts: (edge index, position in ``sends``) -> verdict, for every edge that has a condition or a
-            selector.
-        error: Why it failed, if it did.
+        writes: Shared state, in the order it was written: key and value, or what a reducer is to add.
+        local: The executor's own state, if it changed it.
+        verdicts: For every edge that has a condition, a switch or a selector.
+        error: Why it failed for good, if it did.
+        routing_error: What a condition or a selector raised; the activation itself is done.
+        parked: Whether it waits for answers; then nothing else counts.
+        progress: Attempts that failed, and what outlives them.
         duration_s: Wall time.
         sub_events: Durable events of the sub-workflows it ran, in order.
     """
 
     activation: Activation
     sends: tuple[Sent, ...] = ()
-    outputs: tuple[object, ...] = ()
-    verdicts: Mapping[tuple[int, int], Verdict] = field(default_factory=dict)
+    outputs: tuple[Parcel, ...] = ()
+    writes: tuple[tuple[str, Parcel], ...] = ()
+    local: Mapping[str, JSONValue] | None = None
+    verdicts: Verdicts = field(default_factory=dict)
     error: Exception | None = None
+    routing_error: Exception | None = None
+    parked: bool = False
+    progress: Progress = NEW
     duration_s: float = 0.0
     sub_events: tuple[WorkflowEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorFailure:
-    """That an executor failed, as data."""
+    """That an executor failed, as data: what failure edges carry, and the error of an :class:`ItemResult`.
+
+    Attributes:
+        executor_id: Who failed.
+        error_type: Name of the exception's class.
+        message: Its text.
+        attempt_count: Tries there were.
+    """
 
     executor_id: ExecutorId
     error_type: str
     message: str
+    attempt_count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,33 +185,3 @@ class ItemResult:
     def ok(self) -> bool:
         """Whether the body succeeded."""
         return self.error is None
-
-
-def isolated(payload: PayloadT) -> PayloadT:
-    """Return ``payload`` itself if nobody can change it, else a deep copy.
-
-    Executors of one superstep run side by side: a message they share must not be a way to reach each other.
-
-    Raises:
-        MessageCopyError: It can be changed and cannot be copied, or is nested too deeply to tell.
-    """
-    try:
-        return payload if is_immutable(payload) else copy.deepcopy(payload)
-    except Exception as exc:
-        raise MessageCopyError(payload, str(exc) or type(exc).__name__) from exc
-
-
-def is_immutable(value: object) -> bool:
-    """Whether ``value``, down to its last part, cannot be changed."""
-    if isinstance(value, _ATOMS):
-        return True
-    if isinstance(value, (tuple, frozenset)):
-        return all(map(is_immutable, value))
-    if isinstance(value, BaseModel):
-        return bool(value.model_config.get("frozen")) and all(map(is_immutable, vars(value).values()))
-    if is_dataclass(value) and not isinstance(value, type):
-        params = getattr(value, "__dataclass_params__", None)
-        return bool(getattr(params, "frozen", False)) and all(
-            is_immutable(getattr(value, f.name)) for f in fields(value)
-        )
-    return False

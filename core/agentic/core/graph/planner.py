@@ -2,236 +2,394 @@
 
 A runner, in process or distributed, does nothing but this::
 
-    state, events = start(graph, ...)
-    while state.status is RunStatus.RUNNING:
-        activations = due(graph, state)
-        state, events = begin(graph, state, activations, now)
-        results = ...run every activation...
-        state, events = commit(graph, limits, state, results, now)
+    decision = start(graph, config, run, message)
+    while decision.state.status is RunStatus.RUNNING:
+        results = ...run every activation that due(decision.state) returns...
+        decision = commit(graph, config, decision.state, results, now)
 
+and hands in what comes from outside: :func:`settle`, :func:`break_off`, :func:`go_on`.
 Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from agentic.core.graph.edges import FanInEdge, Graph, MapEdge, edge_name, receivers_of, sources_of
+from agentic.core.graph import joins, record_events
+from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.edges import Graph, MapEdge
 from agentic.core.graph.errors import ConvergenceError, UndeliverableMessageError
 from agentic.core.graph.events import EventKind, WorkflowEvent
-from agentic.core.graph.messages import Activation, ActivationResult, Delivery, isolated
+from agentic.core.graph.letters import Routing
+from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Delivery
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.progress import Asked
+from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
-from agentic.core.graph.routing import Lost, Routing, failure_of, route
-from agentic.core.graph.state import EventLog, RunState
-from agentic.core.types import ExecutorId, RunId
+from agentic.core.graph.routing import route, takes_failure
+from agentic.core.graph.shared import merge_writes
+from agentic.core.graph.state import Change, Draft, EventLog, Parked, RunState
+from agentic.core.types import ExecutorId
 
-Decision = tuple[RunState, list[WorkflowEvent]]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowConfig:
-    """Limits and manners of a run.
+@record
+class Decision:
+    """What a function of the planner decided.
 
     Attributes:
-        max_supersteps: A run with messages still in flight after so many ends with ``ConvergenceError``.
-        strict: A message that reaches nobody fails the run; else it is only an event.
+        state: The next state.
+        events: Durable, in order.
+        changes: Entries of the state that differ from the last one; its other fields always may.
+        outputs: What the run yielded by it.
     """
 
-    max_supersteps: int = 1000
-    strict: bool = True
+    state: RunState
+    events: list[WorkflowEvent]
+    changes: list[Change]
+    outputs: list[Parcel]
 
 
-def start(graph: Graph, run_id: RunId, path: str, message: object, now: float) -> Decision:
-    """Return the state before superstep 0, in which every start executor gets ``message``."""
-    pending = tuple(Delivery(executor_id, (), isolated(message)) for executor_id in graph.starts)
-    state = RunState(run_id=run_id, path=path, started_at=now, pending=pending)
-    log = EventLog(state, now)
-    log.add(EventKind.RUN_STARTED, {"starts": list(graph.starts)})
-    return replace(state, sequence=log.sequence), log.events
+_NONE_KEPT: Mapping[ActivationKey, ActivationResult] = {}
 
 
-def due(graph: Graph, state: RunState) -> list[Activation]:
-    """Return the activations of this superstep: by executor in declaration order, then in delivery order."""
-    if len(state.pending) == 1:
-        return [Activation(state.pending[0], state.superstep, 0)]
-    shards: dict[ExecutorId, int] = {}
-    activations: list[Activation] = []
-    for delivery in sorted(state.pending, key=lambda d: graph.rank[d.target]):
-        shard = shards.get(delivery.target, 0)
-        shards[delivery.target] = shard + 1
-        activations.append(Activation(delivery, state.superstep, shard))
-    return activations
+@record
+class Answer:
+    """An answer to a request, checked already."""
+
+    parcel: Parcel
+    answered_by: str = ""
 
 
-def begin(state: RunState, activations: Sequence[Activation], now: float) -> Decision:
-    """Announce a superstep. What was due is now in the runner's hands and no longer pending."""
-    log = EventLog(state, now)
-    executors = dict.fromkeys(a.executor_id for a in activations)
-    log.add(
-        EventKind.SUPERSTEP_STARTED,
-        {"activation_count": len(activations), "executor_count": len(executors)},
-    )
-    for activation in activations:
-        log.add(
-            EventKind.EXECUTOR_INVOKED,
-            {"sources": list(activation.delivery.sources)},
-            activation=activation,
-        )
-    return replace(state, sequence=log.sequence, pending=()), log.events
-
-
-def commit(
-    graph: Graph, config: WorkflowConfig, state: RunState, results: Sequence[ActivationResult], now: float
+def start(
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    now: float,
+    message: Parcel,
+    facts: Mapping[str, object],
 ) -> Decision:
-    """End a superstep: route what was sent, and decide whether another one follows.
+    """Begin superstep 0, in which every start executor gets ``message``.
 
     Args:
         graph: The workflow's.
-        config: Its limits.
-        state: As :func:`begin` returned it.
+        config: Limits of the run.
+        state: A new one: name, path and times of the run.
+        now: Seconds since the epoch.
+        message: The input.
+        facts: For the event: which workflow it is.
+    """
+    barrier = _Barrier(graph, config, state, now)
+    barrier.log.add(EventKind.RUN_STARTED, {**facts, "starts": list(graph.starts), "input": message})
+    deliveries = [
+        Delivery(executor_id, (), message if position == 0 else message.again())
+        for position, executor_id in enumerate(graph.starts)
+    ]
+    return barrier.open(deliveries, superstep=0)
+
+
+def due(state: RunState) -> list[Activation]:
+    """Return what is to be run in this superstep: in executor declaration order, then delivery order."""
+    if not state.kept:
+        return list(state.activations)
+    return [activation for activation in state.activations if activation.key not in state.kept]
+
+
+def commit(
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    results: Sequence[ActivationResult],
+    now: float,
+) -> Decision:
+    """End a superstep: merge what was written, route what was sent, and decide whether another one follows.
+
+    Args:
+        graph: The workflow's.
+        config: Limits of the run.
+        state: As of the superstep.
         results: One per activation, in the order :func:`due` gave them.
         now: Seconds since the epoch.
-
-    Returns:
-        The state before the next superstep, or after the end, and the events of this one in planner order.
     """
-    log = EventLog(state, now)
-    for result in results:
-        _record(log, result, handled=_is_collected(graph, state, result))
-    state = replace(state, output_count=state.output_count + sum(len(r.outputs) for r in results))
-    failure = _first_failure(graph, state, results)
-    if failure is not None:
-        return _end(replace(state, status=RunStatus.FAILED, error=failure), log, now)
-    routing = route(graph, state, results)
-    _record_routing(graph, log, routing)
-    log.add(
-        EventKind.SUPERSTEP_COMPLETED,
-        {"activation_count": len(results), "delivery_count": len(routing.deliveries)},
-    )
-    after = replace(
-        state,
-        superstep=state.superstep + 1,
-        pending=tuple(routing.deliveries),
-        fan_ins=routing.fan_ins,
-        maps=routing.maps,
-        next_map_id=routing.next_map_id,
-    )
-    return _go_on(graph, config, after, log, now, routing.lost)
+    barrier = _Barrier(graph, config, state, now)
+    results = barrier.take(results)
+    error = _first_failure(graph, state, results) or merge_writes(graph, barrier.draft, results)
+    return barrier.failed(results, error) if error is not None else barrier.commit(results)
 
 
-def cancel(state: RunState, now: float) -> Decision:
-    """End a run because its caller no longer wants it."""
-    return _end(replace(state, status=RunStatus.CANCELLED), EventLog(state, now), now)
-
-
-def _go_on(
-    graph: Graph, config: WorkflowConfig, state: RunState, log: EventLog, now: float, lost: Sequence[Lost]
+def break_off(
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    results: Sequence[ActivationResult],
+    now: float,
+    *,
+    error: Exception | None,
 ) -> Decision:
-    """Return the next state: running, completed or failed."""
-    if lost and config.strict:
-        error = UndeliverableMessageError(lost[0].source, lost[0].payload, lost[0].reason)
-        return _end(replace(state, status=RunStatus.FAILED, error=error), log, now)
-    if not state.pending:
-        waiting = _waiting_fan_ins(graph, log, state)
-        return _end(replace(state, status=RunStatus.COMPLETED, waiting_fan_ins=waiting), log, now)
-    if state.superstep >= config.max_supersteps:
-        still_due = list(dict.fromkeys(d.target for d in state.pending))
-        stuck = ConvergenceError(state.run_id, config.max_supersteps, still_due)
-        return _end(replace(state, status=RunStatus.FAILED, error=stuck), log, now)
-    return replace(state, sequence=log.sequence), log.events
+    """End a run in the middle of a superstep; what is finished is kept for when it goes on.
+
+    Args:
+        graph: The workflow's.
+        config: Limits of the run.
+        state: As of the superstep.
+        results: What is finished, in the order of :func:`due`.
+        now: Seconds since the epoch.
+        error: What ended it; None for a run whose caller no longer wants it.
+    """
+    barrier = _Barrier(graph, config, state, now)
+    results = barrier.take(results)
+    if error is None:
+        return barrier.end(_broken(graph, state, results), RunStatus.CANCELLED)
+    return barrier.failed(results, _first_failure(graph, state, results) or error)
 
 
-def _end(state: RunState, log: EventLog, now: float) -> Decision:
-    took = now - state.started_at
-    counts = {"superstep_count": state.superstep, "output_count": state.output_count}
-    match state.status:
-        case RunStatus.COMPLETED:
-            log.add(EventKind.RUN_COMPLETED, counts, duration_s=took)
-        case RunStatus.CANCELLED:
-            log.add(EventKind.RUN_CANCELLED, counts, duration_s=took)
-        case _:
-            log.add(
-                EventKind.RUN_FAILED,
-                {**counts, "error_type": type(state.error).__name__, "error": str(state.error)},
-                duration_s=took,
+def settle(
+    graph: Graph, config: WorkflowConfig, state: RunState, answers: Mapping[str, Answer | None], now: float
+) -> Decision:
+    """Settle requests; activations that wait for nothing else go on.
+
+    Args:
+        graph: The workflow's.
+        config: Limits of the run.
+        state: Of any run that is not completed.
+        answers: By name of the request within the run, each of them open; None for one that expired.
+        now: Seconds since the epoch.
+    """
+    barrier = _Barrier(graph, config, state, now)
+    for origin, parked in state.parked.items():
+        before = parked.progress
+        if any(asked.name in answers for asked in before.open_requests):
+            progress = replace(
+                before,
+                asked=tuple(_settled(barrier.log, asked, answers) for asked in before.asked),
+                surfaced=tuple(_settled(barrier.log, asked, answers) for asked in before.surfaced),
             )
-    return replace(state, sequence=log.sequence), log.events
+            barrier.draft.parked.put(origin, replace(parked, progress=progress))
+    again = _re_entries(barrier.draft) if state.status is RunStatus.WAITING_INPUT else []
+    if not again:
+        return barrier.decide(state)
+    barrier.state = replace(state, status=RunStatus.RUNNING)
+    return barrier.open(again, superstep=state.superstep)
 
 
-def _record(log: EventLog, result: ActivationResult, *, handled: bool) -> None:
-    activation, took = result.activation, result.duration_s
-    if result.error is not None:
-        failure = failure_of(activation.executor_id, result.error)
-        log.add(
-            EventKind.EXECUTOR_FAILED,
-            {
-                "error_type": failure.error_type,
-                "error": failure.message,
-                "will_retry": False,
-                "handled": handled,
-            },
-            activation=activation,
-            duration_s=took,
+def _settled(log: EventLog, asked: Asked, answers: Mapping[str, Answer | None]) -> Asked:
+    if not asked.is_open or asked.name not in answers:
+        return asked
+    given = answers[asked.name]
+    if given is None:
+        record_events.expired(log, asked)
+        return replace(asked, has_expired=True)
+    record_events.answered(log, asked, given.parcel, given.answered_by)
+    return replace(asked, answer=given.parcel, answered_by=given.answered_by)
+
+
+def go_on(
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    now: float,
+    facts: Mapping[str, object],
+) -> Decision:
+    """Take up a run that was interrupted, failed or cancelled, where it stands.
+
+    Args:
+        graph: The workflow's.
+        config: Limits from now on.
+        state: As it was kept; not completed.
+        now: Seconds since the epoch.
+        facts: For the event: which checkpoint, and what changed since.
+    """
+    deadline = None if config.run_timeout_s is None else now + config.run_timeout_s
+    was = str(state.status)
+    state = replace(state, status=RunStatus.RUNNING, error=None, deadline=deadline)
+    barrier = _Barrier(graph, config, state, now)
+    barrier.log.add(EventKind.RUN_RESUMED, {**facts, "was": was})
+    if state.activations:
+        return barrier.begin(state)
+    return barrier.open(_re_entries(barrier.draft), superstep=state.superstep)
+
+
+def is_handled(graph: Graph, state: RunState, result: ActivationResult) -> bool:
+    """Whether a failure does not fail the run: an edge takes it, or a map edge collects or skips it."""
+    if result.error is None:
+        return True
+    item = result.activation.delivery.item
+    if item is not None:
+        edge = graph.edges[state.maps[item.map_id].edge_index]
+        return isinstance(edge, MapEdge) and edge.on_item_error != "fail"
+    return takes_failure(graph, result)
+
+
+class _Barrier:
+    """One decision while it is made."""
+
+    __slots__ = ("config", "draft", "graph", "log", "now", "state")
+
+    def __init__(self, graph: Graph, config: WorkflowConfig, state: RunState, now: float) -> None:
+        self.graph = graph
+        self.config = config
+        self.state = state
+        self.now = now
+        self.draft = Draft(state)
+        self.log = EventLog(state, now)
+
+    def take(self, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
+        """Record what came of activations; return it with what was kept from before, in planner order."""
+        for result in results:
+            record_events.result(self.log, result, is_handled=is_handled(self.graph, self.state, result))
+            self.draft.outputs.extend(result.outputs)
+        return _with_kept(self.state, results)
+
+    def commit(self, results: Sequence[ActivationResult]) -> Decision:
+        """Route what was sent, and go on to the next superstep."""
+        draft = self.draft
+        routing = route(self.graph, draft, results)
+        _park(draft, results)
+        again = _re_entries(draft) if draft.parked.now else []
+        if self.graph.has_available:
+            _fire_available(routing, again)
+        record_events.routing(self.log, routing)
+        error = routing.error
+        if routing.lost and self.config.strict and error is None:
+            lost = routing.lost[0]
+            error = UndeliverableMessageError(lost.source, lost.parcel.value, lost.reason)
+        if error is not None:
+            return self.failed(results, error)
+        record_events.superstep(self.log, draft, self.graph, len(results), len(routing.deliveries))
+        return self.open(again + routing.deliveries, superstep=self.state.superstep + 1)
+
+    def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:
+        """Begin a superstep, or come to rest when there is nothing to do in it."""
+        draft = self.draft
+        state = replace(
+            self.state,
+            superstep=superstep,
+            activations=_activations(self.graph, deliveries, superstep),
+            kept=_NONE_KEPT,
+            is_begun=False,
         )
-        return
-    counts = {"send_count": len(result.sends), "output_count": len(result.outputs)}
-    log.add(EventKind.EXECUTOR_COMPLETED, counts, activation=activation, duration_s=took)
-    for output in result.outputs:
-        log.add(EventKind.OUTPUT, {"type": type(output).__name__}, activation=activation)
+        if deliveries:
+            return self.begin(state)
+        if draft.parked.now:
+            waiting = [asked for p in draft.parked.now.values() for asked in p.progress.open_requests]
+            record_events.waiting(self.log, waiting, superstep)
+            return self.decide(replace(state, status=RunStatus.WAITING_INPUT))
+        starving = list(joins.starving(draft.fan_ins.now, self.graph.edges))
+        for edge, missing in starving:
+            record_events.starving(self.log, edge, missing, superstep)
+        state = replace(state, waiting_fan_ins=tuple(edge.target for edge, _ in starving))
+        return self.end(state, RunStatus.COMPLETED)
 
+    def begin(self, state: RunState) -> Decision:
+        """Announce a superstep, unless it is one too many."""
+        if state.is_begun:
+            return self.decide(state)
+        if state.superstep >= self.config.max_supersteps:
+            still_due = list(dict.fromkeys(activation.executor_id for activation in state.activations))
+            stuck = ConvergenceError(state.run_id, self.config.max_supersteps, still_due)
+            return self.end(replace(state, error=stuck), RunStatus.FAILED)
+        record_events.begin(self.log, state)
+        return self.decide(replace(state, is_begun=True))
 
-def _record_routing(graph: Graph, log: EventLog, routing: Routing) -> None:
-    for edge_index, count in routing.carried.items():
-        edge = graph.edges[edge_index]
-        log.add(
-            EventKind.EDGE_ACTIVATED,
-            {
-                "edge": edge_name(edge),
-                "sources": list(sources_of(edge)),
-                "targets": list(receivers_of(edge)),
-                "message_count": count,
-            },
+    def failed(self, results: Sequence[ActivationResult], error: Exception) -> Decision:
+        """End a run that failed. Its superstep is neither merged nor routed; all that finished is kept."""
+        outputs = self.draft.outputs
+        self.draft = Draft(self.state)
+        self.draft.outputs = outputs
+        return self.end(replace(_broken(self.graph, self.state, results), error=error), RunStatus.FAILED)
+
+    def end(self, state: RunState, status: RunStatus) -> Decision:
+        """End the run."""
+        state = replace(state, status=status)
+        record_events.end(self.log, state, state.output_count + len(self.draft.outputs), self.now)
+        return self.decide(state)
+
+    def decide(self, state: RunState) -> Decision:
+        """Return the decision: ``state`` with the tables of the draft."""
+        draft = self.draft
+        state = replace(
+            state,
+            sequence=self.log.sequence,
+            fan_ins=draft.fan_ins.now,
+            maps=draft.maps.now,
+            shared=draft.shared.now,
+            local=draft.local.now,
+            parked=draft.parked.now,
+            next_map_id=draft.next_map_id,
+            output_count=state.output_count + len(draft.outputs),
         )
-    for lost in routing.lost:
-        log.add(
-            EventKind.MESSAGE_UNDELIVERABLE,
-            {"type": type(lost.payload).__name__, "reason": lost.reason},
-            executor_id=lost.source,
-        )
+        return Decision(state, self.log.events, draft.changes(), draft.outputs)
 
 
-def _is_collected(graph: Graph, state: RunState, result: ActivationResult) -> bool:
-    """Whether a failure is a map item's that the join will see, or that is to be skipped."""
-    edge = _map_edge(graph, state, result)
-    return edge is not None and edge.on_item_error != "fail"
+def _with_kept(state: RunState, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
+    """Return the new results with those kept from before, in planner order."""
+    if not state.kept:
+        return results
+    by_key: dict[ActivationKey, ActivationResult] = {
+        **state.kept,
+        **{result.activation.key: result for result in results},
+    }
+    return [by_key[a.key] for a in state.activations if a.key in by_key]
 
 
-def _map_edge(graph: Graph, state: RunState, result: ActivationResult) -> MapEdge | None:
-    lineage = result.activation.delivery.lineage
-    if lineage is None:
-        return None
-    edge = graph.edges[state.maps[lineage.map_id].edge_index]
-    return edge if isinstance(edge, MapEdge) else None
-
-
-def _first_failure(graph: Graph, state: RunState, results: Sequence[ActivationResult]) -> Exception | None:
+def _first_failure(graph: Graph, state: RunState, results: Iterable[ActivationResult]) -> Exception | None:
     for result in results:
-        if result.error is not None and not _is_collected(graph, state, result):
-            lineage = result.activation.delivery.lineage
-            if lineage is not None:
-                result.error.add_note(f"while working off item {lineage.index} of a map edge")
+        if result.routing_error is not None:
+            return result.routing_error
+        if result.error is not None and not is_handled(graph, state, result):
+            item = result.activation.delivery.item
+            if item is not None:
+                result.error.add_note(f"while working off item {item.index} of a map edge")
             return result.error
     return None
 
 
-def _waiting_fan_ins(graph: Graph, log: EventLog, state: RunState) -> tuple[ExecutorId, ...]:
-    """Name the fan-ins that will never fire: a run that comes to rest says so."""
-    waiting: list[ExecutorId] = []
-    for edge_index, buffer in sorted(state.fan_ins.items()):
-        edge = graph.edges[edge_index]
-        if isinstance(edge, FanInEdge):
-            waiting.append(edge.target)
-            missing = [source for source in edge.sources if source not in buffer]
-            log.add(EventKind.FAN_IN_WAITING, {"target": edge.target, "missing": list(missing)})
-    return tuple(waiting)
+def _park(draft: Draft, results: Iterable[ActivationResult]) -> None:
+    for result in results:
+        if result.parked:
+            draft.parked.put(result.activation.origin, Parked(result.activation, result.progress))
+
+
+def _re_entries(draft: Draft) -> list[Delivery]:
+    """Take out the parked activations that can go on."""
+    ready = [(origin, parked) for origin, parked in draft.parked.now.items() if parked.progress.is_ready]
+    for origin, _ in ready:
+        draft.parked.drop(origin)
+    return [replace(parked.activation.delivery, progress=parked.progress) for _, parked in ready]
+
+
+def _fire_available(routing: Routing, again: Sequence[Delivery]) -> None:
+    draft = routing.draft
+    live = {delivery.target for delivery in (*again, *routing.deliveries)}
+    for progress in draft.maps.now.values():
+        edge = routing.graph.edges[progress.edge_index]
+        if isinstance(edge, MapEdge):
+            live |= {edge.body, edge.join}
+    waiting = {parked.activation.executor_id for parked in draft.parked.now.values()}
+    joins.fire_available(routing, live, waiting)
+
+
+def _activations(graph: Graph, deliveries: Sequence[Delivery], superstep: int) -> tuple[Activation, ...]:
+    if len(deliveries) < 2:
+        return tuple(Activation(delivery, superstep, 0) for delivery in deliveries)
+    shards: dict[ExecutorId, int] = {}
+    activations: list[Activation] = []
+    rank = graph.rank
+    for delivery in sorted(deliveries, key=lambda d: rank[d.target]):
+        shard = shards.get(delivery.target, 0)
+        shards[delivery.target] = shard + 1
+        activations.append(Activation(delivery, superstep, shard))
+    return tuple(activations)
+
+
+def _broken(graph: Graph, state: RunState, results: Sequence[ActivationResult]) -> RunState:
+    """Return the state of a superstep that was broken off: what finished, and what the rest has tried."""
+    finished = {r.activation.key: r for r in results if is_handled(graph, state, r)}
+    tried = {
+        result.activation.key: result.progress for result in results if result.activation.key not in finished
+    }
+    activations = tuple(
+        replace(a, delivery=replace(a.delivery, progress=tried[a.key])) if a.key in tried else a
+        for a in state.activations
+    )
+    return replace(state, kept=finished, activations=activations)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentic.core.graph.errors import OutputTypeError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.types import RunId
+
+if TYPE_CHECKING:
+    from agentic.core.graph.progress import InfoRequest
 
 OutputT = TypeVar("OutputT")
 
@@ -17,9 +20,15 @@ class RunStatus(StrEnum):
     """Where a run stands."""
 
     RUNNING = "running"
+    WAITING_INPUT = "waiting_input"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the run is over; one that failed or was cancelled can be resumed where it is stored."""
+        return self in {RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +37,14 @@ class RunResult:
 
     Attributes:
         run_id: Its name.
-        status: Completed, failed or cancelled.
-        outputs: In planner order: by superstep, then executor, then as yielded.
+        status: Completed, failed, cancelled, or waiting for input.
+        outputs: In planner order: by superstep, then executor, then as yielded; all of the run's.
         superstep_count: Supersteps that were committed.
-        duration_s: Wall time.
-        events: The durable events in order; those of a sub-workflow stand where its executor committed.
+        duration_s: Wall time since it was started, or resumed.
+        events: The durable events since then, in order; those of a sub-workflow stand where its executor
+            committed.
         error: What ended a failed run.
+        pending_requests: What it waits for.
         waiting_fan_ins: Targets of fan-ins that still lacked a source when the run came to rest.
     """
 
@@ -45,6 +56,12 @@ class RunResult:
     events: tuple[WorkflowEvent, ...]
     error: Exception | None = None
     waiting_fan_ins: tuple[str, ...] = ()
+    pending_requests: tuple[InfoRequest, ...] = ()
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the run completed."""
+        return self.status is RunStatus.COMPLETED
 
     def output(self, wanted: type[OutputT]) -> OutputT:
         """Return the first output of type ``wanted``.

@@ -4,218 +4,387 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentic.core.graph.context import RunLink, WorkflowContext
-from agentic.core.graph.edges import DirectEdge, FanOutEdge, Graph
-from agentic.core.graph.errors import HandlerStoppedError, SelectorError, UndeliverableMessageError
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.messages import Activation, ActivationResult, Sent, Several, Verdict, isolated
-from agentic.core.graph.planner import Decision, WorkflowConfig, begin, cancel, commit, due, start
+from agentic.core.graph.attempts import Attempts, judged
+from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.context import RunLink, Seen, SubCall
+from agentic.core.graph.edges import Graph
+from agentic.core.graph.errors import CheckpointConflictError, RunTimeoutError
+from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
+from agentic.core.graph.parcel import Packer, Parcel, pack
+from agentic.core.graph.planner import (
+    Answer,
+    Decision,
+    break_off,
+    commit,
+    due,
+    go_on,
+    is_handled,
+    settle,
+    start,
+)
+from agentic.core.graph.progress import Asked, InfoRequest, SubRun
+from agentic.core.graph.record_events import request_id
+from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.shared import seen_after
+from agentic.core.graph.snapshots import Snapshots
 from agentic.core.graph.state import RunState
-from agentic.core.types import ExecutorId, RunId
+from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
     from agentic.core.graph.workflow import Workflow
 
 Listener = Callable[[WorkflowEvent], None]
 
+# Handlers that never wait would keep the loop from everyone else, listeners included.
+_YIELD_AFTER_S = 0.0005
+_NO_LOCAL: Mapping[str, JSONValue] = {}
+
+
+@record
+class Setup:
+    """How a run is run.
+
+    Attributes:
+        config: Its limits.
+        listener: Told every event at once, durable and live, those of sub-workflows included.
+        snapshots: Keep the run's checkpoints, if it is stored.
+        packer: Makes parcels of what is sent.
+        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+    """
+
+    config: WorkflowConfig
+    listener: Listener | None = None
+    snapshots: Snapshots | None = None
+    packer: Packer = pack
+    keeps_inputs: bool = False
+
 
 class Runner:
-    """One run of a graph. Made for it and gone with it; the run has started when this is made.
+    """One run of a graph, or one leg of it. Made for it and gone with it.
 
     Args:
-        workflow: Whose graph and, unless given, whose limits.
-        run_id: Name of the run.
-        message: Its input.
-        config: Limits of this run.
-        path: Where the run lives when it is a sub-workflow's.
-        listener: Told every event at once, durable and live, those of sub-workflows included.
+        graph: The workflow's.
+        state: Where the run stands: new, or as it was kept.
+        setup: How it is run.
+        outputs: What the run yielded before.
     """
 
     def __init__(
-        self,
-        workflow: Workflow,
-        run_id: RunId,
-        message: object,
-        *,
-        config: WorkflowConfig | None = None,
-        path: str = "",
-        listener: Listener | None = None,
+        self, graph: Graph, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
     ) -> None:
-        self._graph = workflow.graph
-        self._config = config or workflow.config
-        self._listener = listener
+        self._graph = graph
+        self._config = setup.config
+        self._listener = setup.listener
+        self._snapshots = setup.snapshots
         self._clock = time.time
         self._events: list[WorkflowEvent] = []
-        self._outputs: list[object] = []
+        self._outputs = list(outputs)
+        self._state = state
+        self._finished: dict[ActivationKey, ActivationResult] = {}
+        self._untold: list[WorkflowEvent] = []
+        self._live_count = 0
+        self._started = time.perf_counter()
         self._link = RunLink(
-            run_id=run_id, path=path, clock=self._clock, tell=self._tell, run_sub=self._run_sub
+            graph=graph,
+            run_id=state.run_id,
+            path=state.path,
+            clock=self._clock,
+            tell=self._tell,
+            run_sub=self._run_sub,
+            pack=setup.packer,
+            deadline=state.deadline,
+            keeps_inputs=setup.keeps_inputs,
         )
-        self._state = self._take(start(self._graph, run_id, path, message, self._clock()))
+
+    @property
+    def run_id(self) -> RunId:
+        """Name of the run."""
+        return self._state.run_id
+
+    def begin(self, message: object, workflow: Workflow) -> None:
+        """Take the input of a new run of ``workflow``."""
+        facts = {"workflow": workflow.id, "version": workflow.version}
+        now = self._clock()
+        self._take(start(self._graph, self._config, self._state, now, self._link.pack(message), facts))
+
+    def settle(self, answers: Mapping[str, Answer | None]) -> None:
+        """Take answers, by name of the request within the run; None for a request that expired."""
+        if answers:
+            self._take(settle(self._graph, self._config, self._state, answers, self._clock()))
+
+    def expire(self) -> None:
+        """Settle the requests whose deadline has passed."""
+        now = self._clock()
+        late = [a.name for a in self._state.open_requests if a.deadline is not None and a.deadline <= now]
+        self.settle(dict.fromkeys(late))
+
+    def go_on(self, facts: Mapping[str, object]) -> None:
+        """Take up a run that was interrupted, failed or cancelled."""
+        self._take(go_on(self._graph, self._config, self._state, self._clock(), facts))
+        self._link = replace(self._link, deadline=self._state.deadline)
 
     async def run(self) -> RunResult:
-        """Run until no message is in flight.
+        """Run until no message is in flight, or only answers could bring one.
 
         Returns:
             The result, which may be a failed one; cancellation is raised.
         """
-        state = self._state
         try:
-            while state.status is RunStatus.RUNNING:
-                activations = due(self._graph, state)
-                state = self._take(begin(state, activations, self._clock()))
-                results = await self._run_all(activations)
-                state = self._commit(state, results)
-                # Handlers that never wait would keep the loop from everyone else, listeners included.
-                await asyncio.sleep(0)
+            await self._save()
+            yielded_at = time.perf_counter()
+            while self._state.status is RunStatus.RUNNING:
+                await self._superstep()
+                await self._save()
+                if time.perf_counter() - yielded_at > _YIELD_AFTER_S:
+                    await asyncio.sleep(0)
+                    yielded_at = time.perf_counter()
         except asyncio.CancelledError:
             self.cancel()
+            await self._save()
             raise
         return self.result()
 
     def cancel(self) -> None:
         """Note that the run was given up, unless it has ended."""
         if self._state.status is RunStatus.RUNNING:
-            self._take(cancel(self._state, self._clock()))
+            self._break_off(None)
+            self._tell_saved()
 
     def result(self) -> RunResult:
         """Return what the run has come to."""
+        state = self._state
         return RunResult(
-            run_id=self._state.run_id,
-            status=self._state.status,
-            outputs=tuple(self._outputs),
-            superstep_count=self._state.superstep,
-            duration_s=self._events[-1].duration_s or 0.0,
+            run_id=state.run_id,
+            status=state.status,
+            outputs=tuple(parcel.value for parcel in self._outputs),
+            superstep_count=state.superstep,
+            duration_s=time.perf_counter() - self._started,
             events=tuple(self._events),
-            error=self._state.error,
-            waiting_fan_ins=tuple(self._state.waiting_fan_ins),
+            error=state.error,
+            waiting_fan_ins=state.waiting_fan_ins,
+            pending_requests=tuple(self._request(asked) for asked in state.open_requests),
         )
 
-    def _take(self, decision: Decision) -> RunState:
-        """Record and tell the events of a decision; return its state."""
-        self._state, events = decision
-        self._events.extend(events)
-        if self._listener is not None:
-            for event in events:
-                self._listener(event)
-        return self._state
+    def sub_run(self) -> SubRun:
+        """Return what an activation keeps of this run."""
+        return SubRun(self._state, tuple(self._outputs))
 
-    def _commit(self, state: RunState, results: Sequence[ActivationResult]) -> RunState:
+    def _request(self, asked: Asked) -> InfoRequest:
+        return InfoRequest(
+            id=request_id(self._state.run_id, asked.name),
+            path=asked.path,
+            data=asked.question.fresh(),
+            response_type=asked.response_type,
+            raised_at=asked.raised_at,
+            deadline=asked.deadline,
+        )
+
+    def _take(self, decision: Decision, results: Sequence[ActivationResult] = ()) -> None:
+        """Make a decision the run's: record and tell its events, note what changed."""
         for result in results:
-            # Told already, while they happened; here they take their place in the record.
-            self._events.extend(result.sub_events)
-            self._outputs.extend(result.outputs)
-        return self._take(commit(self._graph, self._config, state, results, self._clock()))
+            if result.sub_events:
+                # Told already, while they happened; here they take their place in the record.
+                self._events.extend(result.sub_events)
+        self._state = decision.state
+        self._events.extend(decision.events)
+        self._outputs.extend(decision.outputs)
+        if self._snapshots is not None:
+            self._snapshots.note(decision)
+            self._untold.extend(decision.events)  # what is not saved did not happen yet
+        elif self._listener is not None:
+            for event in decision.events:
+                self._listener(event)
+
+    def _tell_saved(self) -> None:
+        if self._listener is not None:
+            for event in self._untold:
+                self._listener(event)
+        self._untold.clear()
 
     def _tell(self, event: WorkflowEvent) -> None:
         if self._listener is not None:
             self._listener(event)
 
-    async def _run_all(self, activations: Sequence[Activation]) -> list[ActivationResult]:
-        """Run the activations of a superstep: those of one executor in its lanes, executors side by side."""
-        if len(activations) == 1:
-            return [await self._activate(activations[0])]
-        queues: dict[ExecutorId, deque[int]] = {}
-        for position, activation in enumerate(activations):
-            queues.setdefault(activation.executor_id, deque()).append(position)
-        results: dict[int, ActivationResult] = {}
-
-        async def lane(queue: deque[int]) -> None:
-            while queue:
-                position = queue.popleft()
-                results[position] = await self._activate(activations[position])
-
-        async with asyncio.TaskGroup() as group:
-            for executor_id, queue in queues.items():
-                for _ in range(min(self._graph.lanes[executor_id], len(queue))):
-                    group.create_task(lane(queue))
-        return [results[position] for position in range(len(activations))]
-
-    async def _activate(self, activation: Activation) -> ActivationResult:
-        """Let an executor handle a message; an error becomes part of the result."""
-        started = time.perf_counter()
-        context: WorkflowContext[object, object] = WorkflowContext(activation, self._link)
+    async def _superstep(self) -> None:
+        """Run what is due and commit it."""
+        activations = due(self._state)
+        self._finished = {}
         try:
-            sends, outputs = await self._handle(activation, context)
-            verdicts = await judge(self._graph, activation.executor_id, sends)
-        except (asyncio.CancelledError, SystemExit) as exc:
-            task = asyncio.current_task()
-            if isinstance(exc, asyncio.CancelledError) and (task is None or task.cancelling()):
+            await self._within_deadline(activations)
+        except _StoppedError as stopped:
+            self._break_off(stopped.error)
+            return
+        await self._rejudge()
+        results = [self._finished[activation.key] for activation in activations]
+        self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
+
+    async def _rejudge(self) -> None:
+        """Ask the conditions again that raised when the superstep was broken off."""
+        for key, kept in self._state.kept.items():
+            if kept.routing_error is not None:
+                again = await judged(kept, self._link)
+                self._state = replace(self._state, kept={**self._state.kept, key: again})
+
+    async def _within_deadline(self, activations: Sequence[Activation]) -> None:
+        deadline = self._state.deadline
+        if deadline is None:
+            await self._run_all(activations)
+            return
+        timer = asyncio.timeout(max(deadline - self._clock(), 0))
+        try:
+            async with timer:
+                await self._run_all(activations)
+        except TimeoutError:
+            if not timer.expired():
                 raise
-            return self._failed(
-                activation, context, started, HandlerStoppedError(activation.executor_id, exc)
-            )
+            unfinished = dict.fromkeys(a.executor_id for a in activations if a.key not in self._finished)
+            limit = self._config.run_timeout_s or deadline - self._state.started_at
+            raise _StoppedError(RunTimeoutError(self._state.run_id, limit, list(unfinished))) from None
+
+    def _break_off(self, error: Exception | None) -> None:
+        results = [r for a in due(self._state) if (r := self._finished.get(a.key)) is not None]
+        decision = break_off(self._graph, self._config, self._state, results, self._clock(), error=error)
+        self._take(decision, results)
+
+    async def _run_all(self, activations: Sequence[Activation]) -> None:
+        """Run the activations of a superstep: those of one executor in its lanes, executors side by side."""
+        if len(activations) == 1 and not self._state.kept:
+            activation = activations[0]
+            await self._activate(activation, self._seen_by(activation.delivery.target))
+            return
+        try:
+            async with asyncio.TaskGroup() as group:
+                limit = self._config.max_parallel
+                slots = None if limit is None else asyncio.Semaphore(limit)
+                for executor_id, queue in self._queues().items():
+                    for _ in range(min(self._graph.lanes[executor_id], len(queue))):
+                        group.create_task(self._lane(executor_id, queue, slots))
+        except* _StoppedError as stopped:
+            raise stopped.exceptions[0] from None
+
+    def _queues(self) -> dict[ExecutorId, deque[Activation]]:
+        queues: dict[ExecutorId, deque[Activation]] = {}
+        for activation in self._state.activations:
+            queues.setdefault(activation.delivery.target, deque()).append(activation)
+        return queues
+
+    async def _lane(
+        self, executor_id: ExecutorId, queue: deque[Activation], slots: asyncio.Semaphore | None
+    ) -> None:
+        """Work off a queue, one activation after the other; alone, each sees what the earlier ones wrote."""
+        seen = self._seen_by(executor_id)
+        is_alone = self._graph.lanes[executor_id] == 1
+        while queue:
+            activation = queue.popleft()
+            result = self._state.kept.get(activation.key)
+            if result is None:
+                async with slots or contextlib.nullcontext():
+                    result = await self._activate(activation, seen)
+            if is_alone and (result.writes or result.local is not None):
+                seen = seen_after(self._graph, seen, result)
+
+    def _seen_by(self, executor_id: ExecutorId) -> Seen:
+        return Seen(self._state.shared, self._state.local.get(executor_id, _NO_LOCAL))
+
+    async def _activate(self, activation: Activation, seen: Seen) -> ActivationResult:
+        result = await Attempts(activation, self._link, self._config, seen).run()
+        self._finished[activation.key] = result
+        if (
+            result.error is not None
+            and self._config.fail_fast
+            and not is_handled(self._graph, self._state, result)
+        ):
+            raise _StoppedError(result.error)
+        return result
+
+    async def _save(self) -> None:
+        """Save a checkpoint, if the run is stored and something happened since the last one."""
+        snapshots = self._snapshots
+        if snapshots is None or not snapshots.is_dirty:
+            return
+        try:
+            saved = await snapshots.save(self._state, self._clock())
+        except CheckpointConflictError as exc:
+            # Another process goes on with the run: what happened since here is not part of it.
+            self._untold.clear()
+            self._state = replace(self._state, status=RunStatus.FAILED, error=exc)
         except Exception as exc:
-            return self._failed(activation, context, started, exc)
-        return ActivationResult(
-            activation=activation,
-            sends=sends,
-            outputs=outputs,
-            verdicts=verdicts,
-            duration_s=time.perf_counter() - started,
-            sub_events=tuple(context.sub_events),
-        )
-
-    async def _handle(
-        self, activation: Activation, context: WorkflowContext[object, object]
-    ) -> tuple[tuple[Sent, ...], tuple[object, ...]]:
-        executor_id = activation.executor_id
-        returned = await self._graph.executors[executor_id].handle(activation.delivery.payload, context)
-        values = returned if isinstance(returned, Several) else () if returned is None else (returned,)
-        if self._graph.sends_return_value(executor_id):
-            context.sends.extend(Sent(isolated(value)) for value in values)
+            self._tell_saved()
+            self._live(EventKind.CHECKPOINT_FAILED, {"error_type": type(exc).__name__, "error": str(exc)})
+            if self._config.on_checkpoint_failure == "fail":
+                self._fail_unsaved(exc)
         else:
-            context.outputs.extend(isolated(value) for value in values)
-        return tuple(context.sends), tuple(context.outputs)
+            self._tell_saved()
+            self._live(EventKind.CHECKPOINT_SAVED, {"checkpoint": saved.id, "bytes": saved.size_bytes})
 
-    @staticmethod
-    def _failed(
-        activation: Activation, context: WorkflowContext[object, object], started: float, error: Exception
-    ) -> ActivationResult:
-        return ActivationResult(
-            activation=activation,
-            error=error,
-            duration_s=time.perf_counter() - started,
-            sub_events=tuple(context.sub_events),
+    def _fail_unsaved(self, error: Exception) -> None:
+        if self._state.status.is_final:
+            self._state = replace(self._state, status=RunStatus.FAILED, error=self._state.error or error)
+            return
+        self._finished = {}
+        self._break_off(error)
+        self._tell_saved()
+
+    def _live(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
+        if self._listener is not None:
+            self._live_count += 1
+            state = self._state
+            self._listener(
+                WorkflowEvent(
+                    kind,
+                    state.run_id,
+                    self._clock(),
+                    superstep=state.superstep,
+                    path=state.path,
+                    data=data,
+                    live_number=self._live_count,
+                )
+            )
+
+    async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
+        """Run a sub-workflow, or go on with it."""
+        before = call.before
+        setup = Setup(workflow.config, self._listener, packer=self._link.pack, keeps_inputs=call.keeps_inputs)
+        state = (
+            new_state(call.run_id, call.path, self._clock(), workflow.config)
+            if before is None
+            else replace(before.state, run_id=call.run_id, path=call.path)
         )
-
-    async def _run_sub(self, workflow: Workflow, message: object, run_id: RunId, path: str) -> RunResult:
-        runner = Runner(workflow, run_id, message, path=path, listener=self._listener)
-        return raise_for_failure(await runner.run())
-
-
-async def judge(graph: Graph, source: ExecutorId, sends: Sequence[Sent]) -> dict[tuple[int, int], Verdict]:
-    """Ask every condition and selector on the way of ``sends``; the planner reads the verdicts only."""
-    verdicts: dict[tuple[int, int], Verdict] = {}
-    for edge_index in graph.leaving[source]:
-        edge = graph.edges[edge_index]
-        for position, sent in enumerate(sends):
-            if isinstance(edge, DirectEdge) and edge.condition is not None:
-                holds = edge.condition(sent.payload)
-                verdicts[edge_index, position] = bool(await holds if inspect.isawaitable(holds) else holds)
-            elif isinstance(edge, FanOutEdge) and edge.select is not None:
-                verdicts[edge_index, position] = await _selected(edge, sent)
-    return verdicts
+        runner = Runner(workflow.graph, state, setup, outputs=() if before is None else before.outputs)
+        if before is None:
+            runner.begin(message, workflow)
+        elif before.state.status is RunStatus.WAITING_INPUT:
+            runner.settle(
+                {
+                    name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
+                    for name, asked in call.answers.items()
+                }
+            )
+        elif before.state.status is not RunStatus.COMPLETED:
+            runner.go_on({})
+        return await runner.run(), runner.sub_run()
 
 
-async def _selected(edge: FanOutEdge, sent: Sent) -> tuple[ExecutorId, ...]:
-    if edge.select is None:
-        return edge.targets
-    answer = edge.select(sent.payload, edge.targets)
-    answer = await answer if inspect.isawaitable(answer) else answer
-    if isinstance(answer, str) or not isinstance(answer, Iterable):
-        raise SelectorError(edge.source, answer)
-    chosen = set(answer)
-    if unknown := sorted(map(str, chosen - set(edge.targets))):
-        reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
-        raise UndeliverableMessageError(edge.source, sent.payload, reason)
-    return tuple(target for target in edge.targets if target in chosen)
+class _StoppedError(Exception):
+    """A superstep is broken off because of ``error``."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def new_state(run_id: RunId, path: str, now: float, config: WorkflowConfig) -> RunState:
+    """Return the state of a run that has not begun."""
+    limit = config.run_timeout_s
+    return RunState(run_id, path, now, None if limit is None else now + limit)
 
 
 def raise_for_failure(result: RunResult) -> RunResult:

@@ -1,39 +1,75 @@
-"""Where a run stands between two supersteps."""
+"""Where a run stands between two supersteps, and how the next state is put together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from typing import Generic, Literal, TypeVar, cast
 
 from agentic.core.graph.events import EventKind, WorkflowEvent
-from agentic.core.graph.messages import Activation, Delivery, ItemResult
+from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Trail
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.progress import Asked, Progress
+from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
-FanInBuffer = Mapping[ExecutorId, tuple[object, ...]]
+
+@record
+class Held:
+    """A message that waits in a fan-in."""
+
+    parcel: Parcel
+    trail: Trail = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+FanInBuffer = Mapping[ExecutorId, tuple[Held, ...]]
+
+
+@record
+class ItemOutcome:
+    """What became of one item of a map edge's list; the item itself stays in the list."""
+
+    index: int
+    value: Parcel | None = None
+    error_type: str = ""
+    error: str = ""
+    failed_executor: str = ""
+    attempt_count: int = 1
+
+
+@record
 class MapProgress:
-    """How far a list is worked off: items before ``next_index`` are live or in ``done``."""
+    """How far a list is worked off: items before ``next_index`` are live or done.
+
+    Attributes:
+        edge_index: The map edge.
+        items: The list.
+        count: Its length.
+        trail: Of the message that was the list.
+        next_index: The first item that was not handed out yet.
+        done: What finished, a tuple per superstep in which something did.
+        done_count: Items in ``done``.
+    """
 
     edge_index: int
-    items: tuple[object, ...]
+    items: Parcel
+    count: int
+    trail: Trail = field(default_factory=dict)
     next_index: int = 0
-    done: Mapping[int, ItemResult] = field(default_factory=dict)
-
-    @property
-    def live_count(self) -> int:
-        """Items handed out and not finished."""
-        return self.next_index - len(self.done)
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether every item has a result."""
-        return len(self.done) == len(self.items)
+    done: tuple[tuple[ItemOutcome, ...], ...] = ()
+    done_count: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
+class Parked:
+    """An activation that waits for answers, between two entries."""
+
+    activation: Activation
+    progress: Progress
+
+
+@record
 class RunState:
     """All the planner knows of a run. A new one is made at each barrier; none is ever changed.
 
@@ -41,14 +77,20 @@ class RunState:
         run_id: The run.
         path: Where it lives when it is a sub-workflow's run, else ``""``.
         started_at: Seconds since the epoch.
+        deadline: Seconds since the epoch after which the run is ended; None for never.
         superstep: The one that is due, or runs.
         sequence: Number of the last durable event.
-        pending: Deliveries of the superstep that is due, in delivery order.
-        fan_ins: Edge index -> source -> messages that wait for the other sources.
+        activations: Those of the superstep that is due, in planner order.
+        is_begun: Whether the superstep has been announced.
+        kept: What of them is finished already: not empty after a superstep that was broken off.
+        fan_ins: Edge index -> source -> messages that wait.
         maps: Map id -> progress of a list.
+        shared: The state that executors share, by key.
+        local: Each executor's own state.
+        parked: Activations that wait for answers, by their origin.
         next_map_id: Counts the lists of the run.
         output_count: Outputs yielded so far.
-        status: Running until the run ends.
+        status: Running until the run ends or waits.
         error: What ended a failed run.
         waiting_fan_ins: Targets of fan-ins that never got all their sources.
     """
@@ -56,20 +98,104 @@ class RunState:
     run_id: RunId
     path: str
     started_at: float
+    deadline: float | None = None
     superstep: int = 0
     sequence: int = 0
-    pending: tuple[Delivery, ...] = ()
+    activations: tuple[Activation, ...] = ()
+    is_begun: bool = False
+    kept: Mapping[ActivationKey, ActivationResult] = field(default_factory=dict)
     fan_ins: Mapping[int, FanInBuffer] = field(default_factory=dict)
     maps: Mapping[int, MapProgress] = field(default_factory=dict)
+    shared: Mapping[str, Parcel] = field(default_factory=dict)
+    local: Mapping[ExecutorId, Mapping[str, JSONValue]] = field(default_factory=dict)
+    parked: Mapping[str, Parked] = field(default_factory=dict)
     next_map_id: int = 0
     output_count: int = 0
     status: RunStatus = RunStatus.RUNNING
     error: Exception | None = None
     waiting_fan_ins: tuple[ExecutorId, ...] = ()
 
+    @property
+    def open_requests(self) -> list[Asked]:
+        """Every request that waits for an answer, oldest activation first."""
+        return [asked for parked in self.parked.values() for asked in parked.progress.open_requests]
+
+
+TableName = Literal["fan_ins", "maps", "shared", "local", "parked"]
+KeyT = TypeVar("KeyT")
+EntryT = TypeVar("EntryT")
+
+
+class Table(Generic[KeyT, EntryT]):
+    """A table of the state while a decision changes it: copied at the first change, so the old one stays.
+
+    Attributes:
+        now: The entries as they are by now.
+        changed: Keys of those that were set or removed.
+    """
+
+    __slots__ = ("_is_own", "changed", "now")
+
+    def __init__(self, entries: Mapping[KeyT, EntryT]) -> None:
+        self.now = entries
+        self.changed: dict[KeyT, None] = {}
+        self._is_own = False
+
+    def put(self, key: KeyT, entry: EntryT) -> None:
+        """Set an entry."""
+        self._own(key)[key] = entry
+
+    def drop(self, key: KeyT) -> None:
+        """Remove an entry, if it is there."""
+        if key in self.now:
+            del self._own(key)[key]
+
+    def _own(self, key: KeyT) -> dict[KeyT, EntryT]:
+        self.changed[key] = None
+        if not self._is_own:
+            self.now = dict(self.now)
+            self._is_own = True
+        return cast(dict[KeyT, EntryT], self.now)
+
+
+@record
+class Change:
+    """An entry of the state that a decision set or removed."""
+
+    table: TableName
+    key: object
+
+
+class Draft:
+    """The next state while a decision puts it together."""
+
+    __slots__ = ("fan_ins", "local", "maps", "next_map_id", "outputs", "parked", "shared", "state")
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self.fan_ins = Table(state.fan_ins)
+        self.maps = Table(state.maps)
+        self.shared = Table(state.shared)
+        self.local = Table(state.local)
+        self.parked = Table(state.parked)
+        self.next_map_id = state.next_map_id
+        self.outputs: list[Parcel] = []
+
+    def changes(self) -> list[Change]:
+        """Return what differs from the old state."""
+        return [
+            *(Change("fan_ins", key) for key in self.fan_ins.changed),
+            *(Change("maps", key) for key in self.maps.changed),
+            *(Change("shared", key) for key in self.shared.changed),
+            *(Change("local", key) for key in self.local.changed),
+            *(Change("parked", key) for key in self.parked.changed),
+        ]
+
 
 class EventLog:
     """Numbers the durable events that one decision of the planner gives."""
+
+    __slots__ = ("_now", "_state", "events", "sequence")
 
     def __init__(self, state: RunState, now: float) -> None:
         self.events: list[WorkflowEvent] = []
@@ -77,31 +203,60 @@ class EventLog:
         self._state = state
         self._now = now
 
+    @property
+    def run_id(self) -> RunId:
+        """The run they belong to."""
+        return self._state.run_id
+
     def add(
         self,
         kind: EventKind,
-        data: Mapping[str, JSONValue],
+        data: Mapping[str, object],
         *,
+        superstep: int | None = None,
         executor_id: str = "",
-        activation: Activation | None = None,
         duration_s: float | None = None,
     ) -> None:
-        """Append an event of the state's superstep: of an activation, of an executor, or of the run."""
+        """Append an event of the run, or of an executor as a whole."""
         state = self._state
         self.sequence += 1
-        name = activation.executor_id if activation else executor_id
         self.events.append(
             WorkflowEvent(
-                kind=kind,
-                run_id=state.run_id,
-                time=self._now,
-                sequence=self.sequence,
-                superstep=state.superstep,
-                path=joined(state.path, name),
-                attempt=1 if activation else 0,
-                shard=activation.shard if activation else 0,
+                kind,
+                state.run_id,
+                self._now,
+                self.sequence,
+                state.superstep if superstep is None else superstep,
+                joined(state.path, executor_id),
                 duration_s=duration_s,
                 data=data,
+            )
+        )
+
+    def of(
+        self,
+        activation: Activation,
+        kind: EventKind,
+        data: Mapping[str, object],
+        *,
+        attempt: int = 0,
+        duration_s: float | None = None,
+    ) -> None:
+        """Append an event of an activation."""
+        state = self._state
+        self.sequence += 1
+        self.events.append(
+            WorkflowEvent(
+                kind,
+                state.run_id,
+                self._now,
+                self.sequence,
+                activation.superstep,
+                joined(state.path, activation.delivery.target),
+                attempt,
+                activation.shard,
+                duration_s,
+                data,
             )
         )
 

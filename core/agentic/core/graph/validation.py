@@ -1,93 +1,131 @@
-"""What makes a graph impossible to run, every fault at once."""
+"""What makes a graph impossible to run, every fault at once; and what makes it unlikely to end."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentic.core.graph.edges import DirectEdge, Edge, FanInEdge, FanOutEdge, MapEdge, sources_of, targets_of
+from agentic.core.graph.edge_faults import find_edge_faults
+from agentic.core.graph.edges import (
+    DirectEdge,
+    Edge,
+    FanOutEdge,
+    RetryEdge,
+    SwitchEdge,
+    carries_only_failures,
+    edge_name,
+    sources_of,
+    targets_of,
+)
 from agentic.core.graph.executor import Executor
+from agentic.core.graph.type_faults import find_type_faults
+from agentic.core.graph.walks import Ways, circles, path_round, reachable, ways_of
 from agentic.core.types import ExecutorId
+
+_MANY = 8
 
 
 def find_faults(
     executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
 ) -> list[str]:
     """Return every fault, each a sentence naming the nodes and the fix; none for a graph that can run."""
-    faults = [
-        *_unknown(executors, edges, starts),
-        *_bad_edges(edges),
-        *_duplicates(edges),
-        *_bad_bodies(edges, starts),
+    ways = _ways(edges)
+    return [
+        *_bad_names(executors, edges, starts),
+        *find_edge_faults(edges, starts),
+        *_unreachable(executors, ways, starts),
+        *_vain_retries(edges, ways),
+        *find_type_faults(executors, edges, starts),
     ]
-    if not starts:
-        faults.append("no start executor; call set_start(...)")
-    elif not faults:
-        faults += _unreachable(executors, edges, starts)
-    return faults
 
 
-def _unknown(
+def find_warnings(
+    executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
+) -> list[str]:
+    """Return what is probably not meant: circles that no condition, choice or pass limit ends.
+
+    Such a graph can end, when a handler sends nothing; ``max_supersteps`` stops it otherwise.
+    """
+    live = reachable(_ways(edges), starts) & executors.keys()
+    endless = _ways([edge for edge in edges if not _is_limited(edge)])
+    ways = {node: [end for end in ends if end in live] for node, ends in endless.items() if node in live}
+    rounds = (path_round(ways, circle) for circle in circles(ways))
+    return [
+        f"the circle {_listed(path, ' -> ')} has neither a condition nor a pass limit, so maybe nothing but "
+        f"max_supersteps ends it; give one of its edges a condition, or use add_retry_edge"
+        for path in rounds
+        if path
+    ]
+
+
+def _ways(edges: Sequence[Edge]) -> dict[ExecutorId, list[ExecutorId]]:
+    return ways_of((source, end) for edge in edges for source in sources_of(edge) for end in targets_of(edge))
+
+
+def _is_limited(edge: Edge) -> bool:
+    """Whether not every message passes the edge for ever."""
+    match edge:
+        case DirectEdge() if edge.condition is not None:
+            return True
+        case FanOutEdge() if edge.select is not None:
+            return True
+        case SwitchEdge() | RetryEdge():
+            return True
+        case _:
+            return carries_only_failures(edge)
+
+
+def _bad_names(
     executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
 ) -> Iterator[str]:
+    if not starts:
+        yield "no start executor; call set_start(...)"
+    for name, count in Counter(starts).items():
+        if count > 1:
+            yield f"{name!r} is given as a start twice; name it once"
     named = [*starts, *(end for edge in edges for end in (*sources_of(edge), *targets_of(edge)))]
+    known = _listed(list(executors), ", ") or "none"
     for name in dict.fromkeys(named):
         if name not in executors:
-            known = ", ".join(executors) or "none"
             yield f"no executor is called {name!r} (known: {known}); add it with add_executor(...)"
-
-
-def _bad_edges(edges: Sequence[Edge]) -> Iterator[str]:
-    for edge in edges:
-        match edge:
-            case FanInEdge() if len(edge.sources) < 2:
-                yield f"the fan-in to {edge.target!r} has {len(edge.sources)} source; use add_edge for one"
-            case FanInEdge() if len(set(edge.sources)) < len(edge.sources):
-                yield f"the fan-in to {edge.target!r} names a source twice; name each once"
-            case FanOutEdge() if not edge.targets:
-                yield f"the fan-out from {edge.source!r} has no target; name at least one"
-            case FanOutEdge() if len(set(edge.targets)) < len(edge.targets):
-                yield f"the fan-out from {edge.source!r} names a target twice; name each once"
-            case MapEdge() if edge.max_parallel < 1 or edge.window < 1:
-                yield f"the map edge to {edge.body!r} needs max_parallel and window of at least 1"
-            case _:
-                pass
-
-
-def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
-    seen: set[object] = set()
-    for edge in edges:
-        # Two edges between one pair are fine when conditions tell them apart.
-        told_apart = edge.condition if isinstance(edge, DirectEdge) else None
-        key = (type(edge), sources_of(edge), targets_of(edge), told_apart)
-        if key in seen:
-            ends = f"{', '.join(sources_of(edge))} -> {', '.join(targets_of(edge))}"
-            yield f"the edge {ends} is there twice; remove one"
-        seen.add(key)
-
-
-def _bad_bodies(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator[str]:
-    bodies = [edge.body for edge in edges if isinstance(edge, MapEdge)]
-    for body in dict.fromkeys(bodies):
-        others = [
-            edge
-            for edge in edges
-            if body in sources_of(edge)
-            or (body in targets_of(edge) and not (isinstance(edge, MapEdge) and edge.body == body))
-        ]
-        if others or body in starts or bodies.count(body) > 1:
-            yield f"{body!r}, the body of a map edge, is connected otherwise too; use another executor there"
+    names: dict[int, ExecutorId] = {}
+    for name, node in executors.items():
+        other = names.setdefault(id(node), name)
+        if other != name:
+            yield f"{other!r} and {name!r} are one executor object; make a second one"
 
 
 def _unreachable(
-    executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
+    executors: Mapping[ExecutorId, Executor], ways: Ways, starts: Sequence[ExecutorId]
 ) -> Iterator[str]:
-    reached: set[ExecutorId] = set()
-    frontier = list(starts)
-    while frontier:
-        node = frontier.pop()
-        if node not in reached:
-            reached.add(node)
-            frontier += [end for edge in edges if node in sources_of(edge) for end in targets_of(edge)]
+    if not executors.keys() & starts:
+        return  # told already; everything would be unreachable
+    reached = reachable(ways, starts)
+    origin = _listed(starts, ", ")
     for name in executors:
         if name not in reached:
-            yield f"{name!r} cannot be reached from {', '.join(starts)}; add an edge to it, or remove it"
+            why = "" if name in ways else ", it has no edges"
+            yield f"{name!r} cannot be reached from {origin}{why}; add an edge to it, or remove it"
+
+
+def _vain_retries(edges: Sequence[Edge], ways: Ways) -> Iterator[str]:
+    """Return the retry edges whose worker never leads to their validator again.
+
+    A retry edge itself leads from validator to worker, so the worker leads back exactly if both are in one
+    circle: found for all retry edges at once.
+    """
+    retries = [edge for edge in edges if isinstance(edge, RetryEdge)]
+    if not retries:
+        return
+    circle_of = {node: index for index, circle in enumerate(circles(ways)) for node in circle}
+    for edge in retries:
+        if circle_of[edge.source] != circle_of[edge.target]:
+            yield (
+                f"the retry edge {edge_name(edge)} is in vain: {edge.target!r} does not lead to "
+                f"{edge.source!r}; add an edge between them"
+            )
+
+
+def _listed(names: Sequence[str], between: str) -> str:
+    shown = [*names[: _MANY - 1], "...", names[-1]] if len(names) > _MANY else names
+    return between.join(shown)

@@ -1,71 +1,43 @@
-"""Pictures of a graph."""
+"""Pictures of a graph: Mermaid text, SVG, plain data. What draws them is imported when it is used."""
 
 from __future__ import annotations
 
-from agentic.core.graph.edges import (
-    DirectEdge,
-    Edge,
-    FanInEdge,
-    FanOutEdge,
-    Graph,
-    MapEdge,
-    sources_of,
-    targets_of,
-)
-from agentic.core.graph.executor import ExecutorKind
-from agentic.core.types import ExecutorId, JSONValue
+from typing import TYPE_CHECKING
 
-_SHAPES = {
-    ExecutorKind.WORKER: ("[", "]"),
-    ExecutorKind.VALIDATOR: ("{{", "}}"),
-    ExecutorKind.ORCHESTRATOR: ("[[", "]]"),
-}
+from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from agentic.core.graph.edges import Graph
+    from agentic.core.graph.run_view import RunView
 
 
 def to_mermaid(graph: Graph) -> str:
-    """Return a Mermaid flowchart: boxes are workers, hexagons validators, framed boxes orchestrators."""
-    names = {executor_id: f"n{rank}" for executor_id, rank in graph.rank.items()}
-    lines = ["flowchart TD"]
-    for executor_id, node in graph.executors.items():
-        left, right = _SHAPES[node.kind]
-        start = ":::start" if executor_id in graph.starts else ""
-        lines.append(f'    {names[executor_id]}{left}"{_label(executor_id)}"{right}{start}')
-    for edge in graph.edges:
-        lines += [f"    {names[source]} {arrow} {names[target]}" for source, arrow, target in _arrows(edge)]
-    lines.append("    classDef start stroke-width:3px")
-    return "\n".join(lines)
+    """Return a Mermaid flowchart.
+
+    Boxes are workers, hexagons validators, framed boxes orchestrators; a sub-workflow is a subgraph. Edges
+    with several ends meet in a junction: a diamond for a switch, a stadium for a fan-out, or a fan-in and its
+    mode. Dotted arrows are taken or not, as a function says; thick ones are taken by many messages at once.
+    """
+    from agentic.core.graph.views.mermaid import flowchart
+
+    return flowchart(graph)
+
+
+def to_svg(graph: Graph, *, run: RunView | None = None, title: str = "") -> str:
+    """Return the graph as SVG that needs nothing else, for light and dark. Same input, same text.
+
+    Args:
+        graph: A workflow's; sub-workflows are drawn inside their node.
+        run: Drawn on the graph: states, times and counts on the executors, messages on the edges.
+        title: Heading, also told to screen readers.
+    """
+    from agentic.core.graph.views.svg import drawing
+
+    return drawing(graph, run, title)
 
 
 def to_dict(graph: Graph) -> dict[str, JSONValue]:
-    """Return executors, starts and edges as JSON-able data."""
-    return {
-        "starts": list(graph.starts),
-        "executors": [{"id": i, "kind": str(node.kind)} for i, node in graph.executors.items()],
-        "edges": [_edge_dict(edge) for edge in graph.edges],
-    }
+    """Return starts, executors, edges and reduced state keys as JSON-able data; sub-workflows are nested."""
+    from agentic.core.graph.views.data import graph_to_dict
 
-
-def _edge_dict(edge: Edge) -> dict[str, JSONValue]:
-    kind = {DirectEdge: "direct", FanOutEdge: "fan_out", FanInEdge: "fan_in", MapEdge: "map"}[type(edge)]
-    if isinstance(edge, DirectEdge) and edge.condition is not None:
-        kind = "conditional"
-    return {"kind": kind, "sources": list(sources_of(edge)), "targets": list(targets_of(edge))}
-
-
-def _arrows(edge: Edge) -> list[tuple[ExecutorId, str, ExecutorId]]:
-    match edge:
-        case DirectEdge():
-            label = edge.description or ("condition" if edge.condition else "")
-            arrow = "-.->" if edge.condition else "-->"
-            return [(edge.source, f'{arrow}|"{_label(label)}"|' if label else arrow, edge.target)]
-        case FanOutEdge():
-            arrow = '-.->|"selected"|' if edge.select else "==>"
-            return [(edge.source, arrow, target) for target in edge.targets]
-        case FanInEdge():
-            return [(source, '-->|"all"|', edge.target) for source in edge.sources]
-        case MapEdge():
-            return [(edge.source, '-->|"each item"|', edge.body), (edge.body, '-->|"results"|', edge.join)]
-
-
-def _label(text: str) -> str:
-    return text.replace('"', "#quot;").replace("\n", " ")
+    return graph_to_dict(graph)

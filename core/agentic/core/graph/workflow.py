@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from agentic.core.graph.answers import coerced
+from agentic.core.graph.codec import Codec
+from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.declared import declared_types
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.errors import InvalidRunIdError
+from agentic.core.graph.errors import (
+    CheckpointNotFoundError,
+    InvalidRunIdError,
+    RunEndedError,
+    UnknownRequestError,
+)
 from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.planner import WorkflowConfig
-from agentic.core.graph.result import RunResult
-from agentic.core.graph.runner import Runner, raise_for_failure
+from agentic.core.graph.parcel import storing
+from agentic.core.graph.planner import Answer
+from agentic.core.graph.record_events import request_id
+from agentic.core.graph.records import record
+from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.runner import Listener, Runner, Setup, new_state, raise_for_failure
+from agentic.core.graph.snapshots import Snapshots
+from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
-from agentic.core.graph.viz import to_dict, to_mermaid
+from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
 from agentic.core.types import JSONValue, RunId
+
+if TYPE_CHECKING:
+    from agentic.core.graph.checkpoints import CheckpointStore, StoredCheckpoint
+    from agentic.core.graph.run_view import RunView
+    from agentic.core.graph.signature import Signature
+
+
+EventQueue = asyncio.Queue[WorkflowEvent | None]
 
 
 class Workflow:
@@ -33,17 +58,35 @@ class Workflow:
         self.config = config
         self.graph = graph
 
+    @cached_property
+    def signature(self) -> Signature:
+        """What tells this workflow from others: its version, its shape, and the code in it."""
+        from agentic.core.graph.signature import signature_of
+
+        return signature_of(self.id, self.version, self.graph)
+
+    @cached_property
+    def codec(self) -> Codec:
+        """Stores the values of the types that the workflow uses."""
+        return Codec(declared_types(self.graph))
+
     async def run(
-        self, message: object, *, run_id: str | None = None, config: WorkflowConfig | None = None
+        self,
+        message: object,
+        *,
+        run_id: str | None = None,
+        checkpoints: CheckpointStore | None = None,
+        config: WorkflowConfig | None = None,
     ) -> RunResult:
-        """Run the workflow until no message is in flight.
+        """Run the workflow until no message is in flight, or until it waits for answers.
 
         Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010): what an
         executor sends in superstep *n* is seen by its targets in superstep *n + 1*.
 
         Args:
             message: Given to every start executor in superstep 0.
-            run_id: Name of the run, without ``/``; a random one is made when omitted.
+            run_id: Name of the run, without ``/``, unique in its store; a random one is made when omitted.
+            checkpoints: Where to keep the run, so that :meth:`resume` can go on with it.
             config: Limits of this run instead of the workflow's.
 
         Returns:
@@ -52,16 +95,80 @@ class Workflow:
         Raises:
             ConvergenceError: Messages were still in flight after ``max_supersteps``.
             UndeliverableMessageError: A message reached nobody, and ``strict`` is on.
+            RunTimeoutError: ``run_timeout_s`` passed.
+            StateConflictError: Two executors wrote one key of the shared state in one superstep.
+            CheckpointError: A checkpoint could not be saved.
             Exception: The first failure, in executor order, of the superstep that failed; what its siblings
                 did is kept. The failed :class:`RunResult` is its attribute ``result``.
         """
-        return raise_for_failure(await Runner(self, _checked(run_id), message, config=config).run())
+        runner = self._start(message, _checked(run_id), checkpoints, config, None)
+        return raise_for_failure(await runner.run())
 
     def run_stream(
-        self, message: object, *, run_id: str | None = None, config: WorkflowConfig | None = None
+        self,
+        message: object,
+        *,
+        run_id: str | None = None,
+        checkpoints: CheckpointStore | None = None,
+        config: WorkflowConfig | None = None,
     ) -> RunStream:
         """Start a run and return its events as they happen. Arguments are those of :meth:`run`."""
-        return RunStream(self, message, _checked(run_id), config)
+        events: EventQueue = asyncio.Queue()
+        checked = _checked(run_id)
+        return RunStream(
+            checked, events, self._start(message, checked, checkpoints, config, events.put_nowait)
+        )
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        checkpoints: CheckpointStore,
+        checkpoint_id: str | None = None,
+        responses: Mapping[str, object] | None = None,
+        answered_by: str = "",
+        config: WorkflowConfig | None = None,
+    ) -> RunResult:
+        """Go on with a stored run, in this process or another: after a crash, a failure, or with answers.
+
+        What finished before is not run again. A completed run is only read.
+
+        Args:
+            run_id: The run.
+            checkpoints: Where it is kept.
+            checkpoint_id: Go on from this checkpoint instead of the newest one. An older one is forked first:
+                the result's ``run_id`` is a new one, and the history of ``run_id`` stays as it is.
+            responses: Answers by request id.
+            answered_by: Who gave them, for the record.
+            config: Limits from now on instead of the workflow's.
+
+        Raises:
+            CheckpointNotFoundError: The store has no such run or checkpoint.
+            CheckpointVersionError: The checkpoint is of another version of the workflow.
+            CorruptCheckpointError: It is damaged.
+            UnknownRequestError: An answer is to no open request; nothing is changed.
+            AnswerError: An answer is of another type than was asked for; nothing is changed.
+            Exception: As :meth:`run`.
+        """
+        answers = _Answers(responses or {}, answered_by)
+        runner = await self._take_up(RunId(run_id), checkpoints, checkpoint_id, answers, config)
+        return raise_for_failure(await runner.run())
+
+    def resume_stream(
+        self,
+        run_id: str,
+        *,
+        checkpoints: CheckpointStore,
+        checkpoint_id: str | None = None,
+        responses: Mapping[str, object] | None = None,
+        answered_by: str = "",
+        config: WorkflowConfig | None = None,
+    ) -> RunStream:
+        """Go on with a stored run and return its events as they happen; see :meth:`resume`."""
+        events: EventQueue = asyncio.Queue()
+        answers = _Answers(responses or {}, answered_by)
+        runner = self._take_up(RunId(run_id), checkpoints, checkpoint_id, answers, config, events.put_nowait)
+        return RunStream(RunId(run_id), events, runner)
 
     def as_executor(self, id: str | None = None) -> WorkflowExecutor:
         """Return the workflow as an executor of another one; ``id`` defaults to the workflow's."""
@@ -71,29 +178,118 @@ class Workflow:
         """Return the graph as a Mermaid flowchart."""
         return to_mermaid(self.graph)
 
+    def to_svg(self, run: RunView | None = None) -> str:
+        """Return the graph as an SVG picture, with the states and times of a run on it if one is given."""
+        return to_svg(self.graph, run=run)
+
     def to_dict(self) -> dict[str, JSONValue]:
         """Return the graph's shape as JSON-able data."""
         return {"id": self.id, "version": self.version, **to_dict(self.graph)}
+
+    def _start(
+        self,
+        message: object,
+        run_id: RunId,
+        checkpoints: CheckpointStore | None,
+        config: WorkflowConfig | None,
+        listener: Listener | None,
+    ) -> Runner:
+        """Return a new run, begun."""
+        config = config or self.config
+        setup = Setup(config, listener)
+        if checkpoints is not None:
+            snapshots = Snapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
+            setup = Setup(config, listener, snapshots, storing(self.codec))
+        runner = Runner(self.graph, new_state(run_id, "", time.time(), config), setup)
+        runner.begin(message, self)
+        return runner
+
+    async def _take_up(
+        self,
+        run_id: RunId,
+        checkpoints: CheckpointStore,
+        checkpoint_id: str | None,
+        answers: _Answers,
+        config: WorkflowConfig | None,
+        listener: Listener | None = None,
+    ) -> Runner:
+        """Return a stored run, ready to go on."""
+        from agentic.core.graph.restoring import restore
+
+        stored = await _load(checkpoints, run_id, checkpoint_id)
+        restored = restore(stored, self)
+        state = restored.state
+        given = answers.checked(self.codec, state)
+        config = config or self.config
+        snapshots = Snapshots(
+            checkpoints, self, state.run_id, keep=config.keep_checkpoints, saved=restored.saved
+        )
+        setup = Setup(config, listener, snapshots, storing(self.codec))
+        runner = Runner(self.graph, state, setup, outputs=restored.outputs)
+        if state.status is not RunStatus.COMPLETED:
+            runner.settle(given)
+            runner.expire()
+        if state.status not in {RunStatus.COMPLETED, RunStatus.WAITING_INPUT}:
+            runner.go_on({"checkpoint": stored.metadata.id, "changed": list(restored.changed)})
+        return runner
+
+
+@record
+class _Answers:
+    """What was answered, by request id, and by whom."""
+
+    responses: Mapping[str, object]
+    answered_by: str
+
+    def checked(self, codec: Codec, state: RunState) -> dict[str, Answer | None]:
+        """Return the answers by the requests' names within the run, as values of the types asked for."""
+        if self.responses and state.status is RunStatus.COMPLETED:
+            raise RunEndedError(state.run_id, state.status, "be answered")
+        is_open = {request_id(state.run_id, asked.name): asked for asked in state.open_requests}
+        answers: dict[str, Answer | None] = {}
+        for given_id, response in self.responses.items():
+            asked = is_open.get(given_id)
+            if asked is None:
+                raise UnknownRequestError(given_id, list(is_open))
+            value = coerced(given_id, asked.response_type, codec.names, response)
+            answers[asked.name] = Answer(storing(codec)(value), self.answered_by)
+        return answers
+
+
+async def _load(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None) -> StoredCheckpoint:
+    """Return the checkpoint to go on from, forked if it is not the newest one."""
+    newest = await store.latest(run_id)
+    if checkpoint_id is None or checkpoint_id == newest.metadata.id:
+        return newest
+    origin, _, revision = checkpoint_id.rpartition("@")
+    if origin != run_id or not revision.isdecimal():
+        raise CheckpointNotFoundError(run_id, checkpoint_id)
+    fork_id = RunId(f"{run_id}~{revision}-{uuid.uuid4().hex[:8]}")
+    await store.fork(run_id, int(revision), fork_id)
+    return await store.latest(fork_id)
 
 
 class RunStream:
     """The events of a run, live. The run is cancelled when the stream is closed or left early.
 
     Attributes:
-        run_id: Name of the run.
+        run_id: Name of the run; for a fork, that of the run it was forked from until it has begun.
     """
 
-    def __init__(
-        self, workflow: Workflow, message: object, run_id: RunId, config: WorkflowConfig | None
-    ) -> None:
+    def __init__(self, run_id: RunId, events: EventQueue, runner: Runner | Awaitable[Runner]) -> None:
         self.run_id = run_id
-        self._events: asyncio.Queue[WorkflowEvent | None] = asyncio.Queue()
-        self._runner = Runner(workflow, run_id, message, config=config, listener=self._events.put_nowait)
-        self._task = asyncio.create_task(self._runner.run(), name=f"run {run_id}")
+        self._events = events
+        self._runner = runner if isinstance(runner, Runner) else None
+        self._task = asyncio.create_task(self._run(runner), name=f"run {run_id}")
         self._task.add_done_callback(self._end)
 
+    async def _run(self, runner: Runner | Awaitable[Runner]) -> RunResult:
+        self._runner = runner if isinstance(runner, Runner) else await runner
+        self.run_id = self._runner.run_id
+        return await self._runner.run()
+
     def _end(self, task: asyncio.Task[RunResult]) -> None:
-        if task.cancelled():
+        if task.cancelled() and self._runner is not None:
             self._runner.cancel()  # it may have been cancelled before its first step
         self._events.put_nowait(None)
 
@@ -110,9 +306,10 @@ class RunStream:
 
         Raises:
             Exception: As :meth:`Workflow.run`. A stream that was left early gives a cancelled result.
+            CancelledError: It was left before a stored run was loaded.
         """
         await asyncio.wait([self._task])
-        if self._task.cancelled():
+        if self._task.cancelled() and self._runner is not None:
             return self._runner.result()
         return raise_for_failure(self._task.result())
 

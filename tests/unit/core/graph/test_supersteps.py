@@ -24,6 +24,7 @@ from agentic.core import (
 )
 from agentic.core.graph import (
     ConvergenceError,
+    GraphWarning,
     HandlerStoppedError,
     MessageCopyError,
     SelectorError,
@@ -238,7 +239,11 @@ async def test_map_body_may_be_a_workflow() -> None:
 
 
 async def test_list_is_needed_to_enter_a_map_edge() -> None:
-    flow = WorkflowBuilder("w").set_start(Tag("a")).add_map_edge("a", shout, report).build()
+    @executor(id="a")
+    async def undeclared(text: str):  # type: ignore[no-untyped-def]  # says nothing of what it sends
+        return text
+
+    flow = WorkflowBuilder("w").set_start(undeclared).add_map_edge("a", shout, report).build()
     with pytest.raises(UndeliverableMessageError, match="needs a list, not str"):
         await flow.run("x")
 
@@ -328,7 +333,8 @@ async def test_message_that_reaches_nobody_fails_the_run_and_says_why(
 
 
 async def test_run_without_end_is_stopped_with_a_typed_error() -> None:
-    flow = WorkflowBuilder("spin").set_start(Tag("a")).add_edge("a", "a").build()
+    with pytest.warns(GraphWarning, match="circle a -> a has neither a condition nor a pass limit"):
+        flow = WorkflowBuilder("spin").set_start(Tag("a")).add_edge("a", "a").build()
     with pytest.raises(ConvergenceError, match=r"did not come to rest within 5 supersteps \(still due: a\)"):
         await flow.run("x", config=WorkflowConfig(max_supersteps=5))
 

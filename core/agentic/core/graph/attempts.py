@@ -1,0 +1,209 @@
+"""Lets an executor handle one message, as often as its policy says, until it is done or parks."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import replace
+
+from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.context import ParkedSignal, RunLink, Seen, WorkflowContext
+from agentic.core.graph.edges import carries_failures
+from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.judging import judge
+from agentic.core.graph.messages import Activation, ActivationResult, Sent, Several
+from agentic.core.graph.parcel import pack
+from agentic.core.graph.progress import FailedAttempt
+from agentic.core.graph.record_events import failure_of
+from agentic.core.graph.retries import delay_before_retry
+
+Context = WorkflowContext[object, object]
+
+
+class Attempts:
+    """The tries of one activation.
+
+    Args:
+        activation: What is to be handled, by whom.
+        link: To its run.
+        config: Of the run.
+        seen: What it sees of the run's state.
+    """
+
+    __slots__ = (
+        "_activation", "_executor", "_keeps_input", "_link", "_policy", "_progress", "_seen", "_started",
+        "_sub_events", "_timeout_s",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        activation: Activation,
+        link: RunLink,
+        config: WorkflowConfig,
+        seen: Seen,
+    ) -> None:
+        executor = link.graph.executors[activation.delivery.target]
+        self._activation = activation
+        self._executor = executor
+        self._link = link
+        self._seen = seen
+        self._policy = executor.retry or config.retry
+        self._timeout_s = executor.timeout_s or config.timeout_s
+        self._progress = activation.delivery.progress
+        self._sub_events: list[WorkflowEvent] = []
+        # A handler may change its message, and who handles it again must not see that.
+        self._keeps_input = (
+            self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
+        )
+        self._started = time.perf_counter()
+
+    async def run(self) -> ActivationResult:
+        """Try until it is done, parks, or has failed for good: an error becomes part of the result.
+
+        Raises:
+            CancelledError: The run was cancelled.
+        """
+        tries = 0
+        while True:
+            tries += 1
+            begun = time.perf_counter()
+            outcome = await self._try()
+            if isinstance(outcome, ActivationResult):
+                return outcome
+            delay = delay_before_retry(self._policy, tries, outcome, random.random())  # noqa: S311  # jitter is no secret
+            self._note(outcome, time.perf_counter() - begun, delay)
+            if delay is None:
+                return await self._failed(outcome)
+            await asyncio.sleep(delay)
+
+    async def _try(self) -> ActivationResult | Exception:
+        """Enter the handler once; return what came of it, or the error."""
+        link, timeout_s = self._link, self._timeout_s
+        timeout_at = None if timeout_s is None else link.clock() + timeout_s
+        context: Context = WorkflowContext(
+            self._activation,
+            link,
+            self._seen,
+            self._progress,
+            timeout_at,
+            keeps_inputs=self._keeps_input,
+        )
+        outcome: ActivationResult | Exception
+        try:
+            returned = await self._enter(context)
+            if not context.waits:
+                self._take(context, returned)
+            outcome = self._result(context)
+        except (asyncio.CancelledError, SystemExit) as exc:
+            outcome = self._result(context) if self._parks(exc, context) else self._stopped(exc)
+        except Exception as exc:
+            outcome = exc
+        if context.sub_events:
+            self._sub_events += context.sub_events
+        if isinstance(outcome, ActivationResult):
+            return outcome if outcome.parked else await self._judged(outcome)
+        self._progress = context.progress()
+        return outcome
+
+    async def _enter(self, context: Context) -> object:
+        parcel = self._activation.delivery.parcel
+        message = parcel.fresh() if self._keeps_input else parcel.value
+        if self._timeout_s is None:
+            return await self._executor.handle(message, context)
+        timer = asyncio.timeout(self._timeout_s)
+        try:
+            async with timer:
+                return await self._executor.handle(message, context)
+        except TimeoutError as exc:
+            if timer.expired():
+                raise ExecutorTimeoutError(self._executor.id, self._timeout_s) from exc
+            raise
+
+    def _take(self, context: Context, returned: object) -> None:
+        """Send or yield what the handler returned."""
+        if returned is None:
+            return
+        values = returned if isinstance(returned, Several) else (returned,)
+        link, executor = self._link, self._executor
+        sends = executor.id in link.graph.sending
+        for value in values:
+            if sends:
+                context.sends.append(Sent(link.pack(value)))
+            else:
+                context.outputs.append(link.pack(value))
+
+    def _result(self, context: Context) -> ActivationResult:
+        took = time.perf_counter() - self._started
+        if context.waits:
+            return ActivationResult(
+                self._activation,
+                parked=True,
+                progress=context.progress(),
+                duration_s=took,
+                sub_events=(*self._sub_events, *context.sub_events),
+            )
+        return ActivationResult(
+            self._activation,
+            tuple(context.sends),
+            tuple(context.outputs),
+            tuple(context.writes),
+            context.changed_local,
+            progress=self._progress,
+            duration_s=took,
+            sub_events=(*self._sub_events, *context.sub_events),
+        )
+
+    async def _judged(self, result: ActivationResult) -> ActivationResult:
+        if result.sends and self._executor.id in self._link.graph.judged:
+            return await judged(result, self._link)
+        return result
+
+    @staticmethod
+    def _parks(exc: BaseException, context: Context) -> bool:
+        """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
+        return isinstance(exc, asyncio.CancelledError) and not _is_cancelled() and context.waits
+
+    def _stopped(self, exc: BaseException) -> Exception:
+        if isinstance(exc, asyncio.CancelledError) and (_is_cancelled() or isinstance(exc, ParkedSignal)):
+            raise exc
+        return HandlerStoppedError(self._executor.id, exc)
+
+    def _note(self, error: Exception, duration_s: float, delay_s: float | None) -> None:
+        failure = FailedAttempt(
+            len(self._progress.failures) + 1, type(error).__name__, str(error), duration_s, delay_s
+        )
+        self._progress = replace(
+            self._progress, origin=self._activation.origin, failures=(*self._progress.failures, failure)
+        )
+
+    async def _failed(self, error: Exception) -> ActivationResult:
+        """Return the result of a final failure, with the record of it where an edge may take that."""
+        executor_id, graph = self._executor.id, self._link.graph
+        failed = ActivationResult(
+            self._activation,
+            error=error,
+            progress=self._progress,
+            duration_s=time.perf_counter() - self._started,
+            sub_events=tuple(self._sub_events),
+        )
+        if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
+            return failed
+        record = failure_of(executor_id, error, len(self._progress.failures))
+        return await judged(replace(failed, sends=(Sent(pack(record)),)), self._link)
+
+
+async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
+    """Return the result with the verdicts on what was sent, or with what a condition raised."""
+    source = result.activation.delivery.target
+    try:
+        verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
+    except Exception as exc:
+        return replace(result, routing_error=exc)
+    return replace(result, verdicts=verdicts, routing_error=None)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

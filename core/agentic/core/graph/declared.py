@@ -1,0 +1,63 @@
+"""Which types a workflow uses: those its annotations name, and those the code of its executors names.
+
+Only values of these types come back out of a checkpoint.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+
+from agentic.core.graph.codec_types import collect_types
+from agentic.core.graph.edges import Graph
+from agentic.core.graph.executor import Executor
+from agentic.core.graph.function import FunctionExecutor
+from agentic.core.graph.subgraph import WorkflowExecutor
+
+
+def declared_types(graph: Graph) -> set[type]:
+    """Return every dataclass, pydantic model and enum that the workflow's executors name."""
+    found: set[type] = set()
+    for executor in graph.executors.values():
+        if isinstance(executor, WorkflowExecutor):
+            found |= declared_types(executor.workflow.graph)
+        else:
+            declared = (executor.send_types, executor.output_types, executor.return_types)
+            found |= collect_types([*executor.input_types, *(t for types_ in declared for t in types_ or ())])
+            found |= collect_types(named for code in _functions(executor) for named in _named_classes(code))
+    return found
+
+
+def _functions(executor: Executor) -> Iterator[types.FunctionType]:
+    if isinstance(executor, FunctionExecutor):
+        if isinstance(executor._function, types.FunctionType):
+            yield executor._function
+        return
+    for cls in type(executor).__mro__:
+        if cls in {Executor, object}:
+            return
+        yield from (member for member in vars(cls).values() if isinstance(member, types.FunctionType))
+
+
+def _named_classes(function: types.FunctionType) -> Iterator[type]:
+    """Yield the classes that a function's code refers to: as globals, or as variables around it."""
+    names = set(_names(function.__code__))
+    for name in names & function.__globals__.keys():
+        yield from _classes(function.__globals__[name])
+    for cell in function.__closure__ or ():
+        try:
+            yield from _classes(cell.cell_contents)
+        except ValueError:  # a variable that is not set yet
+            continue
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _classes(value: object) -> Iterator[type]:
+    if isinstance(value, type):
+        yield value

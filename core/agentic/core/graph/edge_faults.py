@@ -1,0 +1,167 @@
+"""What is wrong with a single edge, or with two of them: numbers, words, names, callables."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import assert_never, get_args
+
+from agentic.core.graph.edges import (
+    DirectEdge,
+    Edge,
+    FanInEdge,
+    FanOutEdge,
+    JoinMode,
+    MapEdge,
+    On,
+    OnItemError,
+    RetryEdge,
+    RetryPayload,
+    SwitchEdge,
+    edge_name,
+    sources_of,
+    targets_of,
+)
+from agentic.core.types import ExecutorId
+
+
+def find_edge_faults(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator[str]:
+    """Return the faults of edges that need no look at their executors."""
+    for edge in edges:
+        yield from _bad_ends(edge)
+        yield from _bad_settings(edge)
+        yield from _bad_callables(edge)
+    yield from _duplicates(edges)
+    yield from _bad_bodies(edges, starts)
+
+
+def _bad_ends(edge: Edge) -> Iterator[str]:
+    match edge:
+        case FanInEdge() if len(edge.sources) < 2:
+            count = f"{len(edge.sources)} source{'s' * (len(edge.sources) != 1)}"
+            yield f"the fan-in to {edge.target!r} has {count}; use add_edge for one"
+        case FanInEdge() if len(set(edge.sources)) < len(edge.sources):
+            yield f"the fan-in to {edge.target!r} names a source twice; name each once"
+        case FanOutEdge() if not edge.targets:
+            yield f"the fan-out from {edge.source!r} has no target; name at least one"
+        case FanOutEdge() if len(set(edge.targets)) < len(edge.targets):
+            yield f"the fan-out from {edge.source!r} names a target twice; name each once"
+        case SwitchEdge() if not edge.cases:
+            yield f"the switch from {edge.source!r} has no case, only a default; use add_edge"
+        case SwitchEdge() if len({id(case.condition) for case in edge.cases}) < len(edge.cases):
+            yield f"the switch from {edge.source!r} has one condition in two cases; the second is never taken"
+        case MapEdge() if len({edge.source, edge.body, edge.join}) < 3:
+            yield f"the map edge from {edge.source!r} needs three executors: source, body and join"
+        case RetryEdge() if edge.exhausted == edge.target:
+            yield (
+                f"the retry edge {edge_name(edge)} goes to {edge.target!r} again when it is exhausted, "
+                f"without end; name another executor"
+            )
+        case _:
+            pass
+
+
+def _bad_settings(edge: Edge) -> Iterator[str]:
+    if not isinstance(edge, (MapEdge, RetryEdge)):
+        yield from _bad_word(edge, "on", edge.on, On)
+    match edge:
+        case FanInEdge():
+            yield from _bad_word(edge, "mode", edge.mode, JoinMode)
+        case RetryEdge():
+            yield from _bad_word(edge, "payload", edge.payload, RetryPayload)
+            if edge.max_passes < 1:
+                yield f"the retry edge {edge_name(edge)} has max_passes={edge.max_passes}; give at least 1"
+        case MapEdge():
+            yield from _bad_word(edge, "on_item_error", edge.on_item_error, OnItemError)
+            if edge.max_parallel < 1 or edge.window < 1:
+                yield (
+                    f"the map edge to {edge.body!r} has max_parallel={edge.max_parallel} and "
+                    f"window={edge.window}; it needs max_parallel and window of at least 1"
+                )
+        case _:
+            pass
+
+
+def _bad_word(edge: Edge, name: str, value: str, allowed: object) -> Iterator[str]:
+    words = get_args(allowed)
+    if value not in words:
+        yield f"the edge {edge_name(edge)} has {name}={value!r}; use {', '.join(map(repr, words))}"
+
+
+def _bad_callables(edge: Edge) -> Iterator[str]:
+    match edge:
+        case DirectEdge() if edge.condition is not None:
+            yield from _bad_callable(edge, "condition", edge.condition, ("message",))
+        case SwitchEdge():
+            for case in edge.cases:
+                yield from _bad_callable(edge, f"case for {case.target!r}", case.condition, ("message",))
+        case FanOutEdge() if edge.select is not None:
+            yield from _bad_callable(edge, "select", edge.select, ("message", "target_ids"))
+        case RetryEdge():
+            yield from _bad_callable(edge, "when", edge.when, ("message",))
+        case _:
+            pass
+
+
+def _bad_callable(edge: Edge, name: str, given: object, arguments: tuple[str, ...]) -> Iterator[str]:
+    call = f"({', '.join(arguments)})"
+    if not callable(given):
+        yield f"{name} of the edge {edge_name(edge)} is {given!r}; give a function {call}"
+    elif not _takes(given, arguments):
+        yield f"{name} of the edge {edge_name(edge)} cannot be called with {call}; give a function {call}"
+
+
+def _takes(function: Callable[..., object], arguments: tuple[str, ...]) -> bool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C: nobody can tell
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
+    seen: set[object] = set()
+    for edge in edges:
+        keys = {(type(edge), sources_of(edge), targets_of(edge), *key) for key in _told_apart_by(edge)}
+        if keys & seen:
+            ends = f"{', '.join(sources_of(edge))} -> {', '.join(targets_of(edge))}"
+            yield f"the edge {ends} is there twice; remove one"
+        seen |= keys
+
+
+def _told_apart_by(edge: Edge) -> list[tuple[object, ...]]:
+    """Return what tells an edge from others of its kind between the same executors, for each it carries."""
+    rule: object
+    match edge:
+        case MapEdge():
+            return [()]
+        case RetryEdge():
+            return [(id(edge.when), edge.payload)]
+        case DirectEdge():
+            rule = id(edge.condition)
+        case FanOutEdge():
+            rule = id(edge.select)
+        case SwitchEdge():
+            rule = tuple(id(case.condition) for case in edge.cases)
+        case FanInEdge():
+            rule = edge.mode
+        case _:
+            assert_never(edge)
+    carried = ("success", "failure") if edge.on == "always" else (edge.on,)
+    return [(rule, each) for each in carried]
+
+
+def _bad_bodies(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator[str]:
+    bodies = [edge.body for edge in edges if isinstance(edge, MapEdge)]
+    uses = Counter(starts)
+    for edge in edges:
+        uses.update(sources_of(edge))
+        uses.update(targets_of(edge))
+    for body in dict.fromkeys(bodies):
+        if uses[body] > 1:
+            yield f"{body!r}, the body of a map edge, is connected otherwise too; use another executor there"

@@ -1,0 +1,80 @@
+"""Asks the conditions and selectors on the way of what was sent; the planner reads the verdicts only."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+
+from agentic.core.graph.edges import (
+    Condition,
+    DirectEdge,
+    Edge,
+    FanOutEdge,
+    Graph,
+    RetryEdge,
+    SwitchEdge,
+    carries_failures,
+    carries_only_failures,
+    targets_of,
+)
+from agentic.core.graph.errors import SelectorError, UndeliverableMessageError
+from agentic.core.graph.messages import Sent, Verdict
+from agentic.core.types import ExecutorId
+
+
+async def judge(
+    graph: Graph, source: ExecutorId, sends: Sequence[Sent], *, is_failure: bool = False
+) -> dict[tuple[int, int], Verdict]:
+    """Return what every condition and selector on the way of ``sends`` says.
+
+    Raises:
+        Exception: What one of them raised.
+        SelectorError: A selector returned no list of ids.
+        UndeliverableMessageError: A selector named an executor that is none of its targets.
+    """
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    for edge_index in graph.leaving[source]:
+        edge = graph.edges[edge_index]
+        if carries_failures(edge) if is_failure else not carries_only_failures(edge):
+            for position, sent in enumerate(sends):
+                if sent.target is None or sent.target in targets_of(edge):
+                    verdict = await _ask(edge, sent)
+                    if verdict is not None:
+                        verdicts[edge_index, position] = verdict
+    return verdicts
+
+
+async def _ask(edge: Edge, sent: Sent) -> Verdict | None:
+    match edge:
+        case DirectEdge():
+            return None if edge.condition is None else await _holds(edge.condition, sent)
+        case RetryEdge():
+            return await _holds(edge.when, sent)
+        case SwitchEdge():
+            for case in edge.cases:
+                if await _holds(case.condition, sent):
+                    return (case.target,)
+            return (edge.default,)
+        case FanOutEdge():
+            return None if edge.select is None else await _selected(edge, sent)
+        case _:
+            return None
+
+
+async def _holds(condition: Condition, sent: Sent) -> bool:
+    answer = condition(sent.parcel.value)
+    return bool(await answer if inspect.isawaitable(answer) else answer)
+
+
+async def _selected(edge: FanOutEdge, sent: Sent) -> tuple[ExecutorId, ...]:
+    if edge.select is None:
+        return edge.targets
+    answer = edge.select(sent.parcel.value, edge.targets)
+    answer = await answer if inspect.isawaitable(answer) else answer
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise SelectorError(edge.source, answer)
+    chosen = set(answer)
+    if unknown := sorted(map(str, chosen - set(edge.targets))):
+        reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
+        raise UndeliverableMessageError(edge.source, sent.parcel.value, reason)
+    return tuple(target for target in edge.targets if target in chosen)

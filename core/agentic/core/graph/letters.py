@@ -1,0 +1,101 @@
+"""Messages while a barrier decides where they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentic.core.graph.edges import Graph
+from agentic.core.graph.messages import Delivery, Trail, Verdicts
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.records import record
+from agentic.core.graph.state import Draft
+from agentic.core.types import ExecutorId
+
+
+@record
+class Lost:
+    """A sent message that reached nobody, and why."""
+
+    source: ExecutorId
+    parcel: Parcel
+    reason: str
+
+
+@dataclass(slots=True)
+class Letter:
+    """A sent message on its way through the edges of its source.
+
+    Attributes:
+        source: Who sent it.
+        parcel: The message.
+        aim: The one target it is for, if its sender named one.
+        position: Its place among what its activation sent.
+        verdicts: What conditions and selectors said of what the activation sent.
+        trail: Which inputs led to it.
+        is_failure: Whether it tells that its source failed.
+        copies: Receivers so far.
+        held_back: Whether some condition did not let it pass.
+        reasons: Why some target did not take it.
+    """
+
+    source: ExecutorId
+    parcel: Parcel
+    aim: ExecutorId | None
+    position: int
+    verdicts: Verdicts
+    trail: Trail
+    is_failure: bool
+    copies: int = 0
+    held_back: bool = False
+    reasons: list[str] = field(default_factory=list)
+
+    def aims_at(self, target: ExecutorId) -> bool:
+        """Whether ``target`` may get it."""
+        return self.aim is None or self.aim == target
+
+    def hand_out(self) -> Parcel:
+        """Return the parcel for one more receiver: itself the first time, then one that shares nothing."""
+        self.copies += 1
+        return self.parcel if self.copies == 1 else self.parcel.again()
+
+
+@dataclass(slots=True)
+class Routing:
+    """What one barrier decides.
+
+    Attributes:
+        graph: The workflow's.
+        draft: Of the next state.
+        deliveries: For the next superstep, in delivery order.
+        carried: Edge index -> messages it took.
+        lost: What reached nobody.
+        superseded: Values that a newer one of the same source replaced: source, target, value.
+        error: What fails the run, if something does.
+    """
+
+    graph: Graph
+    draft: Draft
+    deliveries: list[Delivery] = field(default_factory=list)
+    carried: dict[int, int] = field(default_factory=dict)
+    lost: list[Lost] = field(default_factory=list)
+    superseded: list[tuple[ExecutorId, ExecutorId, Parcel]] = field(default_factory=list)
+    error: Exception | None = None
+
+    def deliver(self, letter: Letter, target: ExecutorId) -> None:
+        """Deliver a letter, if its sender and its receiver agree."""
+        if not letter.aims_at(target):
+            return
+        if self.graph.executors[target].accepts(letter.parcel.value):
+            self.deliveries.append(Delivery(target, (letter.source,), letter.hand_out(), trail=letter.trail))
+        else:
+            letter.reasons.append(f"{target!r} takes no {type(letter.parcel.value).__name__}")
+
+    def deliver_list(self, delivery: Delivery) -> None:
+        """Deliver the list of a fan-in or a map, if its receiver takes it."""
+        if self.graph.executors[delivery.target].accepts(delivery.parcel.value):
+            self.deliveries.append(delivery)
+            return
+        values = delivery.parcel.value
+        kinds = {type(v).__name__ for v in values} if isinstance(values, list) else set()
+        reason = f"{delivery.target!r} takes no list of {', '.join(sorted(kinds)) or 'nothing'}"
+        self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason))

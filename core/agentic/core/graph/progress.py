@@ -1,0 +1,133 @@
+"""What an activation brings along from its earlier attempts and entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.records import record
+
+if TYPE_CHECKING:
+    from agentic.core.graph.state import RunState
+
+
+@record
+class FailedAttempt:
+    """A try of an activation that failed.
+
+    Attributes:
+        number: Which try it was, from 1.
+        error_type: Name of the exception's class.
+        message: Its text.
+        duration_s: Wall time it took.
+        delay_s: Seconds until the next try; None for the last one.
+    """
+
+    number: int
+    error_type: str
+    message: str
+    duration_s: float = 0.0
+    delay_s: float | None = None
+
+
+@record
+class InfoRequest:
+    """A question an executor asked and waits for.
+
+    Attributes:
+        id: Unique over all runs; what an answer is given to.
+        path: The executor, with the sub-workflows around it.
+        data: What is asked, as the executor gave it.
+        response_type: What the answer must be, as a person would write the type.
+        raised_at: Seconds since the epoch.
+        deadline: Seconds since the epoch after which it expires; None for never.
+    """
+
+    id: str
+    path: str
+    data: object
+    response_type: str
+    raised_at: float
+    deadline: float | None = None
+
+
+@record
+class Asked:
+    """A request as the run keeps it: its name within the run, its question, its answer.
+
+    Attributes:
+        name: ``executor.superstep.shard.number``, with those of the activations around it: unique in the run.
+        path: The executor, with the sub-workflows around it.
+        question: What is asked.
+        response_type: Name of the type the answer must have, see :mod:`agentic.core.graph.answers`.
+        raised_at: Seconds since the epoch.
+        deadline: Seconds since the epoch, or None.
+        answer: Set once it is answered.
+        answered_by: Who answered, as far as that was said.
+        has_expired: Whether its deadline passed first.
+    """
+
+    name: str
+    path: str
+    question: Parcel
+    response_type: str
+    raised_at: float
+    deadline: float | None = None
+    answer: Parcel | None = None
+    answered_by: str = ""
+    has_expired: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits."""
+        return self.answer is None and not self.has_expired
+
+
+@record
+class SubRun:
+    """A sub-workflow's run inside an activation: where it stands, and what it gave so far."""
+
+    state: RunState
+    outputs: tuple[Parcel, ...] = ()
+
+
+@record
+class Progress:
+    """What outlives an attempt of an activation, and its entries when it was parked.
+
+    Attributes:
+        origin: ``executor.superstep.shard`` of its first entry; empty when this is the first.
+        failures: Its failed tries.
+        asked: Its own requests, in call order.
+        surfaced: Requests of its sub-workflows.
+        once: What ``ctx.once`` kept, by key.
+        sub_runs: Its sub-workflows' runs, by call order from 1.
+    """
+
+    origin: str = ""
+    failures: tuple[FailedAttempt, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    surfaced: tuple[Asked, ...] = ()
+    once: Mapping[str, Parcel] = field(default_factory=dict)
+    sub_runs: Mapping[int, SubRun] = field(default_factory=dict)
+
+    @property
+    def open_requests(self) -> Iterator[Asked]:
+        """What it waits for."""
+        return (asked for asked in (*self.asked, *self.surfaced) if asked.is_open)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can go on: all it asked is settled, or something a sub-workflow asked."""
+        if any(not asked.is_open for asked in self.surfaced):
+            return True
+        return bool(self.asked) and not any(asked.is_open for asked in self.asked) and not self.surfaced
+
+    # A handler that asks several things at once is entered again when all are settled, so that it is not run
+    # for nothing; a sub-workflow goes on at once, as its other arms must not wait for each other's answers.
+
+
+NEW = Progress()
+"""An activation that has no past."""

@@ -1,0 +1,208 @@
+"""The durable events of each decision: what they are called and which facts they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic.core.graph.edges import FanInEdge, Graph
+from agentic.core.graph.errors import error_type
+from agentic.core.graph.events import EventKind
+from agentic.core.graph.letters import Routing
+from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFailure, Sent
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.progress import Asked
+from agentic.core.graph.result import RunStatus
+from agentic.core.graph.state import Draft, EventLog, RunState
+from agentic.core.types import ExecutorId, RunId
+
+
+def begin(log: EventLog, state: RunState) -> None:
+    """A superstep begins, and with it each of its activations."""
+    superstep = state.superstep
+    executors = {activation.delivery.target for activation in state.activations}
+    log.add(
+        EventKind.SUPERSTEP_STARTED,
+        {"activation_count": len(state.activations), "executor_count": len(executors)},
+        superstep=superstep,
+    )
+    for activation in state.activations:
+        attempt = len(activation.delivery.progress.failures) + 1
+        log.of(activation, EventKind.EXECUTOR_INVOKED, _invoked(activation), attempt=attempt)
+
+
+def _invoked(activation: Activation) -> dict[str, object]:
+    delivery = activation.delivery
+    data: dict[str, object] = {"sources": delivery.sources, "input": delivery.parcel}
+    if delivery.item is not None:
+        data["item"] = [delivery.item.map_id, delivery.item.index]
+    if delivery.feedback:
+        data["pass"] = len(delivery.feedback)
+    if delivery.progress.origin:
+        data["origin"] = delivery.progress.origin
+    return data
+
+
+def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None:
+    """An activation came to something: the tries that failed, then how it ended."""
+    activation = result.activation
+    failures = result.progress.failures
+    for failure in failures[len(activation.delivery.progress.failures) :]:
+        will_retry = failure.delay_s is not None
+        log.of(
+            activation,
+            EventKind.EXECUTOR_FAILED,
+            {
+                "error_type": failure.error_type,
+                "error": failure.message,
+                "will_retry": will_retry,
+                "handled": will_retry or is_handled,
+            },
+            attempt=failure.number,
+            duration_s=failure.duration_s,
+        )
+    if result.error is not None:
+        return
+    attempt = len(failures) + 1
+    if result.parked:
+        _parked(log, result, attempt)
+        return
+    completed = _completed(result)
+    log.of(activation, EventKind.EXECUTOR_COMPLETED, completed, attempt=attempt, duration_s=result.duration_s)
+    for output in result.outputs:
+        data = {"type": type(output.value).__name__, "value": output}
+        log.of(activation, EventKind.OUTPUT, data, attempt=attempt)
+
+
+def _completed(result: ActivationResult) -> dict[str, object]:
+    data: dict[str, object] = {"sends": [_sent(sent) for sent in result.sends], "outputs": result.outputs}
+    if result.writes:
+        data["writes"] = [[key, parcel] for key, parcel in result.writes]
+    if result.local is not None:
+        data["local"] = result.local
+    return data
+
+
+def _sent(sent: Sent) -> Parcel | dict[str, object]:
+    return (
+        {"message": sent.parcel} if sent.target is None else {"message": sent.parcel, "target": sent.target}
+    )
+
+
+def _parked(log: EventLog, result: ActivationResult, attempt: int) -> None:
+    activation = result.activation
+    waits_for = [request_id(log.run_id, asked.name) for asked in result.progress.open_requests]
+    log.of(
+        activation,
+        EventKind.EXECUTOR_PARKED,
+        {"origin": activation.origin, "requests": waits_for},
+        attempt=attempt,
+        duration_s=result.duration_s,
+    )
+    for asked in result.progress.asked[len(activation.delivery.progress.asked) :]:
+        log.of(
+            activation,
+            EventKind.REQUEST_RAISED,
+            {
+                "request": request_id(log.run_id, asked.name),
+                "question": asked.question,
+                "response_type": asked.response_type,
+                "deadline": asked.deadline,
+            },
+        )
+
+
+def answered(log: EventLog, asked: Asked, parcel: Parcel, answered_by: str) -> None:
+    """A request has its answer."""
+    log.add(
+        EventKind.REQUEST_ANSWERED,
+        {"request": request_id(log.run_id, asked.name), "answer": parcel, "answered_by": answered_by},
+    )
+
+
+def expired(log: EventLog, asked: Asked) -> None:
+    """A request was not answered in time."""
+    log.add(
+        EventKind.REQUEST_EXPIRED, {"request": request_id(log.run_id, asked.name), "deadline": asked.deadline}
+    )
+
+
+def routing(log: EventLog, routing: Routing) -> None:
+    """Edges took messages; some messages reached nobody, or were replaced before anybody saw them."""
+    facts = routing.graph.edge_facts
+    for edge_index, count in routing.carried.items():
+        log.add(EventKind.EDGE_ACTIVATED, {**facts[edge_index], "message_count": count})
+    for source, target, parcel in routing.superseded:
+        log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": parcel}, executor_id=source)
+    for lost in routing.lost:
+        log.add(
+            EventKind.MESSAGE_UNDELIVERABLE,
+            {"type": type(lost.parcel.value).__name__, "reason": lost.reason, "message": lost.parcel},
+            executor_id=lost.source,
+        )
+
+
+def superstep(log: EventLog, draft: Draft, graph: Graph, activation_count: int, delivery_count: int) -> None:
+    """A superstep is over: what changed in the state by it."""
+    data: dict[str, object] = {"activation_count": activation_count, "delivery_count": delivery_count}
+    if draft.shared.changed:
+        data["state"] = {key: draft.shared.now[key] for key in draft.shared.changed}
+    if draft.local.changed:
+        data["local"] = {key: draft.local.now[key] for key in draft.local.changed}
+    if draft.fan_ins.changed:
+        data["fan_ins"] = {
+            graph.edge_facts[index]["edge"]: _waiting(draft, index) for index in draft.fan_ins.changed
+        }
+    if draft.maps.changed:
+        data["maps"] = {str(map_id): _map(draft, map_id) for map_id in draft.maps.changed}
+    log.add(EventKind.SUPERSTEP_COMPLETED, data)
+
+
+def _waiting(draft: Draft, index: int) -> dict[str, object]:
+    return {source: len(held) for source, held in draft.fan_ins.now.get(index, {}).items()}
+
+
+def _map(draft: Draft, map_id: int) -> object:
+    progress = draft.maps.now.get(map_id)
+    return None if progress is None else {"done": progress.done_count, "count": progress.count}
+
+
+def waiting(log: EventLog, asked: Sequence[Asked], superstep: int) -> None:
+    """A run rests until somebody answers."""
+    names = [request_id(log.run_id, one.name) for one in asked]
+    log.add(EventKind.RUN_WAITING_INPUT, {"requests": names}, superstep=superstep)
+
+
+def starving(log: EventLog, edge: FanInEdge, missing: Sequence[ExecutorId], superstep: int) -> None:
+    """A fan-in will never fire: a run that comes to rest says so."""
+    log.add(EventKind.FAN_IN_WAITING, {"target": edge.target, "missing": list(missing)}, superstep=superstep)
+
+
+def end(log: EventLog, state: RunState, output_count: int, now: float) -> None:
+    """A run is over."""
+    took = now - state.started_at
+    facts: dict[str, object] = {"superstep_count": state.superstep, "output_count": output_count}
+    match state.status:
+        case RunStatus.COMPLETED:
+            log.add(EventKind.RUN_COMPLETED, facts, superstep=state.superstep, duration_s=took)
+        case RunStatus.CANCELLED:
+            log.add(EventKind.RUN_CANCELLED, facts, superstep=state.superstep, duration_s=took)
+        case _:
+            error = state.error
+            facts |= {"error_type": error_type(error) if error else "", "error": str(error)}
+            facts["unfinished"] = [a.executor_id for a in state.activations if a.key not in state.kept]
+            log.add(EventKind.RUN_FAILED, facts, superstep=state.superstep, duration_s=took)
+
+
+def request_id(run_id: RunId, name: str) -> str:
+    """Return the id of a request over all runs."""
+    return f"{run_id}:{name}"
+
+
+def failure_of(executor_id: ExecutorId, error: Exception, attempt_count: int) -> ExecutorFailure:
+    """Return an error as data."""
+    return ExecutorFailure(
+        executor_id=executor_id,
+        error_type=error_type(error),
+        message=str(error),
+        attempt_count=attempt_count,
+    )

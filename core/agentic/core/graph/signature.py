@@ -1,0 +1,228 @@
+"""What tells one workflow from another, so that a run goes on only where it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+from pydantic import ConfigDict, TypeAdapter
+
+from agentic.core.graph.annotations import type_name
+from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, RetryEdge, SwitchEdge, edge_name
+from agentic.core.graph.executor import Executor
+from agentic.core.graph.fingerprints import digest, fingerprint
+from agentic.core.graph.state import joined
+from agentic.core.graph.views.data import edge_to_dict
+from agentic.core.graph.views.wiring import workflow_within
+from agentic.core.types import JSONValue
+
+_ORDER = "order of "
+_MAX_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """A workflow's shape and code, as fingerprints.
+
+    Attributes:
+        workflow_id: The workflow.
+        version: As given by its author, or None.
+        parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types, modes and
+            limits, but no code. Those within a sub-workflow are named with the path of their node.
+        code: Executor, condition, selector or reducer -> fingerprint of what it does.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    workflow_id: str
+    version: str | None
+    parts: Mapping[str, str]
+    code: Mapping[str, str]
+
+    @property
+    def shape(self) -> str:
+        """A fingerprint of all parts."""
+        return digest(dict(self.parts))
+
+    @property
+    def text(self) -> str:
+        """A fingerprint of all there is, version included."""
+        return digest(self.to_dict())
+
+    def to_dict(self) -> dict[str, JSONValue]:
+        """Return the signature as JSON."""
+        return {
+            "workflow_id": self.workflow_id,
+            "version": self.version,
+            "parts": dict(self.parts),
+            "code": dict(self.code),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, JSONValue]) -> Signature:
+        """Return what :meth:`to_dict` was called on.
+
+        Raises:
+            ValidationError: ``data`` is no signature.
+        """
+        return _adapter().validate_python(dict(data))
+
+
+@cache
+def _adapter() -> TypeAdapter[Signature]:
+    return TypeAdapter(Signature)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What became of a workflow since a checkpoint of it was saved.
+
+    Attributes:
+        refusal: Why the checkpoint does not fit, and what to do; None if it can be resumed.
+        changed_code: Functions and executors that do something else now, if it can be resumed all the same.
+    """
+
+    refusal: str | None = None
+    changed_code: tuple[str, ...] = ()
+
+
+def signature_of(workflow_id: str, version: str | None, graph: Graph) -> Signature:
+    """Return a workflow's signature, the same in every process."""
+    parts = {name: digest(facts) for name, facts in _parts(graph, "")}
+    code = {name: fingerprint(value) for name, value in _code(graph, "")}
+    return Signature(workflow_id=workflow_id, version=version, parts=parts, code=code)
+
+
+def compare(saved: Signature, current: Signature) -> Change:
+    """Decide whether a checkpoint may be resumed.
+
+    With an explicit version on both sides, version and shape decide, and changed code is told. Without one
+    nothing may have changed.
+    """
+    changed_code = tuple(_changed(saved.code, current.code))
+    has_one_version = saved.version is not None and saved.version == current.version
+    is_same_shape = saved.workflow_id == current.workflow_id and saved.parts == current.parts
+    if is_same_shape and has_one_version:
+        return Change(changed_code=changed_code)
+    if is_same_shape and saved.version == current.version and not changed_code:
+        return Change()
+    return Change(refusal=_refusal(saved, current))
+
+
+def _parts(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
+    yield _named("starts", path, ""), list(graph.starts)
+    yield _named(_ORDER + "executors", path, ""), list(graph.executors)
+    yield _named(_ORDER + "edges", path, ""), [edge_name(edge) for edge in graph.edges]
+    for key in graph.reducers:
+        yield _named("state key", path, key), True
+    for name, edge in _named_edges(graph):
+        yield _named("edge", path, name), _edge_shape(edge)
+    for node in graph.executors.values():
+        yield from _executor_parts(node, path)
+
+
+def _executor_parts(node: Executor, path: str) -> Iterator[tuple[str, JSONValue]]:
+    types: list[JSONValue] = [type_name(annotation) for annotation in node.input_types]
+    inner = workflow_within(node)
+    within: JSONValue = None if inner is None else [inner.id, inner.version]
+    yield _named("executor", path, node.id), [node.kind, types, within]
+    if inner is not None:
+        yield from _parts(inner.graph, joined(path, node.id))
+
+
+def _edge_shape(edge: Edge) -> JSONValue:
+    facts = edge_to_dict(edge)
+    for name in facts.keys() & {"condition", "select"}:
+        facts[name] = facts[name] is not None
+    if isinstance(edge, SwitchEdge):
+        facts["cases"] = [str(case.target) for case in edge.cases]
+    return {name: value for name, value in facts.items() if name not in {"description", "when"}}
+
+
+def _code(graph: Graph, path: str) -> Iterator[tuple[str, object]]:
+    for node in graph.executors.values():
+        yield _named("executor", path, node.id), node
+        inner = workflow_within(node)
+        if inner is not None:
+            yield from _code(inner.graph, joined(path, node.id))
+    for name, edge in _named_edges(graph):
+        for what, function in _functions(edge):
+            yield _named(f"{what} of edge", path, name), function
+    for key, reducer in graph.reducers.items():
+        yield _named("reducer of", path, key), reducer
+
+
+def _functions(edge: Edge) -> Iterator[tuple[str, Callable[..., object]]]:
+    match edge:
+        case DirectEdge() if edge.condition is not None:
+            yield "condition", edge.condition
+        case SwitchEdge():
+            for number, case in enumerate(edge.cases, start=1):
+                yield f"case {number}", case.condition
+        case FanOutEdge() if edge.select is not None:
+            yield "selector", edge.select
+        case RetryEdge():
+            yield "condition", edge.when
+        case _:
+            pass
+
+
+def _named_edges(graph: Graph) -> Iterator[tuple[str, Edge]]:
+    """Yield the edges with names of their own: the second one between the same ends is ``a->b (2)``."""
+    counts: dict[str, int] = {}
+    for edge in graph.edges:
+        name = edge_name(edge)
+        counts[name] = counts.get(name, 0) + 1
+        yield name if counts[name] == 1 else f"{name} ({counts[name]})", edge
+
+
+def _named(what: str, path: str, name: str) -> str:
+    return f"{what} {joined(path, name)}".rstrip()
+
+
+def _changed(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
+    return [name for name in {**saved, **current} if saved.get(name) != current.get(name)]
+
+
+def _refusal(saved: Signature, current: Signature) -> str:
+    reasons = [
+        *_listed("removed", [name for name in saved.parts if name not in current.parts]),
+        *_listed("added", [name for name in current.parts if name not in saved.parts]),
+        *_listed("changed shape", _changed_shape(saved.parts, current.parts)),
+        *_listed("changed code", [name for name in _changed(saved.code, current.code) if name in saved.code]),
+    ]
+    sides = f"it was saved by {_called(saved)}, this is {_called(current)}"
+    return "; ".join([sides, *reasons, _advice(saved, current)])
+
+
+def _changed_shape(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
+    """Return what has another shape now; an order that changed only as something came or went is no news."""
+    is_same_set = saved.keys() == current.keys()
+    return [
+        name
+        for name in saved
+        if name in current and saved[name] != current[name] and (is_same_set or not name.startswith(_ORDER))
+    ]
+
+
+def _listed(what: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return [f"{what}: {', '.join(names[:_MAX_NAMED])}{more}"]
+
+
+def _called(signature: Signature) -> str:
+    version = f"version {signature.version!r}" if signature.version is not None else "no version"
+    return f"workflow {signature.workflow_id!r} of {version} (signature {signature.text})"
+
+
+def _advice(saved: Signature, current: Signature) -> str:
+    if saved.version is None and current.version is None and saved.parts == current.parts:
+        return (
+            "resume it with the code that saved it, or start a new run; "
+            "from runs of a workflow with a version on, changed code alone is no obstacle"
+        )
+    return "resume it with the workflow that saved it, convert it with a migration, or start a new run"

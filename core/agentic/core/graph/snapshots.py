@@ -1,0 +1,236 @@
+"""Saves where a run stands, at the cost of what changed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from agentic.core.graph.checkpoints import (
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointStore,
+    part_digest,
+    stored_bytes,
+)
+from agentic.core.graph.codec import to_text
+from agentic.core.graph.events import CONTENT_KEY
+from agentic.core.graph.planner import Decision
+from agentic.core.graph.records import record
+from agentic.core.graph.state import RunState
+from agentic.core.graph.writing import Writer
+from agentic.core.types import JSONValue, RunId
+
+if TYPE_CHECKING:
+    from agentic.core.graph.parcel import Parcel
+    from agentic.core.graph.workflow import Workflow
+
+SIGNATURE = "signature"
+CONTENT = "content/"
+# Removing old checkpoints is a transaction of its own, so several go at a time.
+_PRUNE_EVERY = 10
+
+
+@record
+class Saved:
+    """What a store holds of a run, as far as saving the next step needs to know.
+
+    Attributes:
+        revision: Of the newest checkpoint; 0 for none.
+        digests: Part name -> its digest.
+        digest: All of them, xor-ed.
+        contents: Part name, or ``head`` -> hashes of the large values it names.
+        chunks: Map id -> parts that hold its finished items.
+    """
+
+    revision: int = 0
+    digests: dict[str, int] = field(default_factory=dict)
+    digest: int = 0
+    contents: dict[str, frozenset[str]] = field(default_factory=dict)
+    chunks: dict[int, int] = field(default_factory=dict)
+
+
+class Snapshots:
+    """The checkpoints of one run, as its runner writes them.
+
+    Args:
+        store: Where they are kept.
+        workflow: Whose run it is.
+        run_id: The run.
+        keep: How many to keep; None for all.
+        saved: What the store holds already.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        workflow: Workflow,
+        run_id: RunId,
+        *,
+        keep: int | None = None,
+        saved: Saved | None = None,
+    ) -> None:
+        self._store = store
+        self._workflow = workflow
+        self._run_id = run_id
+        self._keep = keep
+        self._saved = saved or Saved()
+        self._uses = Counter(name for names in self._saved.contents.values() for name in names)
+        self._changed: dict[tuple[str, object], None] = {}
+        self._outputs: dict[int, list[Parcel]] = {}
+        self.is_dirty = False
+
+    def note(self, decision: Decision) -> None:
+        """Remember what a decision changed, for the next save."""
+        self.is_dirty = True
+        for change in decision.changes:
+            self._changed[change.table, change.key] = None
+        if decision.outputs:
+            self._outputs[decision.state.output_count - len(decision.outputs)] = decision.outputs
+
+    async def save(self, state: RunState, now: float) -> CheckpointMetadata:
+        """Save where the run stands.
+
+        Raises:
+            CheckpointConflictError: Another process saved first.
+            CheckpointStoreError: The store cannot be reached or used.
+            UnencodableError: Something in the state cannot be stored.
+        """
+        step = _Step(self._saved, self._uses)
+        for name, part, writer in self._parts(state):
+            step.put(name, None if part is None else to_text(part), writer)
+        writer = Writer(self._workflow.codec)
+        head = writer.head(state)
+        step.use("head", writer)
+        step.put_contents()
+        text = to_text({**head, "digest": f"{step.digest:032x}"})
+        metadata = CheckpointMetadata(
+            run_id=self._run_id,
+            revision=self._saved.revision + 1,
+            superstep=state.superstep,
+            status=state.status,
+            saved_at=now,
+            workflow_id=self._workflow.id,
+            version=self._workflow.version,
+            size_bytes=stored_bytes(text, step.changes.values()),
+        )
+        await self._store.save(Checkpoint(metadata=metadata, head=text, changes=step.changes))
+        self._settle(step, state, metadata.revision)
+        await self._prune(state, metadata.revision)
+        return metadata
+
+    def _settle(self, step: _Step, state: RunState, revision: int) -> None:
+        """Take note of what the store holds now."""
+        step.apply()
+        saved = self._saved
+        for table, key in self._changed:
+            if table == "maps" and isinstance(key, int):
+                progress = state.maps.get(key)
+                saved.chunks.pop(key, None)
+                if progress is not None:
+                    saved.chunks[key] = len(progress.done)
+        self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks)
+        self._changed.clear()
+        self._outputs.clear()
+        self.is_dirty = False
+
+    async def _prune(self, state: RunState, revision: int) -> None:
+        keep = self._keep
+        if keep is not None and revision > keep and (revision % _PRUNE_EVERY == 0 or state.status.is_final):
+            await self._store.keep_last(self._run_id, keep)
+
+    def _parts(self, state: RunState) -> Iterator[tuple[str, JSONValue, Writer]]:
+        """Yield every part that is to be written: its name, what it holds (None: it is gone), its writer."""
+        codec = self._workflow.codec
+        if SIGNATURE not in self._saved.digests:
+            yield SIGNATURE, self._workflow.signature.to_dict(), Writer(codec)
+        for first, outputs in self._outputs.items():
+            writer = Writer(codec)
+            yield f"outputs/{first}", [writer.value(parcel) for parcel in outputs], writer
+        for table, key in self._changed:
+            if table == "maps" and isinstance(key, int):
+                yield from self._map_parts(state, key)
+            else:
+                writer = Writer(codec)
+                yield f"{table}/{key}", writer.entry(state, table, key), writer
+
+    def _map_parts(self, state: RunState, map_id: int) -> Iterator[tuple[str, JSONValue, Writer]]:
+        codec = self._workflow.codec
+        progress = state.maps.get(map_id)
+        chunk_count = self._saved.chunks.get(map_id, 0)
+        writer = Writer(codec)
+        yield f"maps/{map_id}", None if progress is None else writer.map_progress(progress), writer
+        if progress is None:
+            for number in range(chunk_count):
+                yield f"done/{map_id}/{number}", None, Writer(codec)
+            return
+        for number in range(chunk_count, len(progress.done)):
+            writer = Writer(codec)
+            yield f"done/{map_id}/{number}", writer.outcomes(progress.done[number]), writer
+
+
+class _Step:
+    """One save while it is put together; what is known of the store changes only when it worked."""
+
+    def __init__(self, saved: Saved, uses: Counter[str]) -> None:
+        self._saved = saved
+        self._uses = uses
+        self._digests: dict[str, int | None] = {}
+        self._contents: dict[str, frozenset[str]] = {}
+        self._texts: dict[str, str] = {}
+        self._delta: Counter[str] = Counter()
+        self.changes: dict[str, str | None] = {}
+        self.digest = saved.digest
+
+    def put(self, name: str, text: str | None, writer: Writer) -> None:
+        """Write a part, or remove it."""
+        if text is None and name not in self._saved.digests:
+            return
+        self.changes[name] = text
+        self._digests[name] = None if text is None else part_digest(name, text)
+        self.digest ^= self._saved.digests.get(name, 0) ^ (self._digests[name] or 0)
+        if not name.startswith(CONTENT):
+            self.use(name, writer)
+
+    def use(self, name: str, writer: Writer) -> None:
+        """Note which large values a part names."""
+        before = self._saved.contents.get(name, frozenset())
+        now = frozenset(writer.contents)
+        if before or now:
+            self._delta.update(now)
+            self._delta.subtract(before)
+            self._contents[name] = now
+            self._texts |= writer.contents
+
+    def put_contents(self) -> None:
+        """Write large values that are named for the first time, remove those that no part names any more."""
+        for name, delta in self._delta.items():
+            count = self._uses[name]
+            if count == 0 and delta > 0:
+                self.put(CONTENT + name, self._texts[name], _NO_WRITER)
+            elif count > 0 and count + delta == 0:
+                self.put(CONTENT + name, None, _NO_WRITER)
+
+    def apply(self) -> None:
+        """Take over what was saved."""
+        self._uses.update(self._delta)
+        for name, digest in self._digests.items():
+            if digest is None:
+                self._saved.digests.pop(name, None)
+            else:
+                self._saved.digests[name] = digest
+        for name, contents in self._contents.items():
+            self._saved.contents.pop(name, None)
+            if contents:
+                self._saved.contents[name] = contents
+
+
+_NO_WRITER = Writer(None)
+_NAMED = re.compile(rf'\{{"{re.escape(CONTENT_KEY)}":"([0-9a-f]{{64}})"\}}')
+
+
+def named_contents(text: str) -> frozenset[str]:
+    """Return the hashes of the large values that a part names."""
+    return frozenset(_NAMED.findall(text))

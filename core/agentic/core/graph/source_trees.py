@@ -1,0 +1,111 @@
+"""The syntax tree of a function that already exists.
+
+Two functions have one tree exactly if they differ in nothing but comments, docstrings, formatting and place.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import CodeType
+
+from agentic.core.types import JSONValue
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Place = tuple[int, int]  # line, and column in bytes
+
+_WITH_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SILENT = frozenset({"ctx", "type_comment", "kind"})
+
+
+def source_tree(code: CodeType) -> str | None:
+    """Return the tree of the function or lambda that ``code`` was compiled from, as text.
+
+    None if its source is not at hand, or has changed since.
+    """
+    # Code compares equal without its file's name.
+    return _source_tree(code, code.co_filename)
+
+
+@lru_cache(maxsize=1024)
+def _source_tree(code: CodeType, _filename: str) -> str | None:
+    try:
+        lines, _ = inspect.findsource(code)
+        functions = _functions_by_line("".join(lines))
+    except (OSError, SyntaxError):
+        return None
+    found = [node for node in functions.get(code.co_firstlineno, ()) if _could_be(node, code)]
+    if len(found) > 1:
+        found = _around(found, code)
+    return json.dumps(_plain(found[0])) if found else None
+
+
+@lru_cache(maxsize=32)
+def _functions_by_line(source: str) -> Mapping[int, Sequence[_Function]]:
+    found: dict[int, list[_Function]] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _Function):
+            decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+            found.setdefault([*decorators, node][0].lineno, []).append(node)
+    return found
+
+
+def _could_be(node: _Function, code: CodeType) -> bool:
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    args = node.args
+    count = len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs)
+    return name == code.co_name and count == code.co_argcount + code.co_kwonlyargcount
+
+
+def _around(candidates: Sequence[_Function], code: CodeType) -> list[_Function]:
+    """Return which of several lambdas of one line has the innermost body around all that ``code`` does."""
+    start, end = _extent(code)
+    found = []
+    for node in candidates:
+        if isinstance(node, ast.Lambda):
+            body = node.body
+            first = (body.lineno, body.col_offset)
+            if first <= start and end <= (body.end_lineno or 0, body.end_col_offset or 0):
+                found.append((first, node))
+    found.sort(key=lambda one: one[0])
+    return [node for _, node in found[-1:]]
+
+
+def _extent(code: CodeType) -> tuple[_Place, _Place]:
+    """Return where the first and the last of the instructions come from; nowhere if that was not recorded."""
+    starts: list[_Place] = []
+    ends: list[_Place] = []
+    for line, end_line, column, end_column in code.co_positions():
+        # The first instructions of every function claim to be at column 0, of no width.
+        if line is not None and end_line is not None and column is not None and end_column:
+            starts.append((line, column))
+            ends.append((end_line, end_column))
+    return min(starts, default=(0, 0)), max(ends, default=(0, 0))
+
+
+def _plain(value: object) -> JSONValue:
+    """Return a tree as lists. Empty fields are left out: Python versions differ in which ones there are."""
+    if isinstance(value, ast.AST):
+        fields: list[JSONValue] = []
+        for name, part in ast.iter_fields(value):
+            shown = part[1:] if name == "body" and _has_docstring(value) else part
+            if shown not in (None, []) and name not in _SILENT:
+                fields.append([name, _plain(shown)])
+        return [type(value).__name__, *fields]
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return repr(value)
+
+
+def _has_docstring(node: ast.AST) -> bool:
+    if not isinstance(node, _WITH_DOCSTRING):
+        return False
+    first = node.body[0]
+    return (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )

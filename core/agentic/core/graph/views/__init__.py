@@ -1,0 +1,1 @@
+"""Pictures of a graph, behind :mod:`agentic.core.graph.viz`."""

@@ -1,0 +1,12 @@
+"""Test suites for implementations of this project's ports, to be inherited by the tests of each.
+
+Needs pytest and pytest-asyncio: ``pip install agentic-pipelines[testing]``.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite("agentic.core.testing.checkpoint_contract")
+
+from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
+
+__all__ = ["CheckpointStoreContract"]

@@ -1,0 +1,188 @@
+"""A run's checkpoints as rows. Everything here works inside a transaction of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    RowMapping,
+    Subquery,
+    UpdateBase,
+    and_,
+    func,
+    select,
+)
+from sqlalchemy.orm import Session
+
+from agentic.core.graph.checkpoints import (
+    Checkpoint,
+    CheckpointMetadata,
+    StoredCheckpoint,
+    stored_bytes,
+)
+from agentic.core.graph.errors import CheckpointNotFoundError, CorruptCheckpointError
+from agentic.core.graph.result import RunStatus
+from agentic.core.types import RunId
+from agentic.mappers import checkpoint_statements as statements
+from agentic.mappers.checkpoint_statements import CHECKPOINTS, METADATA
+from agentic.mappers.driver import HotCursor, Value, Values
+
+RunKey = dict[str, str]
+"""``project_id`` and ``run_id``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which checkpoints to list; None: any."""
+
+    run_id: RunId | None
+    workflow_id: str | None
+    status: RunStatus | None
+    newest_only: bool
+
+
+def add_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -> bool:
+    """Add one; False when it does not follow the newest one.
+
+    Raises:
+        IntegrityError: Another one was added at this moment, or there is no such project.
+    """
+    metadata, changes = checkpoint.metadata, checkpoint.changes
+    key: dict[str, Value] = {
+        "project_id": project_id,
+        "run_id": metadata.run_id,
+        "revision": metadata.revision,
+    }
+    facts = {
+        **key,
+        "superstep": metadata.superstep,
+        "status": metadata.status.value,
+        "workflow_id": metadata.workflow_id,
+        "version": metadata.version,
+        "schema_version": metadata.schema_version,
+        "saved_at": metadata.saved_at,
+        "forked_from": metadata.forked_from,
+        "size_bytes": stored_bytes(checkpoint.head, changes.values()),
+        "head": checkpoint.head,
+    }
+    if not cursor.run(statements.ADD_CHECKPOINT, facts):
+        return False
+    if changes:
+        rows = [{**key, "part": name, "text": text} for name, text in changes.items()]
+        cursor.run_each(statements.ADD_PART, rows)
+    return True
+
+
+def newest_revision(cursor: HotCursor, key: RunKey) -> int:
+    """Return the number of a run's newest checkpoint, 0 when it has none."""
+    return cursor.number(statements.NEWEST_REVISION, key)
+
+
+def read_checkpoint(session: Session, key: RunKey, revision: int | None) -> StoredCheckpoint | None:
+    """Return a checkpoint, the newest one when no ``revision`` is given; None when there is none.
+
+    Raises:
+        CorruptCheckpointError: A row does not hold what it should.
+    """
+    wanted = statements.LATEST if revision is None else statements.AT_REVISION
+    rows = session.execute(wanted, {**key, "revision": revision}).mappings().all()
+    head = next((row for row in rows if row["part"] is None), None)
+    if head is None:
+        return None
+    parts: dict[str, str] = {row["part"]: row["text"] for row in rows if row is not head}
+    return StoredCheckpoint(metadata=_metadata(head), head=head["text"], parts=parts)
+
+
+def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[CheckpointMetadata]:
+    """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+
+    Raises:
+        CorruptCheckpointError: A row does not hold what it should.
+    """
+    columns = CHECKPOINTS.c
+    scope = [columns.project_id == project_id]
+    if wanted.run_id is not None:
+        scope.append(columns.run_id == wanted.run_id)
+    query = select(*METADATA).where(*scope)
+    if wanted.newest_only:
+        newest = _newest_of_each(scope)
+        query = query.join(
+            newest, and_(columns.run_id == newest.c.run_id, columns.revision == newest.c.revision)
+        )
+    if wanted.workflow_id is not None:
+        query = query.where(columns.workflow_id == wanted.workflow_id)
+    if wanted.status is not None:
+        query = query.where(columns.status == wanted.status)
+    by_time = [columns.saved_at.desc()] if wanted.run_id is None else []
+    rows = session.execute(query.order_by(*by_time, columns.revision.desc())).mappings()
+    return [_metadata(row) for row in rows]
+
+
+def remove_older(cursor: HotCursor, key: RunKey, count: int) -> int:
+    """Remove all but the newest ``count``, and the parts that only those could see; return how many went."""
+    oldest = cursor.number(statements.OLDEST_REVISION, key)
+    first = newest_revision(cursor, key) - count + 1
+    if first <= oldest:
+        return 0
+    limits: dict[str, Value] = {**key, "oldest": oldest, "first": first}
+    removed_count = cursor.run(statements.REMOVE_OLDER, limits)
+    cursor.run(statements.REMOVE_REPLACED, limits)
+    cursor.run(statements.REMOVE_GONE, limits)
+    return removed_count
+
+
+def remove_run(session: Session, key: RunKey) -> int:
+    """Remove a run; return how many checkpoints it had."""
+    session.execute(statements.REMOVE_PARTS, key)
+    return _affected(session, statements.REMOVE_RUN, key)
+
+
+def copy_checkpoint(
+    session: Session, key: RunKey, revision: int, new_run_id: RunId
+) -> CheckpointMetadata | None:
+    """Copy one as the first of a new run; None when that run has checkpoints already.
+
+    Raises:
+        CheckpointNotFoundError: There is no such checkpoint.
+        IntegrityError: The new run has got its first one at this moment.
+    """
+    origin = _described(session, key, revision)
+    copied: dict[str, Value] = {
+        **key,
+        "revision": revision,
+        "new_run_id": new_run_id,
+        "origin": origin.id,
+    }
+    if not _affected(session, statements.COPY_CHECKPOINT, copied):
+        return None
+    session.execute(statements.COPY_PARTS, copied)
+    return _described(session, {**key, "run_id": new_run_id}, 1)
+
+
+def _newest_of_each(scope: Sequence[ColumnElement[bool]]) -> Subquery:
+    columns = CHECKPOINTS.c
+    newest = select(columns.run_id, func.max(columns.revision).label("revision"))
+    return newest.where(*scope).group_by(columns.run_id).subquery("newest")
+
+
+def _described(session: Session, key: RunKey, revision: int) -> CheckpointMetadata:
+    row = session.execute(statements.LOCK_CHECKPOINT, {**key, "revision": revision}).mappings().one_or_none()
+    if row is None:
+        raise CheckpointNotFoundError(key["run_id"], revision)
+    return _metadata(row)
+
+
+def _metadata(row: RowMapping) -> CheckpointMetadata:
+    facts = {column.name: row[column.name] for column in METADATA}
+    try:
+        return CheckpointMetadata(**{**facts, "status": RunStatus(facts["status"])})
+    except ValueError as exc:
+        raise CorruptCheckpointError(f"{facts['run_id']}@{facts['revision']}", str(exc)) from exc
+
+
+def _affected(session: Session, statement: UpdateBase, values: Values) -> int:
+    return cast("CursorResult[object]", session.execute(statement, values)).rowcount

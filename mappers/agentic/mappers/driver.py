@@ -1,0 +1,101 @@
+"""Hot statements: compiled once from SQLAlchemy Core, run on the driver's own connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import ClauseElement, Dialect, Select
+from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.dml import UpdateBase
+
+from agentic.mappers.database import Database
+from agentic.mappers.errors import DatabaseUnavailableError
+
+Value = str | int | float | None
+Values = Mapping[str, Value]
+
+
+class HotStatement:
+    """A statement that runs at every step.
+
+    The values are bound by the driver, by the names of the bind parameters and as they are: a type that
+    SQLAlchemy converts on the way (times, JSON) has no place here.
+    """
+
+    def __init__(self, statement: UpdateBase | Select[int]) -> None:
+        self._statement = statement
+        self._compiled: dict[str, _Compiled] = {}
+
+    def compiled(self, dialect: Dialect) -> _Compiled:
+        """Return the statement as the driver of ``dialect`` takes it."""
+        found = self._compiled.get(dialect.name)
+        return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
+
+
+class HotCursor:
+    """Runs hot statements in one transaction."""
+
+    def __init__(self, dialect: Dialect, cursor: DBAPICursor) -> None:
+        self._dialect = dialect
+        self._cursor = cursor
+
+    def run(self, statement: HotStatement, values: Values) -> int:
+        """Run once; return how many rows that touched."""
+        text, arranged = statement.compiled(self._dialect)
+        self._cursor.execute(text, arranged(values))
+        return self._cursor.rowcount
+
+    def number(self, statement: HotStatement, values: Values) -> int:
+        """Run a query for one number; return 0 when it finds none."""
+        self.run(statement, values)
+        (found,) = self._cursor.fetchone() or (None,)
+        return found or 0
+
+    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> None:
+        """Run once for each row."""
+        text, arranged = statement.compiled(self._dialect)
+        self._cursor.executemany(text, [arranged(values) for values in rows])
+
+
+@contextmanager
+def hot_transaction(database: Database) -> Iterator[HotCursor]:
+    """Open a transaction that is kept at the end, or not at all when the block raises.
+
+    Without session, events and result objects it costs 40 us where :meth:`Database.writing` costs 220; the
+    rows of a small step cost 100.
+
+    Raises:
+        DatabaseUnavailableError: The file does not exist.
+        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+    """
+    if database.is_missing:  # to connect would leave an empty file behind
+        raise DatabaseUnavailableError(database.url, "the file does not exist")
+    engine = database.engine
+    dialect = engine.dialect
+    driver_error = dialect.loaded_dbapi.Error
+    try:
+        with closing(engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            if dialect.name == "sqlite":
+                cursor.execute("BEGIN IMMEDIATE")
+            yield HotCursor(dialect, cursor)
+            connection.commit()
+    except driver_error as exc:
+        raise DBAPIError.instance(None, None, exc, driver_error, dialect=dialect) from exc
+
+
+class _Compiled(NamedTuple):
+    text: str
+    arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver takes it
+
+
+def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
+    compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
+    constants = {name: value for name, value in compiled.params.items() if value is not None}
+    if (order := compiled.positiontup) is None:
+        return _Compiled(str(compiled), lambda values: {**constants, **values})
+    return _Compiled(str(compiled), lambda values: tuple(map({**constants, **values}.__getitem__, order)))

@@ -1,0 +1,240 @@
+"""Which types annotations lead to, and which of them can never be stored."""
+
+from __future__ import annotations
+
+import abc
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    Optional,
+    Protocol,
+    TypeVar,
+    Union,
+)
+
+import pytest
+from pydantic import BaseModel, HttpUrl, JsonValue, PrivateAttr, RootModel, SecretStr
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import TypeAliasType, TypedDict
+
+from agentic.core.graph.codec_types import collect_types, unencodable_parts
+from agentic.core.types import ExecutorId
+
+if TYPE_CHECKING:
+    from collections import OrderedDict as Missing
+
+ItemT = TypeVar("ItemT")
+BoundT = TypeVar("BoundT", bound="Leaf")
+
+
+class Color(Enum):
+    RED = 1
+
+
+@dataclass
+class Leaf:
+    x: int
+
+
+class SubLeaf(Leaf):
+    pass
+
+
+@dataclass
+class Node:
+    """Refers to itself, and to what is defined further down."""
+
+    leaf: Leaf
+    children: list[Node]
+    later: Later | None = None
+
+
+@dataclass
+class Later:
+    color: Color
+
+
+class Pair(NamedTuple):
+    left: Leaf
+    right: int
+
+
+class Record(TypedDict, total=False):
+    leaf: Leaf
+
+
+class Order(BaseModel):
+    items: tuple[Pair, ...]
+    note: Record | None = None
+    _kept: Color = PrivateAttr(default=Color.RED)
+
+
+class Roots(RootModel[list[Leaf]]):
+    pass
+
+
+class Opened(BaseModel, extra="allow"):
+    # As pydantic wants it.
+    __pydantic_extra__: dict[str, Leaf]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
+class Box(BaseModel, Generic[ItemT]):
+    item: ItemT
+
+
+@dataclass
+class Wrapped(Generic[ItemT]):
+    item: ItemT
+
+
+@pydantic_dataclass
+class Checked:
+    leaf: Leaf
+
+
+@dataclass
+class Unresolved:
+    missing: Missing[str, int]
+    leaf: Leaf
+
+
+class Plain:
+    pass
+
+
+@dataclass
+class Holder:
+    lock: threading.Lock
+    plain: Plain | None
+
+
+@dataclass
+class Shadowed:
+    """Its field has the name of the type."""
+
+    Leaf: Leaf | None = None
+
+
+@dataclass
+class Scaled:
+    value: int
+    scale: InitVar[int] = 1
+
+
+class Account(BaseModel):
+    password: SecretStr
+
+
+class HasName(Protocol):
+    name: str
+
+
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self) -> float: ...
+
+
+LeafId = NewType("LeafId", Leaf)
+Tree = TypeAliasType("Tree", "dict[str, Tree] | Leaf")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        (int, set()),
+        (Any, set()),
+        (None, set()),
+        (Leaf, {Leaf}),
+        (SubLeaf, {SubLeaf}),
+        (Leaf | None, {Leaf}),
+        (Optional[Leaf], {Leaf}),  # noqa: UP045  # not the same object at run time
+        (Union[Leaf, Color], {Leaf, Color}),  # noqa: UP007
+        (list[Leaf], {Leaf}),
+        (dict[Color, tuple[Leaf, ...]], {Color, Leaf}),
+        (Mapping[str, Sequence[Leaf]], {Leaf}),
+        (Annotated[Leaf, "a note"], {Leaf}),
+        (Literal[Color.RED, "a"], {Color}),
+        (LeafId, {Leaf}),
+        (ExecutorId, set()),
+        (Tree, {Leaf}),
+        (JsonValue, set()),
+        (BoundT, {Leaf}),
+        (Node, {Node, Leaf, Later, Color}),
+        (Pair, {Pair, Leaf}),
+        (Record, {Leaf}),
+        (Order, {Order, Pair, Leaf, Color}),
+        (Roots, {Roots, Leaf}),
+        (Opened, {Opened, Leaf}),
+        (Box[Leaf], {Box[Leaf], Leaf}),
+        (Wrapped[Leaf], {Wrapped, Leaf}),
+        (Checked, {Checked, Leaf}),
+        (Unresolved, {Unresolved, Leaf}),
+        (Shadowed, {Shadowed, Leaf}),
+        (Callable[[Leaf], Color], {Leaf, Color}),
+        (BaseModel, set()),
+        (Enum, set()),
+        (Plain, set()),
+        (tuple, set()),
+    ],
+    ids=str,
+)
+def test_the_types_that_an_annotation_leads_to_are_found(annotation: object, found: set[type]) -> None:
+    assert collect_types([annotation]) == found
+
+
+def test_a_type_that_refers_to_itself_where_it_is_defined_is_found() -> None:
+    @dataclass
+    class Local:
+        leaf: Leaf
+        next: Local | None = None
+
+    assert collect_types([Local]) == {Local, Leaf}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "named"),
+    [
+        (Any, []),
+        (object, []),
+        (None, []),
+        (str | int | None, []),
+        (list[dict[str, tuple[bytes, ...]]], []),
+        (Sequence[int] | Mapping[str, Path] | datetime | HttpUrl, []),
+        (JsonValue, []),
+        (Node | Order | Pair | Color | Record, []),
+        (Box[int] | Wrapped[int] | Checked, []),
+        (Unresolved, []),
+        (HasName, []),
+        (Shape, []),
+        (BaseModel | Enum, []),
+        (ItemT, []),
+        (Plain, [f"{__name__}.Plain"]),
+        (list[Plain | None], [f"{__name__}.Plain"]),
+        (Wrapped[Plain], [f"{__name__}.Plain"]),
+        (Holder, [f"_thread.{threading.Lock.__qualname__}", f"{__name__}.Plain"]),
+        (socket.socket, ["socket.socket"]),
+        (ValueError, ["builtins.ValueError"]),
+        (deque[int], ["collections.deque"]),
+        (Iterator[int], ["collections.abc.Iterator"]),
+        (Callable[[int], int], ["collections.abc.Callable"]),
+        (type[Leaf], ["builtins.type"]),
+        (Account, ["pydantic.types.SecretStr"]),
+        (Scaled, [f"{__name__}.Scaled"]),
+    ],
+    ids=str,
+)
+def test_the_types_that_can_never_be_stored_are_named(annotation: object, named: list[str]) -> None:
+    assert unencodable_parts(annotation) == named

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
+from agentic.core.testing import CheckpointStoreContract
+
+
+@pytest.mark.requirement("CK03", "CK04")
+class TestMemoryCheckpointStore(CheckpointStoreContract):
+    @pytest.fixture
+    def store(self) -> CheckpointStore:
+        return MemoryCheckpointStore()

@@ -1,0 +1,74 @@
+"""A run told again by its events."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from agentic.core import MemoryCheckpointStore, RunStatus, WorkflowBuilder, WorkflowContext, WorkflowEvent, executor
+from agentic.core.graph import IncompleteLogError, replay
+
+
+def asking() -> WorkflowBuilder:
+    @executor(id="first")
+    async def first(text: str, ctx: WorkflowContext) -> str:
+        ctx.set_state("seen", [text])
+        ctx.local["count"] = 1
+        return text * 2
+
+    @executor(id="second")
+    async def second(text: str, ctx: WorkflowContext) -> str:
+        return text + await ctx.request_info("more?", str)
+
+    return WorkflowBuilder("asking", version="1").set_start(first).add_edge(first, second)
+
+
+@pytest.mark.requirement("EX14", "EX24")
+async def test_run_is_told_step_by_step() -> None:
+    store = MemoryCheckpointStore()
+    flow = asking().build()
+    one = await flow.run("x", run_id="r", checkpoints=store)
+    other = await flow.resume("r", checkpoints=store, responses={"r:second.1.0.1": "!"})
+    events = [WorkflowEvent.from_json(event.to_json()) for event in (*one.events, *other.events)]
+    random.Random(1).shuffle(events)
+    views = replay([*events, *events])
+    assert [(view.status, view.superstep) for view in views] == [
+        (RunStatus.RUNNING, 0),
+        (RunStatus.RUNNING, 1),
+        (RunStatus.WAITING_INPUT, 2),
+        (RunStatus.RUNNING, 2),
+        (RunStatus.COMPLETED, 3),
+    ]
+    assert [[(due.executor_id, due.message) for due in view.due] for view in views] == [
+        [("first", "x")],
+        [("second", "xx")],
+        [],
+        [("second", "xx")],
+        [],
+    ]
+    assert [view.requests for view in views] == [(), (), ("r:second.1.0.1",), (), ()]
+    assert [view.outputs for view in views[-2:]] == [(), ("xx!",)]
+    assert (views[1].state, views[1].local) == ({"seen": ["x"]}, {"first": {"count": 1}})
+    assert {name: view.status for name, view in views[2].executors.items()} == {
+        "first": "completed",
+        "second": "parked",
+    }
+
+
+async def test_log_with_a_hole_is_refused() -> None:
+    result = await asking().build().run("x", run_id="r")
+    with pytest.raises(IncompleteLogError, match="event 2 is missing"):
+        replay([event for event in result.events if event.sequence != 2])
+
+
+async def test_large_values_are_named_by_their_hash_and_kept_beside() -> None:
+    @executor(id="large")
+    async def large(text: str) -> list[str]:
+        return ["x" * 100_000]
+
+    result = await WorkflowBuilder("w").set_start(large).build().run("x")
+    (completed,) = [event for event in result.events if event.data.get("outputs")]
+    (output,) = completed.data["outputs"]  # type: ignore[misc]  # a list of one
+    assert len(completed.to_json()) < 1000
+    assert output["$content"] in completed.contents  # type: ignore[index]  # a reference
