@@ -11,7 +11,6 @@ from types import NoneType, SimpleNamespace
 from typing import (
     Annotated,
     Any,
-    ForwardRef,
     Literal,
     NewType,
     NotRequired,
@@ -196,8 +195,6 @@ def _why_not(part: object) -> str | None:
     reason: str | None = None
     if isinstance(part, TypeVar):
         reason = f"{part.__name__} is a type variable; give the type it stands for"
-    elif isinstance(part, (str, ForwardRef)):
-        reason = f"{part!r} is a string; give the type itself"
     elif part in NEVER:
         reason = "no message is of type Never; give the type that is sent"
     elif get_origin(part) is not Literal and (cls is None or getattr(part, "__unpacked__", False)):

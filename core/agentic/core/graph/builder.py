@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import (
     Condition,
     DirectEdge,
@@ -72,6 +73,7 @@ class WorkflowBuilder:
         self._edges: list[Edge] = []
         self._starts: list[ExecutorId] = []
         self._state_keys: dict[str, StateKey] = {}
+        self._migrations: dict[str | None, Migrate] = {}
         self._faults: list[str] = []
 
     def set_start(self, *nodes: Node) -> Self:
@@ -243,6 +245,18 @@ class WorkflowBuilder:
             )
         )
 
+    def add_migration(self, from_version: str | None, convert: Migrate) -> Self:
+        """Say how a checkpoint of another version becomes one of this version.
+
+        Args:
+            from_version: Of the checkpoint; None for workflows that had none.
+            convert: ``convert(document)`` returns the document with new names and values.
+        """
+        if from_version in self._migrations:
+            self._faults.append(f"version {from_version!r} has two migrations; keep one")
+        self._migrations[from_version] = convert
+        return self
+
     def build(self) -> Workflow:
         """Return the workflow.
 
@@ -255,7 +269,7 @@ class WorkflowBuilder:
         for warning in find_warnings(self._executors, self._edges, self._starts):
             warnings.warn(f"workflow {self._id!r}: {warning}", GraphWarning, stacklevel=2)
         graph = Graph(self._executors, self._edges, self._starts, list(self._state_keys.values()))
-        return Workflow(self._id, self._version, self._config, graph)
+        return Workflow(self._id, self._version, self._config, graph, self._migrations)
 
     def _connect(self, edge: Edge) -> Self:
         self._edges.append(edge)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from agentic.core.graph.checkpoints import StoredCheckpoint, part_digest
-from agentic.core.graph.codec import from_text
+from agentic.core.graph.codec import from_text, to_text
+from agentic.core.graph.document import Document
 from agentic.core.graph.edges import FanInEdge, Graph, MapEdge
 from agentic.core.graph.errors import (
     CheckpointVersionError,
@@ -19,6 +20,7 @@ from agentic.core.graph.errors import (
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.reading import Head, Reader
 from agentic.core.graph.records import record
+from agentic.core.graph.signature import Change, Signature, compare
 from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, named_contents
 from agentic.core.graph.state import MapProgress, RunState
 from agentic.core.types import ExecutorId, JSONValue
@@ -36,12 +38,14 @@ class Restored:
         outputs: What it yielded.
         saved: What the store holds of it.
         changed: Names of executors and conditions whose code is another one by now.
+        converted: Parts that a migration changed, as JSON; None for those it removed.
     """
 
     state: RunState
     outputs: list[Parcel]
     saved: Saved
     changed: tuple[str, ...]
+    converted: Mapping[str, str | None]
 
 
 def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
@@ -53,11 +57,16 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
     """
     checkpoint_id = stored.metadata.id
     try:
-        parts = {name: from_text(text) for name, text in stored.parts.items()}
-        head = Head.model_validate(from_text(stored.head))
-        _check_digest(stored, head)
-        changed = _changed_code(stored, workflow, parts)
-        return _Restoring(stored, workflow, parts).run(head, changed)
+        document = Document(
+            from_text(stored.head), {name: from_text(text) for name, text in stored.parts.items()}
+        )
+        _check_digest(stored, Head.model_validate(document.head))
+        change = _change_since(document, workflow)
+        converted: dict[str, str | None] = {}
+        if change.refusal:
+            document, converted = _migrated(stored, workflow, document, change.refusal)
+        restoring = _Restoring(stored, workflow, document.parts)
+        return restoring.run(Head.model_validate(document.head), change.changed_code, converted)
     except ValidationError as exc:
         where = "; ".join(
             ".".join(map(str, error["loc"])) + ": " + error["msg"] for error in exc.errors()[:3]
@@ -75,18 +84,33 @@ def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
         raise CorruptContentError("parts of it are missing, damaged or from another checkpoint")
 
 
-def _changed_code(
-    stored: StoredCheckpoint, workflow: Workflow, parts: Mapping[str, JSONValue]
-) -> tuple[str, ...]:
-    from agentic.core.graph.signature import Signature, compare
-
-    data = parts.get(SIGNATURE)
+def _change_since(document: Document, workflow: Workflow) -> Change:
+    data = document.parts.get(SIGNATURE)
     if not isinstance(data, dict):
         raise CorruptContentError("it does not say which workflow it is of")
-    change = compare(Signature.from_dict(data), workflow.signature)
-    if change.refusal:
-        raise CheckpointVersionError(stored.metadata.id, change.refusal)
-    return tuple(change.changed_code)
+    return compare(Signature.from_dict(data), workflow.signature)
+
+
+def _migrated(
+    stored: StoredCheckpoint, workflow: Workflow, document: Document, refusal: str
+) -> tuple[Document, dict[str, str | None]]:
+    """Return a checkpoint of another version as one of this version, and what that changes in the store.
+
+    Raises:
+        CheckpointVersionError: No migration leads from that version to this one.
+    """
+    metadata = stored.metadata
+    migrate = workflow.migrations.get(metadata.version)
+    if migrate is None or metadata.workflow_id != workflow.id:
+        raise CheckpointVersionError(metadata.id, refusal)
+    after = migrate(document)
+    parts = {**after.parts, SIGNATURE: workflow.signature.to_dict()}
+    texts = {name: to_text(part) for name, part in parts.items()}
+    converted: dict[str, str | None] = {
+        name: text for name, text in texts.items() if stored.parts.get(name) != text
+    }
+    converted |= dict.fromkeys(stored.parts.keys() - texts.keys())
+    return Document(after.head, parts), converted
 
 
 class _Restoring:
@@ -103,7 +127,7 @@ class _Restoring:
         }
         self._reader = Reader(workflow.codec, texts)
 
-    def run(self, head: Head, changed: tuple[str, ...]) -> Restored:
+    def run(self, head: Head, changed: tuple[str, ...], converted: Mapping[str, str | None]) -> Restored:
         reader = self._reader
         maps = {_number(key): self._map(key, data) for key, data in self._table("maps")}
         parked = [reader.parked(data) for _, data in self._table("parked")]
@@ -123,7 +147,7 @@ class _Restoring:
         ]
         if len(outputs) != state.output_count:
             raise CorruptContentError(f"it has {len(outputs)} of {state.output_count} outputs")
-        return Restored(state, outputs, self._saved(maps), changed)
+        return Restored(state, outputs, self._saved(maps), changed, converted)
 
     def _table(self, table: str) -> Iterator[tuple[str, JSONValue]]:
         prefix = f"{table}/"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,7 @@ class Snapshots:
         run_id: The run.
         keep: How many to keep; None for all.
         saved: What the store holds already.
+        converted: Parts that a migration changed, None for those it removed; saved with the next step.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Snapshots:
         *,
         keep: int | None = None,
         saved: Saved | None = None,
+        converted: Mapping[str, str | None] | None = None,
     ) -> None:
         self._store = store
         self._workflow = workflow
@@ -80,6 +82,7 @@ class Snapshots:
         self._uses = Counter(name for names in self._saved.contents.values() for name in names)
         self._changed: dict[tuple[str, object], None] = {}
         self._outputs: dict[int, list[Parcel]] = {}
+        self._converted = dict(converted or {})
         self.is_dirty = False
 
     def note(self, decision: Decision) -> None:
@@ -99,11 +102,13 @@ class Snapshots:
             UnencodableError: Something in the state cannot be stored.
         """
         step = _Step(self._saved, self._uses)
+        for name, converted in self._converted.items():
+            step.put(name, converted, self._contents_of(converted))
         for name, part, writer in self._parts(state):
-            step.put(name, None if part is None else to_text(part), writer)
+            step.put(name, None if part is None else to_text(part), writer.contents)
         writer = Writer(self._workflow.codec)
         head = writer.head(state)
-        step.use("head", writer)
+        step.use("head", writer.contents)
         step.put_contents()
         text = to_text({**head, "digest": f"{step.digest:032x}"})
         metadata = CheckpointMetadata(
@@ -134,7 +139,12 @@ class Snapshots:
         self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks)
         self._changed.clear()
         self._outputs.clear()
+        self._converted.clear()
         self.is_dirty = False
+
+    def _contents_of(self, text: str | None) -> dict[str, str]:
+        """Return the large values that a converted part names; a migration leaves them as they are."""
+        return {name: self._converted.get(CONTENT + name) or "" for name in named_contents(text or "")}
 
     async def _prune(self, state: RunState, revision: int) -> None:
         keep = self._keep
@@ -144,7 +154,7 @@ class Snapshots:
     def _parts(self, state: RunState) -> Iterator[tuple[str, JSONValue, Writer]]:
         """Yield every part that is to be written: its name, what it holds (None: it is gone), its writer."""
         codec = self._workflow.codec
-        if SIGNATURE not in self._saved.digests:
+        if SIGNATURE not in self._saved.digests or self._converted:
             yield SIGNATURE, self._workflow.signature.to_dict(), Writer(codec)
         for first, outputs in self._outputs.items():
             writer = Writer(codec)
@@ -184,34 +194,35 @@ class _Step:
         self.changes: dict[str, str | None] = {}
         self.digest = saved.digest
 
-    def put(self, name: str, text: str | None, writer: Writer) -> None:
+    def put(self, name: str, text: str | None, contents: Mapping[str, str]) -> None:
         """Write a part, or remove it."""
         if text is None and name not in self._saved.digests:
             return
         self.changes[name] = text
+        before = self._digests.get(name, self._saved.digests.get(name, 0)) or 0
         self._digests[name] = None if text is None else part_digest(name, text)
-        self.digest ^= self._saved.digests.get(name, 0) ^ (self._digests[name] or 0)
+        self.digest ^= before ^ (self._digests[name] or 0)
         if not name.startswith(CONTENT):
-            self.use(name, writer)
+            self.use(name, contents)
 
-    def use(self, name: str, writer: Writer) -> None:
+    def use(self, name: str, contents: Mapping[str, str]) -> None:
         """Note which large values a part names."""
-        before = self._saved.contents.get(name, frozenset())
-        now = frozenset(writer.contents)
+        before = self._contents.get(name, self._saved.contents.get(name, frozenset()))
+        now = frozenset(contents)
         if before or now:
             self._delta.update(now)
             self._delta.subtract(before)
             self._contents[name] = now
-            self._texts |= writer.contents
+            self._texts |= contents
 
     def put_contents(self) -> None:
         """Write large values that are named for the first time, remove those that no part names any more."""
         for name, delta in self._delta.items():
             count = self._uses[name]
             if count == 0 and delta > 0:
-                self.put(CONTENT + name, self._texts[name], _NO_WRITER)
+                self.put(CONTENT + name, self._texts[name], {})
             elif count > 0 and count + delta == 0:
-                self.put(CONTENT + name, None, _NO_WRITER)
+                self.put(CONTENT + name, None, {})
 
     def apply(self) -> None:
         """Take over what was saved."""
@@ -227,7 +238,6 @@ class _Step:
                 self._saved.contents[name] = contents
 
 
-_NO_WRITER = Writer(None)
 _NAMED = re.compile(rf'\{{"{re.escape(CONTENT_KEY)}":"([0-9a-f]{{64}})"\}}')
 
 

@@ -13,6 +13,7 @@ from agentic.core.graph.answers import coerced
 from agentic.core.graph.codec import Codec
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.declared import declared_types
+from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import (
     CheckpointNotFoundError,
@@ -50,13 +51,22 @@ class Workflow:
         version: As given by its author, or None.
         config: Limits of its runs.
         graph: Executors and edges.
+        migrations: Version of a checkpoint -> what makes one of this version out of it.
     """
 
-    def __init__(self, id: str, version: str | None, config: WorkflowConfig, graph: Graph) -> None:
+    def __init__(
+        self,
+        id: str,
+        version: str | None,
+        config: WorkflowConfig,
+        graph: Graph,
+        migrations: Mapping[str | None, Migrate] | None = None,
+    ) -> None:
         self.id = id
         self.version = version
         self.config = config
         self.graph = graph
+        self.migrations = dict(migrations or {})
 
     @cached_property
     def signature(self) -> Signature:
@@ -222,7 +232,12 @@ class Workflow:
         given = answers.checked(self.codec, state)
         config = config or self.config
         snapshots = Snapshots(
-            checkpoints, self, state.run_id, keep=config.keep_checkpoints, saved=restored.saved
+            checkpoints,
+            self,
+            state.run_id,
+            keep=config.keep_checkpoints,
+            saved=restored.saved,
+            converted=restored.converted,
         )
         setup = Setup(config, listener, snapshots, storing(self.codec))
         runner = Runner(self.graph, state, setup, outputs=restored.outputs)

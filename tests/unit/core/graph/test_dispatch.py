@@ -155,6 +155,10 @@ class Page(TypedDict):
     links: NotRequired[list[str]]
 
 
+class Rows(TypedDict, Generic[ItemT]):
+    rows: list[Any]
+
+
 class Cell(BaseModel, Generic[ItemT]):
     value: ItemT
 
@@ -216,6 +220,7 @@ class Square(Shape):
         (JSONValue, [{"a": [1, None, "b"]}], [{"a": {1}}, object()]),
         (Pair[int], [(1, 2)], [(1, "a"), (1,)]),
         (Page, [{"url": "u"}, {"url": "u", "links": ["a"]}], [{}, {"url": 1}, {"url": "u", "links": [1]}]),
+        (Rows[int], [{"rows": [1]}, {"rows": ["parameters leave no trace"]}], [{}]),
         (Cell[int], [Cell[int](value=1)], [Cell[str](value="a"), Cell(value=1)]),
         (Crate[int], [Crate(1)], [1]),
         (HasUrl, [Link("u")], [object()]),
@@ -443,6 +448,32 @@ def test_name_that_only_type_checkers_import_hides_what_is_sent_and_no_more() ->
     assert (function.send_types, function.return_types) == (None, None)
 
 
+class Sends(Protocol):
+    async def send_message(self, message: Any, target: str | None = None) -> None: ...
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.sent: list[object] = []
+
+    async def send_message(self, message: Any, target: str | None = None) -> None:
+        self.sent.append((message, target))
+
+
+class Narrow(Executor):
+    @handler
+    async def run(self, m: str, ctx: Sends) -> None:
+        await ctx.send_message(m, "next")
+
+
+@pytest.mark.requirement("EX08")
+async def test_handler_may_name_the_part_of_the_context_it_needs_and_be_given_a_fake() -> None:
+    fake = Recorder()
+    await Narrow("x").handle("a", cast(WorkflowContext, fake))
+    await Narrow("x").run("b", fake)
+    assert fake.sent == [("a", "next"), ("b", "next")]
+
+
 class Greeter:
     def __init__(self, word: str) -> None:
         self.word = word
@@ -452,6 +483,10 @@ class Greeter:
 
     async def __call__(self, name: str) -> str:
         return f"{self.word} {name}"
+
+
+async def optional(text: str, ctx: WorkflowContext | None = None) -> str:
+    return "no context" if ctx is None else ctx.executor_id
 
 
 def repeat(text: str, times: int = 2) -> str:
@@ -466,6 +501,7 @@ def repeat(text: str, times: int = 2) -> str:
         (Greeter("ho"), "ho x"),
         (functools.partial(repeat, times=3), "xxx"),
         (repeat, "xx"),
+        (optional, "x"),
     ],
 )
 async def test_methods_partials_and_callable_objects_are_functions_too(function: Any, output: str) -> None:
@@ -484,6 +520,7 @@ async def generator(m: str) -> AsyncIterator[str]:
         (Point, "Point is a class; give a function"),
         (generator, "is a generator; return one value"),
         (print, "must take"),
+        (max, "has no signature to read; wrap it"),
     ],
 )
 def test_what_cannot_be_called_with_one_typed_message_is_refused(function: Any, message: str) -> None:
@@ -671,7 +708,10 @@ def test_one_handler_without_declaration_leaves_the_executor_without() -> None:
 @pytest.mark.parametrize(
     ("message", "error"),
     [
-        ("a", "executor 'x' sent a value of type str, but declares int or Point; change the annotation or the value"),
+        (
+            "a",
+            "executor 'x' sent a value of type str, but declares int or Point; change",
+        ),
         (1, "executor 'x' yielded a value of type int, but declares str"),
         (True, r"executor 'x' returned a value of type str, but declares Literal\['yes'\]"),
     ],

@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from agentic.core import MemoryCheckpointStore, RunStatus, WorkflowBuilder, WorkflowContext, WorkflowEvent, executor
+from agentic.core import (
+    MemoryCheckpointStore,
+    RunStatus,
+    WorkflowBuilder,
+    WorkflowContext,
+    WorkflowEvent,
+    executor,
+)
 from agentic.core.graph import IncompleteLogError, replay
 
 

@@ -34,6 +34,7 @@ from agentic.core.graph import (
     StoredCheckpoint,
     UnencodableError,
 )
+from agentic.core.graph.document import Document
 from agentic.core.types import RunId
 
 
@@ -432,3 +433,31 @@ async def test_stored_text_is_json_and_nothing_else(store: MemoryCheckpointStore
         stored = await store.load(RunId("r"), revision)
         for text in (stored.head, *stored.parts.values()):
             json.loads(text)
+
+
+def renamed(document: Document) -> Document:
+    """Version 2 calls ``wait`` ``ask``."""
+    text = json.dumps([document.head, dict(document.parts)]).replace("wait.0.0", "ask.0.0")
+    head, parts = json.loads(text.replace('"to": "wait"', '"to": "ask"'))
+    return Document(head, parts)
+
+
+def asks(version: str) -> WorkflowBuilder:
+    @executor(id="ask")
+    async def ask(text: str, ctx: WorkflowContext) -> str:
+        ctx.set_state("asked", text)
+        return text + await ctx.request_info("?", str)
+
+    return WorkflowBuilder("echo", version=version).set_start(ask)
+
+
+async def test_migration_makes_a_run_of_an_old_version_one_of_the_new(store: MemoryCheckpointStore) -> None:
+    await echo("!", "1").run("x" * 50_000, run_id="r", checkpoints=store)
+    answers: dict[str, object] = {"r:ask.0.0.1": "y"}
+    with pytest.raises(CheckpointVersionError):
+        await asks("2").build().resume("r", checkpoints=store, responses=answers)
+    flow = asks("2").add_migration("1", renamed).build()
+    result = await flow.resume("r", checkpoints=store, responses=answers)
+    assert result.outputs == ("x" * 50_000 + "y",)
+    again = await asks("2").build().resume("r", checkpoints=store)
+    assert again.outputs == result.outputs

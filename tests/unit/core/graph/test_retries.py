@@ -52,7 +52,7 @@ def review(max_passes: int, *, good: str, exhausted: bool = False) -> WorkflowBu
     async def give_up(draft: str) -> str:
         return f"gave up on {draft}"
 
-    builder = (
+    return (
         WorkflowBuilder("review")
         .set_start(Worker("work"))
         .add_edge("work", check)
@@ -62,7 +62,6 @@ def review(max_passes: int, *, good: str, exhausted: bool = False) -> WorkflowBu
             exhausted=give_up if exhausted else None,
         )
     )  # fmt: skip
-    return builder
 
 
 @pytest.mark.requirement("EN28", "CX06")
@@ -134,7 +133,7 @@ def flaky(
         if ctx.attempt <= failures:
             raise ConnectionError(f"try {ctx.attempt}")
         assert [failed.number for failed in ctx.previous_attempts] == list(range(1, ctx.attempt))
-        ctx_errors = [error for error in ctx.previous_errors]
+        ctx_errors = list(ctx.previous_errors)
         assert len(ctx_errors) == ctx.attempt - 1
         return f"{text} after {tried}"
 

@@ -240,7 +240,7 @@ async def test_map_body_may_be_a_workflow() -> None:
 
 async def test_list_is_needed_to_enter_a_map_edge() -> None:
     @executor(id="a")
-    async def undeclared(text: str):  # type: ignore[no-untyped-def]  # says nothing of what it sends
+    async def undeclared(text: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # says nothing of what it sends
         return text
 
     flow = WorkflowBuilder("w").set_start(undeclared).add_map_edge("a", shout, report).build()

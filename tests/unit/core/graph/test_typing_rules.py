@@ -211,6 +211,10 @@ def test_unrelated_types_have_no_order(one: object, other: object) -> None:
     assert not is_narrower(other, one)
 
 
+def test_no_value_is_known_to_be_of_a_type_variable() -> None:
+    assert not matches(ItemT, 1)
+
+
 ATOMS: list[object] = [int, bool, float, str, bytes, Base, Sub, Literal["a", 1], object]
 VALUES = st.recursive(
     st.one_of(
