@@ -92,8 +92,12 @@ class Attempts:
         )
         outcome: ActivationResult | Exception
         try:
-            returned = await self._enter(context)
-            if not context.waits:
+            message = self._message()
+            if timeout_s is None:
+                returned = await self._executor.handle(message, context)
+            else:
+                returned = await self._within(timeout_s, message, context)
+            if returned is not None and not context.waits:
                 self._take(context, returned)
             outcome = self._result(context)
         except (asyncio.CancelledError, SystemExit) as exc:
@@ -103,28 +107,28 @@ class Attempts:
         if context.sub_events:
             self._sub_events += context.sub_events
         if isinstance(outcome, ActivationResult):
-            return outcome if outcome.parked else await self._judged(outcome)
+            if outcome.sends and self._executor.id in link.graph.judged:
+                return await judged(outcome, link)
+            return outcome
         self._progress = context.progress()
         return outcome
 
-    async def _enter(self, context: Context) -> object:
+    def _message(self) -> object:
         parcel = self._activation.delivery.parcel
-        message = parcel.fresh() if self._keeps_input else parcel.value
-        if self._timeout_s is None:
-            return await self._executor.handle(message, context)
-        timer = asyncio.timeout(self._timeout_s)
+        return parcel.fresh() if self._keeps_input else parcel.value
+
+    async def _within(self, timeout_s: float, message: object, context: Context) -> object:
+        timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
                 return await self._executor.handle(message, context)
         except TimeoutError as exc:
             if timer.expired():
-                raise ExecutorTimeoutError(self._executor.id, self._timeout_s) from exc
+                raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
             raise
 
     def _take(self, context: Context, returned: object) -> None:
         """Send or yield what the handler returned."""
-        if returned is None:
-            return
         values = returned if isinstance(returned, Several) else (returned,)
         link, executor = self._link, self._executor
         sends = executor.id in link.graph.sending
@@ -154,11 +158,6 @@ class Attempts:
             duration_s=took,
             sub_events=(*self._sub_events, *context.sub_events),
         )
-
-    async def _judged(self, result: ActivationResult) -> ActivationResult:
-        if result.sends and self._executor.id in self._link.graph.judged:
-            return await judged(result, self._link)
-        return result
 
     @staticmethod
     def _parks(exc: BaseException, context: Context) -> bool:

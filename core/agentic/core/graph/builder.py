@@ -149,7 +149,7 @@ class WorkflowBuilder:
         self, source: Node, targets: Sequence[Node], *, select: Selector | None = None, on: On = "success"
     ) -> Self:
         """Send to all ``targets`` at once, or to those that ``select(message, target_ids)`` names."""
-        ends = tuple(map(self._add, targets))
+        ends = self._add_all(targets)
         return self._connect(FanOutEdge(source=self._add(source), targets=ends, select=select, on=on))
 
     def add_fan_in_edge(
@@ -165,7 +165,7 @@ class WorkflowBuilder:
                 ``available`` gives what there is as soon as nothing under way can bring more.
             on: Whether it takes messages, failures of the sources, or both.
         """
-        ends = tuple(map(self._add, sources))
+        ends = self._add_all(sources)
         return self._connect(FanInEdge(sources=ends, target=self._add(target), mode=mode, on=on))
 
     def add_retry_edge(
@@ -270,6 +270,12 @@ class WorkflowBuilder:
             warnings.warn(f"workflow {self._id!r}: {warning}", GraphWarning, stacklevel=2)
         graph = Graph(self._executors, self._edges, self._starts, list(self._state_keys.values()))
         return Workflow(self._id, self._version, self._config, graph, self._migrations)
+
+    def _add_all(self, nodes: Sequence[Node]) -> tuple[ExecutorId, ...]:
+        if isinstance(nodes, str):  # which is a sequence of strings, too
+            self._faults.append(f"{nodes!r} is one id where several are needed; give a list of ids")
+            return (ExecutorId(nodes),)
+        return tuple(map(self._add, nodes))
 
     def _connect(self, edge: Edge) -> Self:
         self._edges.append(edge)

@@ -400,7 +400,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @property
     def waits(self) -> bool:
         """Whether something this entry asked is not settled."""
-        return bool(self._surfaced) or any(asked.is_open for asked in (self._asked or {}).values())
+        if self._asked is None:
+            return bool(self._surfaced)
+        return bool(self._surfaced) or any(asked.is_open for asked in self._asked.values())
 
     @property
     def changed_local(self) -> Mapping[str, JSONValue] | None:

@@ -30,8 +30,8 @@ def declared_types(graph: Graph) -> set[type]:
 
 def _functions(executor: Executor) -> Iterator[types.FunctionType]:
     if isinstance(executor, FunctionExecutor):
-        if isinstance(executor._function, types.FunctionType):
-            yield executor._function
+        if isinstance(executor.function, types.FunctionType):
+            yield executor.function
         return
     for cls in type(executor).__mro__:
         if cls in {Executor, object}:

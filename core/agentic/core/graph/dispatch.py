@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.errors import HandlerError
+from agentic.core.graph.handler_types import Signature, Types
 from agentic.core.graph.matching import Look, check_of, checks_of
-from agentic.core.graph.signatures import Signature, Types
 from agentic.core.graph.typing_rules import is_narrower
 
 

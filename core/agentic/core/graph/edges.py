@@ -182,10 +182,16 @@ class Graph:
         self.reducers = {key.name: key.reducer for key in state_keys}
         self.rank = {executor_id: rank for rank, executor_id in enumerate(self.executors)}
         self.leaving: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
+        self.messages_over: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
+        self.failures_over: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
         self.lanes = {executor_id: node.max_parallel for executor_id, node in self.executors.items()}
         for index, edge in enumerate(self.edges):
             for source in sources_of(edge):
                 self.leaving[source].append(index)
+                if not carries_only_failures(edge):
+                    self.messages_over[source].append(index)
+                if carries_failures(edge):
+                    self.failures_over[source].append(index)
             if isinstance(edge, MapEdge):
                 self.lanes[edge.body] = edge.max_parallel
         self.bodies = {edge.body: i for i, edge in enumerate(self.edges) if isinstance(edge, MapEdge)}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.dispatch import Dispatch, Outlet
 from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
+from agentic.core.graph.handler_types import Signature, Types, read_signature, union_of
 from agentic.core.graph.hints import enclosing_names
 from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.signatures import Signature, Types, read_signature, union_of
 from agentic.core.types import ExecutorId
 
 if TYPE_CHECKING:

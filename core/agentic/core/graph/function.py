@@ -11,9 +11,9 @@ from agentic.core.graph.annotations import remembered
 from agentic.core.graph.dispatch import Dispatch
 from agentic.core.graph.errors import HandlerError
 from agentic.core.graph.executor import Executor, ExecutorKind
+from agentic.core.graph.handler_types import Signature, read_signature
 from agentic.core.graph.hints import as_function
 from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.signatures import Signature, read_signature
 
 if TYPE_CHECKING:
     from agentic.core.graph.context import WorkflowContext
@@ -47,8 +47,8 @@ class FunctionExecutor(Executor):
     ) -> None:
         if isinstance(function, type):
             raise HandlerError(f"executor {id!r}: {function.__name__} is a class; give a function")
-        self._function = as_function(function)
-        self._is_async = inspect.iscoroutinefunction(self._function)
+        self.function = as_function(function)
+        self._is_async = inspect.iscoroutinefunction(self.function)
         super().__init__(id, kind=kind, max_parallel=max_parallel, retry=retry, timeout_s=timeout_s)
 
     async def handle(self, message: object, ctx: WorkflowContext) -> object:
@@ -58,16 +58,16 @@ class FunctionExecutor(Executor):
             SendTypeError: It returned what it does not declare.
         """
         if self._is_async:
-            call: Callable[..., Any] = self._function
+            call: Callable[..., Any] = self.function
             returned = await (call(message, ctx) if self._takes_ctx else call(message))
         else:
-            returned = await asyncio.to_thread(self._function, message)
+            returned = await asyncio.to_thread(self.function, message)
         if returned is not None and not self._returns.fits(returned):
             raise self._misfit(self._returns, "returned", returned)
         return returned
 
     def _read_handlers(self) -> Dispatch:
-        function = self._function
+        function = self.function
         where = f"executor {self.id!r} ({getattr(function, '__qualname__', function)})"
         signature = read_signature(function, where)
         if signature.takes_ctx and not self._is_async:

@@ -40,7 +40,7 @@ def enclosing_names(function: Callable[..., object]) -> dict[str, object]:
     while frame is not None:
         if frame.f_globals is inner.__globals__ and _is_around(frame.f_code.co_qualname, inner):
             around = frame.f_locals
-            found = {name: around[name] for name in wanted & around.keys()} | found
+            found = {name: around[name] for name in wanted & set(around)} | found
         frame = frame.f_back
     return found | _closure(inner)
 

@@ -47,7 +47,11 @@ class Letter:
     is_failure: bool
     copies: int = 0
     held_back: bool = False
-    reasons: list[str] = field(default_factory=list)
+    reasons: tuple[str, ...] = ()
+
+    def refuse(self, reason: str) -> None:
+        """Note why some target did not take it."""
+        self.reasons = (*self.reasons, reason)
 
     def aims_at(self, target: ExecutorId) -> bool:
         """Whether ``target`` may get it."""
@@ -83,12 +87,12 @@ class Routing:
 
     def deliver(self, letter: Letter, target: ExecutorId) -> None:
         """Deliver a letter, if its sender and its receiver agree."""
-        if not letter.aims_at(target):
+        if letter.aim is not None and letter.aim != target:
             return
         if self.graph.executors[target].accepts(letter.parcel.value):
-            self.deliveries.append(Delivery(target, (letter.source,), letter.hand_out(), trail=letter.trail))
+            self.deliveries.append(Delivery(target, (letter.source,), letter.hand_out(), None, letter.trail))
         else:
-            letter.reasons.append(f"{target!r} takes no {type(letter.parcel.value).__name__}")
+            letter.refuse(f"{target!r} takes no {type(letter.parcel.value).__name__}")
 
     def deliver_list(self, delivery: Delivery) -> None:
         """Deliver the list of a fan-in or a map, if its receiver takes it."""

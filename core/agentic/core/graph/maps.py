@@ -57,7 +57,7 @@ def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequenc
         if not (letter.aims_at(edge.body) or letter.aims_at(edge.join)):
             continue
         if not isinstance(value, (list, tuple)):
-            letter.reasons.append(f"the map edge to {edge.body!r} needs a list, not {type(value).__name__}")
+            letter.refuse(f"the map edge to {edge.body!r} needs a list, not {type(value).__name__}")
             continue
         progress = MapProgress(edge_index, letter.hand_out(), len(value), letter.trail)
         draft.maps.put(draft.next_map_id, progress)
@@ -90,7 +90,7 @@ def item_parcel(items: Parcel, index: int) -> Parcel:
     value = cast(Sequence[object], items.value)[index]
     return Parcel(
         value,
-        make_data=lambda: _elements(items.data)[index],
+        make_data=lambda _: _elements(items.data)[index],
         is_immutable=items.is_immutable or is_immutable(value),
         is_exact=items.is_exact,
     )
@@ -131,6 +131,6 @@ def _item_result(items: Parcel, outcome: ItemOutcome) -> Parcel:
     }
     return Parcel(
         ItemResult(index=index, item=item.value, value=value.value, error=error),
-        make_data=lambda: describe_fields(ItemResult, {name: make() for name, make in parts.items()}),
+        make_data=lambda _: describe_fields(ItemResult, {name: make() for name, make in parts.items()}),
         is_exact=item.is_exact and value.is_exact,
     )

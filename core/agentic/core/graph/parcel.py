@@ -43,8 +43,9 @@ class Parcel:
     def __init__(
         self,
         value: object,
+        data: JSONValue = None,
         *,
-        make_data: Callable[[], JSONValue] | None = None,
+        make_data: Callable[[object], JSONValue] | None = None,
         is_immutable: bool = False,
         is_exact: bool = False,
     ) -> None:
@@ -52,13 +53,13 @@ class Parcel:
         self.is_immutable = is_immutable
         self.is_exact = is_exact
         self._make_data = make_data
-        self._data: JSONValue = None
+        self._data = data
 
     @property
     def data(self) -> JSONValue:
         """The value as JSON, as it was when it was sent."""
         if self._make_data is not None:
-            self._data = self._make_data()
+            self._data = self._make_data(self.value)
             self._make_data = None
         return self._data
 
@@ -80,7 +81,7 @@ class Parcel:
 
     def holding(self, value: object) -> Parcel:
         """Return a parcel with this one's JSON around an equal ``value``."""
-        return Parcel(value, make_data=lambda: self.data, is_exact=self.is_exact)
+        return Parcel(value, make_data=lambda _: self.data, is_exact=self.is_exact)
 
 
 class Packer(Protocol):
@@ -98,9 +99,9 @@ def pack(value: object) -> Parcel:
         MessageCopyError: It can be changed and cannot be copied, or is nested too deeply to tell.
     """
     if type(value) in _PLAIN or is_immutable(value):
-        return Parcel(value, make_data=lambda: describe(value), is_immutable=True)
+        return Parcel(value, make_data=describe, is_immutable=True)
     data = describe(value)
-    return Parcel(_copied(value), make_data=lambda: data)
+    return Parcel(_copied(value), data)
 
 
 def storing(codec: Codec) -> Packer:
@@ -112,8 +113,8 @@ def storing(codec: Codec) -> Packer:
     def pack_exactly(value: object) -> Parcel:
         data = codec.encode(value)
         if type(value) in _PLAIN or is_immutable(value):
-            return Parcel(value, make_data=lambda: data, is_immutable=True, is_exact=True)
-        return Parcel(_copied(value), make_data=lambda: data, is_exact=True)
+            return Parcel(value, data, is_immutable=True, is_exact=True)
+        return Parcel(_copied(value), data, is_exact=True)
 
     return pack_exactly
 
@@ -125,14 +126,14 @@ def unpack(codec: Codec, data: JSONValue) -> Parcel:
         CorruptContentError: It is no such thing.
     """
     value = codec.decode(data)
-    return Parcel(value, make_data=lambda: data, is_immutable=is_immutable(value), is_exact=True)
+    return Parcel(value, data, is_immutable=is_immutable(value), is_exact=True)
 
 
 def gathered(parcels: Sequence[Parcel]) -> Parcel:
     """Return one parcel with the list of the values of several; it takes them over."""
     return Parcel(
         [parcel.value for parcel in parcels],
-        make_data=lambda: [parcel.data for parcel in parcels],
+        make_data=lambda _: [parcel.data for parcel in parcels],
         is_exact=all(parcel.is_exact for parcel in parcels),
     )
 

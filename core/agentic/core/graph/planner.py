@@ -139,7 +139,7 @@ def break_off(
     barrier = _Barrier(graph, config, state, now)
     results = barrier.take(results)
     if error is None:
-        return barrier.end(_broken(graph, state, results), RunStatus.CANCELLED)
+        return barrier.break_off(results, RunStatus.CANCELLED)
     return barrier.failed(results, _first_failure(graph, state, results) or error)
 
 
@@ -167,8 +167,8 @@ def settle(
             barrier.draft.parked.put(origin, replace(parked, progress=progress))
     again = _re_entries(barrier.draft) if state.status is RunStatus.WAITING_INPUT else []
     if not again:
-        return barrier.decide(state)
-    barrier.state = replace(state, status=RunStatus.RUNNING)
+        return barrier.decide()
+    barrier.draft.status = RunStatus.RUNNING
     return barrier.open(again, superstep=state.superstep)
 
 
@@ -205,7 +205,7 @@ def go_on(
     barrier = _Barrier(graph, config, state, now)
     barrier.log.add(EventKind.RUN_RESUMED, {**facts, "was": was})
     if state.activations:
-        return barrier.begin(state)
+        return barrier.begin()
     return barrier.open(_re_entries(barrier.draft), superstep=state.superstep)
 
 
@@ -245,7 +245,7 @@ class _Barrier:
         draft = self.draft
         routing = route(self.graph, draft, results)
         _park(draft, results)
-        again = _re_entries(draft) if draft.parked.now else []
+        again = _re_entries(draft)
         if self.graph.has_available:
             _fire_available(routing, again)
         record_events.routing(self.log, routing)
@@ -261,64 +261,65 @@ class _Barrier:
     def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:
         """Begin a superstep, or come to rest when there is nothing to do in it."""
         draft = self.draft
-        state = replace(
-            self.state,
-            superstep=superstep,
-            activations=_activations(self.graph, deliveries, superstep),
-            kept=_NONE_KEPT,
-            is_begun=False,
-        )
+        draft.superstep = self.log.superstep = superstep
+        draft.activations = _activations(self.graph, deliveries, superstep)
+        draft.kept = _NONE_KEPT
+        draft.is_begun = False
         if deliveries:
-            return self.begin(state)
+            return self.begin()
         if draft.parked.now:
             waiting = [asked for p in draft.parked.now.values() for asked in p.progress.open_requests]
-            record_events.waiting(self.log, waiting, superstep)
-            return self.decide(replace(state, status=RunStatus.WAITING_INPUT))
+            record_events.waiting(self.log, waiting)
+            draft.status = RunStatus.WAITING_INPUT
+            return self.decide()
         starving = list(joins.starving(draft.fan_ins.now, self.graph.edges))
         for edge, missing in starving:
-            record_events.starving(self.log, edge, missing, superstep)
-        state = replace(state, waiting_fan_ins=tuple(edge.target for edge, _ in starving))
-        return self.end(state, RunStatus.COMPLETED)
+            record_events.starving(self.log, edge, missing)
+        draft.waiting_fan_ins = tuple(edge.target for edge, _ in starving)
+        return self.end(RunStatus.COMPLETED)
 
-    def begin(self, state: RunState) -> Decision:
+    def begin(self) -> Decision:
         """Announce a superstep, unless it is one too many."""
-        if state.is_begun:
-            return self.decide(state)
-        if state.superstep >= self.config.max_supersteps:
-            still_due = list(dict.fromkeys(activation.executor_id for activation in state.activations))
-            stuck = ConvergenceError(state.run_id, self.config.max_supersteps, still_due)
-            return self.end(replace(state, error=stuck), RunStatus.FAILED)
-        record_events.begin(self.log, state)
-        return self.decide(replace(state, is_begun=True))
+        draft = self.draft
+        if draft.is_begun:
+            return self.decide()
+        if draft.superstep >= self.config.max_supersteps:
+            still_due = list(dict.fromkeys(activation.executor_id for activation in draft.activations))
+            draft.error = ConvergenceError(self.state.run_id, self.config.max_supersteps, still_due)
+            return self.end(RunStatus.FAILED)
+        record_events.begin(self.log, draft.activations)
+        draft.is_begun = True
+        return self.decide()
 
     def failed(self, results: Sequence[ActivationResult], error: Exception) -> Decision:
         """End a run that failed. Its superstep is neither merged nor routed; all that finished is kept."""
         outputs = self.draft.outputs
         self.draft = Draft(self.state)
         self.draft.outputs = outputs
-        return self.end(replace(_broken(self.graph, self.state, results), error=error), RunStatus.FAILED)
+        self.draft.error = error
+        return self.break_off(results, RunStatus.FAILED)
 
-    def end(self, state: RunState, status: RunStatus) -> Decision:
-        """End the run."""
-        state = replace(state, status=status)
-        record_events.end(self.log, state, state.output_count + len(self.draft.outputs), self.now)
-        return self.decide(state)
-
-    def decide(self, state: RunState) -> Decision:
-        """Return the decision: ``state`` with the tables of the draft."""
-        draft = self.draft
-        state = replace(
-            state,
-            sequence=self.log.sequence,
-            fan_ins=draft.fan_ins.now,
-            maps=draft.maps.now,
-            shared=draft.shared.now,
-            local=draft.local.now,
-            parked=draft.parked.now,
-            next_map_id=draft.next_map_id,
-            output_count=state.output_count + len(draft.outputs),
+    def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Decision:
+        """End the run in the middle of its superstep: what finished is kept, and what the rest has tried."""
+        finished = {r.activation.key: r for r in results if is_handled(self.graph, self.state, r)}
+        tried = {r.activation.key: r.progress for r in results if r.activation.key not in finished}
+        self.draft.kept = finished
+        self.draft.activations = tuple(
+            replace(a, delivery=replace(a.delivery, progress=tried[a.key])) if a.key in tried else a
+            for a in self.state.activations
         )
-        return Decision(state, self.log.events, draft.changes(), draft.outputs)
+        return self.end(status)
+
+    def end(self, status: RunStatus) -> Decision:
+        """End the run."""
+        self.draft.status = status
+        record_events.end(self.log, self.draft, self.now)
+        return self.decide()
+
+    def decide(self) -> Decision:
+        """Return the decision."""
+        draft = self.draft
+        return Decision(draft.finished(self.log.sequence), self.log.events, draft.changes(), draft.outputs)
 
 
 def _with_kept(state: RunState, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
@@ -352,6 +353,8 @@ def _park(draft: Draft, results: Iterable[ActivationResult]) -> None:
 
 def _re_entries(draft: Draft) -> list[Delivery]:
     """Take out the parked activations that can go on."""
+    if not draft.parked.now:
+        return []
     ready = [(origin, parked) for origin, parked in draft.parked.now.items() if parked.progress.is_ready]
     for origin, _ in ready:
         draft.parked.drop(origin)
@@ -371,7 +374,7 @@ def _fire_available(routing: Routing, again: Sequence[Delivery]) -> None:
 
 def _activations(graph: Graph, deliveries: Sequence[Delivery], superstep: int) -> tuple[Activation, ...]:
     if len(deliveries) < 2:
-        return tuple(Activation(delivery, superstep, 0) for delivery in deliveries)
+        return (Activation(deliveries[0], superstep, 0),) if deliveries else ()
     shards: dict[ExecutorId, int] = {}
     activations: list[Activation] = []
     rank = graph.rank
@@ -380,16 +383,3 @@ def _activations(graph: Graph, deliveries: Sequence[Delivery], superstep: int) -
         shards[delivery.target] = shard + 1
         activations.append(Activation(delivery, superstep, shard))
     return tuple(activations)
-
-
-def _broken(graph: Graph, state: RunState, results: Sequence[ActivationResult]) -> RunState:
-    """Return the state of a superstep that was broken off: what finished, and what the rest has tried."""
-    finished = {r.activation.key: r for r in results if is_handled(graph, state, r)}
-    tried = {
-        result.activation.key: result.progress for result in results if result.activation.key not in finished
-    }
-    activations = tuple(
-        replace(a, delivery=replace(a.delivery, progress=tried[a.key])) if a.key in tried else a
-        for a in state.activations
-    )
-    return replace(state, kept=finished, activations=activations)

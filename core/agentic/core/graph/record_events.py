@@ -12,22 +12,18 @@ from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFa
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked
 from agentic.core.graph.result import RunStatus
-from agentic.core.graph.state import Draft, EventLog, RunState
+from agentic.core.graph.state import Draft, EventLog
 from agentic.core.types import ExecutorId, RunId
 
 
-def begin(log: EventLog, state: RunState) -> None:
+def begin(log: EventLog, activations: Sequence[Activation]) -> None:
     """A superstep begins, and with it each of its activations."""
-    superstep = state.superstep
-    executors = {activation.delivery.target for activation in state.activations}
-    log.add(
-        EventKind.SUPERSTEP_STARTED,
-        {"activation_count": len(state.activations), "executor_count": len(executors)},
-        superstep=superstep,
-    )
-    for activation in state.activations:
+    executor_count = sum([activation.shard == 0 for activation in activations])
+    counts = {"activation_count": len(activations), "executor_count": executor_count}
+    log.add(EventKind.SUPERSTEP_STARTED, counts)
+    for activation in activations:
         attempt = len(activation.delivery.progress.failures) + 1
-        log.of(activation, EventKind.EXECUTOR_INVOKED, _invoked(activation), attempt=attempt)
+        log.of(activation, EventKind.EXECUTOR_INVOKED, _invoked(activation), attempt)
 
 
 def _invoked(activation: Activation) -> dict[str, object]:
@@ -46,31 +42,31 @@ def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None
     """An activation came to something: the tries that failed, then how it ended."""
     activation = result.activation
     failures = result.progress.failures
-    for failure in failures[len(activation.delivery.progress.failures) :]:
-        will_retry = failure.delay_s is not None
-        log.of(
-            activation,
-            EventKind.EXECUTOR_FAILED,
-            {
-                "error_type": failure.error_type,
-                "error": failure.message,
-                "will_retry": will_retry,
-                "handled": will_retry or is_handled,
-            },
-            attempt=failure.number,
-            duration_s=failure.duration_s,
-        )
+    if failures:
+        _failed(log, result, is_handled=is_handled)
     if result.error is not None:
         return
     attempt = len(failures) + 1
     if result.parked:
         _parked(log, result, attempt)
         return
-    completed = _completed(result)
-    log.of(activation, EventKind.EXECUTOR_COMPLETED, completed, attempt=attempt, duration_s=result.duration_s)
+    log.of(activation, EventKind.EXECUTOR_COMPLETED, _completed(result), attempt, result.duration_s)
     for output in result.outputs:
         data = {"type": type(output.value).__name__, "value": output}
-        log.of(activation, EventKind.OUTPUT, data, attempt=attempt)
+        log.of(activation, EventKind.OUTPUT, data, attempt)
+
+
+def _failed(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None:
+    activation = result.activation
+    for failure in result.progress.failures[len(activation.delivery.progress.failures) :]:
+        will_retry = failure.delay_s is not None
+        data = {
+            "error_type": failure.error_type,
+            "error": failure.message,
+            "will_retry": will_retry,
+            "handled": will_retry or is_handled,
+        }
+        log.of(activation, EventKind.EXECUTOR_FAILED, data, failure.number, failure.duration_s)
 
 
 def _completed(result: ActivationResult) -> dict[str, object]:
@@ -166,31 +162,31 @@ def _map(draft: Draft, map_id: int) -> object:
     return None if progress is None else {"done": progress.done_count, "count": progress.count}
 
 
-def waiting(log: EventLog, asked: Sequence[Asked], superstep: int) -> None:
+def waiting(log: EventLog, asked: Sequence[Asked]) -> None:
     """A run rests until somebody answers."""
     names = [request_id(log.run_id, one.name) for one in asked]
-    log.add(EventKind.RUN_WAITING_INPUT, {"requests": names}, superstep=superstep)
+    log.add(EventKind.RUN_WAITING_INPUT, {"requests": names})
 
 
-def starving(log: EventLog, edge: FanInEdge, missing: Sequence[ExecutorId], superstep: int) -> None:
+def starving(log: EventLog, edge: FanInEdge, missing: Sequence[ExecutorId]) -> None:
     """A fan-in will never fire: a run that comes to rest says so."""
-    log.add(EventKind.FAN_IN_WAITING, {"target": edge.target, "missing": list(missing)}, superstep=superstep)
+    log.add(EventKind.FAN_IN_WAITING, {"target": edge.target, "missing": list(missing)})
 
 
-def end(log: EventLog, state: RunState, output_count: int, now: float) -> None:
+def end(log: EventLog, draft: Draft, now: float) -> None:
     """A run is over."""
-    took = now - state.started_at
-    facts: dict[str, object] = {"superstep_count": state.superstep, "output_count": output_count}
-    match state.status:
+    took = now - draft.state.started_at
+    facts: dict[str, object] = {"superstep_count": draft.superstep, "output_count": draft.output_count}
+    match draft.status:
         case RunStatus.COMPLETED:
-            log.add(EventKind.RUN_COMPLETED, facts, superstep=state.superstep, duration_s=took)
+            log.add(EventKind.RUN_COMPLETED, facts, duration_s=took)
         case RunStatus.CANCELLED:
-            log.add(EventKind.RUN_CANCELLED, facts, superstep=state.superstep, duration_s=took)
+            log.add(EventKind.RUN_CANCELLED, facts, duration_s=took)
         case _:
-            error = state.error
+            error = draft.error
             facts |= {"error_type": error_type(error) if error else "", "error": str(error)}
-            facts["unfinished"] = [a.executor_id for a in state.activations if a.key not in state.kept]
-            log.add(EventKind.RUN_FAILED, facts, superstep=state.superstep, duration_s=took)
+            facts["unfinished"] = [a.executor_id for a in draft.activations if a.key not in draft.kept]
+            log.add(EventKind.RUN_FAILED, facts, duration_s=took)
 
 
 def request_id(run_id: RunId, name: str) -> str:

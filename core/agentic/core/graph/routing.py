@@ -6,7 +6,7 @@ finished in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 from agentic.core.graph import joins, maps
@@ -19,8 +19,6 @@ from agentic.core.graph.edges import (
     MapEdge,
     RetryEdge,
     SwitchEdge,
-    carries_failures,
-    carries_only_failures,
     targets_of,
 )
 from agentic.core.graph.errors import RetriesExhaustedError
@@ -42,26 +40,26 @@ def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Ro
     routing = Routing(graph=graph, draft=draft)
     touched = maps.fold_items(draft, results)
     by_edge: dict[int, list[Letter]] = {}
-    letters: list[Letter] = []
-    for letter in _letters(graph, results):
-        letters.append(letter)
-        for edge_index in graph.leaving[letter.source]:
-            if _may_carry(graph.edges[edge_index], letter):
-                by_edge.setdefault(edge_index, []).append(letter)
+    letters = _letters(graph, results)
+    for letter in letters:
+        for edge_index in (graph.failures_over if letter.is_failure else graph.messages_over)[letter.source]:
+            by_edge.setdefault(edge_index, []).append(letter)
     for edge_index in (
         sorted(by_edge.keys() | touched) if len(by_edge) + len(touched) > 1 else by_edge or touched
     ):
         _carry(routing, edge_index, by_edge.get(edge_index, []))
-    routing.lost += [lost for letter in letters if (lost := _why_lost(graph, letter)) is not None]
+    for letter in letters:
+        if not letter.copies and (lost := _why_lost(graph, letter)) is not None:
+            routing.lost.append(lost)
     return routing
 
 
 def takes_failure(graph: Graph, result: ActivationResult) -> bool:
     """Whether some edge takes the failure of an activation, so that it does not fail the run."""
     for sent in result.sends:
-        for edge_index in graph.leaving[result.activation.delivery.target]:
+        for edge_index in graph.failures_over[result.activation.delivery.target]:
             edge = graph.edges[edge_index]
-            if carries_failures(edge) and any(
+            if any(
                 graph.executors[end].accepts(sent.parcel.value) or isinstance(edge, FanInEdge)
                 for end in _chosen(edge, result.verdicts.get((edge_index, 0), True))
             ):
@@ -75,41 +73,32 @@ def _chosen(edge: Edge, verdict: bool | tuple[ExecutorId, ...]) -> Sequence[Exec
     return targets_of(edge) if verdict else ()
 
 
-def _letters(graph: Graph, results: Sequence[ActivationResult]) -> Iterator[Letter]:
+def _letters(graph: Graph, results: Sequence[ActivationResult]) -> list[Letter]:
+    letters: list[Letter] = []
     for result in results:
         source = result.activation.delivery.target
         if result.sends and source not in graph.bodies:
-            trail = _trail_after(graph, result)
-            for position, sent in enumerate(result.sends):
-                yield Letter(
-                    source,
-                    sent.parcel,
-                    sent.target,
-                    position,
-                    result.verdicts,
-                    trail,
-                    result.error is not None,
-                )
+            trail = _trail_after(graph, result) if graph.retry_targets else NO_TRAIL
+            is_failure = result.error is not None
+            letters += [
+                Letter(source, sent.parcel, sent.target, position, result.verdicts, trail, is_failure)
+                for position, sent in enumerate(result.sends)
+            ]
+    return letters
 
 
 def _trail_after(graph: Graph, result: ActivationResult) -> Trail:
     """Return the inputs that led to what an activation sent, with its own if that may be delivered again."""
-    if not graph.retry_targets:
-        return NO_TRAIL
     delivery = result.activation.delivery
     if delivery.target not in graph.retry_targets or delivery.feedback:
         return delivery.trail
     return {**delivery.trail, delivery.target: Input(delivery.parcel, delivery.sources)}
 
 
-def _may_carry(edge: Edge, letter: Letter) -> bool:
-    return carries_failures(edge) if letter.is_failure else not carries_only_failures(edge)
-
-
 def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None:
     """Take ``letters`` over one edge."""
     edge = routing.graph.edges[edge_index]
-    before = sum(letter.copies for letter in letters)
+    before = sum([letter.copies for letter in letters])
     match edge:
         case DirectEdge():
             for letter in letters:
@@ -126,7 +115,7 @@ def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None
                 _over_retry(routing, edge_index, edge, letter)
         case _:
             assert_never(edge)
-    carried = sum(letter.copies for letter in letters) - before
+    carried = sum([letter.copies for letter in letters]) - before
     if carried:
         routing.carried[edge_index] = carried
 
@@ -153,7 +142,7 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
         return
     last = letter.trail.get(edge.target)
     if last is None:
-        letter.reasons.append(f"no input of {edge.target!r} led to it that could be delivered again")
+        letter.refuse(f"no input of {edge.target!r} led to it that could be delivered again")
     elif last.passes.get(edge_index, 0) < edge.max_passes:
         _deliver_again(routing, edge_index, edge, letter, last)
     elif edge.exhausted is not None:
@@ -182,13 +171,13 @@ def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: L
 def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
     if letter.copies or letter.is_failure or (letter.held_back and not letter.reasons):
         return None
-    reasons = letter.reasons or [_no_way(graph, letter)]
+    reasons = letter.reasons or (_no_way(graph, letter),)
     return Lost(letter.source, letter.parcel, ", ".join(reasons))
 
 
 def _no_way(graph: Graph, letter: Letter) -> str:
-    leaving = [graph.edges[index] for index in graph.leaving[letter.source]]
-    ends = sorted({end for edge in leaving if _may_carry(edge, letter) for end in targets_of(edge)})
+    edges = [graph.edges[index] for index in graph.messages_over[letter.source]]
+    ends = sorted({end for edge in edges for end in targets_of(edge)})
     if not ends:
         return f"{letter.source!r} has no out-edge"
     return f"{letter.aim!r} is no target of an edge of {letter.source!r} (targets: {', '.join(ends)})"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import RunLink, Seen, SubCall
+from agentic.core.graph.crew import side_by_side
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import CheckpointConflictError, RunTimeoutError
 from agentic.core.graph.events import EventKind, WorkflowEvent
@@ -142,7 +142,8 @@ class Runner:
             yielded_at = time.perf_counter()
             while self._state.status is RunStatus.RUNNING:
                 await self._superstep()
-                await self._save()
+                if self._snapshots is not None:
+                    await self._save()
                 if time.perf_counter() - yielded_at > _YIELD_AFTER_S:
                     await asyncio.sleep(0)
                     yielded_at = time.perf_counter()
@@ -218,11 +219,15 @@ class Runner:
         activations = due(self._state)
         self._finished = {}
         try:
-            await self._within_deadline(activations)
+            if self._state.deadline is None:
+                await self._run_all(activations)
+            else:
+                await self._within_deadline(activations, self._state.deadline)
         except _StoppedError as stopped:
             self._break_off(stopped.error)
             return
-        await self._rejudge()
+        if self._state.kept:
+            await self._rejudge()
         results = [self._finished[activation.key] for activation in activations]
         self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
 
@@ -233,11 +238,7 @@ class Runner:
                 again = await judged(kept, self._link)
                 self._state = replace(self._state, kept={**self._state.kept, key: again})
 
-    async def _within_deadline(self, activations: Sequence[Activation]) -> None:
-        deadline = self._state.deadline
-        if deadline is None:
-            await self._run_all(activations)
-            return
+    async def _within_deadline(self, activations: Sequence[Activation], deadline: float) -> None:
         timer = asyncio.timeout(max(deadline - self._clock(), 0))
         try:
             async with timer:
@@ -261,33 +262,27 @@ class Runner:
             await self._activate(activation, self._seen_by(activation.delivery.target))
             return
         try:
-            async with asyncio.TaskGroup() as group:
-                limit = self._config.max_parallel
-                slots = None if limit is None else asyncio.Semaphore(limit)
-                for executor_id, queue in self._queues().items():
-                    for _ in range(min(self._graph.lanes[executor_id], len(queue))):
-                        group.create_task(self._lane(executor_id, queue, slots))
+            await side_by_side(self._lanes(), self._config.max_parallel)
         except* _StoppedError as stopped:
             raise stopped.exceptions[0] from None
 
-    def _queues(self) -> dict[ExecutorId, deque[Activation]]:
-        queues: dict[ExecutorId, deque[Activation]] = {}
+    def _lanes(self) -> Iterator[Awaitable[None]]:
+        queues: dict[ExecutorId, list[Activation]] = {}
         for activation in self._state.activations:
-            queues.setdefault(activation.delivery.target, deque()).append(activation)
-        return queues
+            queues.setdefault(activation.delivery.target, []).append(activation)
+        for executor_id, queued in queues.items():
+            queue = iter(queued)
+            for _ in range(min(self._graph.lanes[executor_id], len(queued))):
+                yield self._lane(executor_id, queue)
 
-    async def _lane(
-        self, executor_id: ExecutorId, queue: deque[Activation], slots: asyncio.Semaphore | None
-    ) -> None:
+    async def _lane(self, executor_id: ExecutorId, queue: Iterator[Activation]) -> None:
         """Work off a queue, one activation after the other; alone, each sees what the earlier ones wrote."""
         seen = self._seen_by(executor_id)
         is_alone = self._graph.lanes[executor_id] == 1
-        while queue:
-            activation = queue.popleft()
-            result = self._state.kept.get(activation.key)
+        for activation in queue:
+            result = self._state.kept.get(activation.key) if self._state.kept else None
             if result is None:
-                async with slots or contextlib.nullcontext():
-                    result = await self._activate(activation, seen)
+                result = await self._activate(activation, seen)
             if is_alone and (result.writes or result.local is not None):
                 seen = seen_after(self._graph, seen, result)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Trail
@@ -126,6 +126,9 @@ KeyT = TypeVar("KeyT")
 EntryT = TypeVar("EntryT")
 
 
+_UNCHANGED: Mapping[object, None] = {}
+
+
 class Table(Generic[KeyT, EntryT]):
     """A table of the state while a decision changes it: copied at the first change, so the old one stays.
 
@@ -134,12 +137,11 @@ class Table(Generic[KeyT, EntryT]):
         changed: Keys of those that were set or removed.
     """
 
-    __slots__ = ("_is_own", "changed", "now")
+    __slots__ = ("changed", "now")
 
     def __init__(self, entries: Mapping[KeyT, EntryT]) -> None:
         self.now = entries
-        self.changed: dict[KeyT, None] = {}
-        self._is_own = False
+        self.changed = cast(Mapping[KeyT, None], _UNCHANGED)
 
     def put(self, key: KeyT, entry: EntryT) -> None:
         """Set an entry."""
@@ -151,10 +153,10 @@ class Table(Generic[KeyT, EntryT]):
             del self._own(key)[key]
 
     def _own(self, key: KeyT) -> dict[KeyT, EntryT]:
-        self.changed[key] = None
-        if not self._is_own:
+        if not self.changed:
+            self.changed = {}
             self.now = dict(self.now)
-            self._is_own = True
+        cast(dict[KeyT, None], self.changed)[key] = None
         return cast(dict[KeyT, EntryT], self.now)
 
 
@@ -167,12 +169,24 @@ class Change:
 
 
 class Draft:
-    """The next state while a decision puts it together."""
+    """The next state while a decision puts it together: as the old one, where nothing was set.
 
-    __slots__ = ("fan_ins", "local", "maps", "next_map_id", "outputs", "parked", "shared", "state")
+    Attributes:
+        state: The old one.
+        outputs: What the run yielded by the decision.
+    """
+
+    __slots__ = (
+        "activations", "error", "fan_ins", "is_begun", "kept", "local", "maps", "next_map_id", "outputs",
+        "parked", "shared", "state", "status", "superstep", "waiting_fan_ins",
+    )  # fmt: skip
 
     def __init__(self, state: RunState) -> None:
         self.state = state
+        self.superstep = state.superstep
+        self.activations = state.activations
+        self.is_begun = state.is_begun
+        self.kept = state.kept
         self.fan_ins = Table(state.fan_ins)
         self.maps = Table(state.maps)
         self.shared = Table(state.shared)
@@ -180,85 +194,88 @@ class Draft:
         self.parked = Table(state.parked)
         self.next_map_id = state.next_map_id
         self.outputs: list[Parcel] = []
+        self.status = state.status
+        self.error = state.error
+        self.waiting_fan_ins = state.waiting_fan_ins
+
+    @property
+    def output_count(self) -> int:
+        """Outputs of the run, those of the decision included."""
+        return self.state.output_count + len(self.outputs)
+
+    def finished(self, sequence: int) -> RunState:
+        """Return the next state; its last durable event has number ``sequence``.
+
+        Made by position: ``dataclasses.replace`` takes seven times as long, and each barrier does this.
+        """
+        old = self.state
+        return RunState(
+            old.run_id, old.path, old.started_at, old.deadline, self.superstep, sequence, self.activations,
+            self.is_begun, self.kept, self.fan_ins.now, self.maps.now, self.shared.now, self.local.now,
+            self.parked.now, self.next_map_id, self.output_count, self.status, self.error,
+            self.waiting_fan_ins,
+        )  # fmt: skip
 
     def changes(self) -> list[Change]:
         """Return what differs from the old state."""
-        return [
-            *(Change("fan_ins", key) for key in self.fan_ins.changed),
-            *(Change("maps", key) for key in self.maps.changed),
-            *(Change("shared", key) for key in self.shared.changed),
-            *(Change("local", key) for key in self.local.changed),
-            *(Change("parked", key) for key in self.parked.changed),
-        ]
+        tables: tuple[tuple[TableName, Table[Any, Any]], ...] = (
+            ("fan_ins", self.fan_ins), ("maps", self.maps), ("shared", self.shared), ("local", self.local),
+            ("parked", self.parked),
+        )  # fmt: skip
+        return [Change(name, key) for name, table in tables for key in table.changed]
 
 
 class EventLog:
-    """Numbers the durable events that one decision of the planner gives."""
+    """Numbers the durable events that one decision of the planner gives.
 
-    __slots__ = ("_now", "_state", "events", "sequence")
+    Attributes:
+        superstep: The one they are of.
+    """
+
+    __slots__ = ("_now", "_path", "events", "run_id", "sequence", "superstep")
 
     def __init__(self, state: RunState, now: float) -> None:
+        self.run_id = state.run_id
         self.events: list[WorkflowEvent] = []
         self.sequence = state.sequence
-        self._state = state
+        self.superstep = state.superstep
+        self._path = state.path
         self._now = now
-
-    @property
-    def run_id(self) -> RunId:
-        """The run they belong to."""
-        return self._state.run_id
 
     def add(
         self,
         kind: EventKind,
         data: Mapping[str, object],
         *,
-        superstep: int | None = None,
         executor_id: str = "",
         duration_s: float | None = None,
     ) -> None:
         """Append an event of the run, or of an executor as a whole."""
-        state = self._state
-        self.sequence += 1
+        self.sequence = sequence = self.sequence + 1
         self.events.append(
             WorkflowEvent(
-                kind,
-                state.run_id,
-                self._now,
-                self.sequence,
-                state.superstep if superstep is None else superstep,
-                joined(state.path, executor_id),
-                duration_s=duration_s,
-                data=data,
+                kind, self.run_id, self._now, sequence, self.superstep, joined(self._path, executor_id),
+                0, 0, duration_s, data,
             )
-        )
+        )  # fmt: skip
 
     def of(
         self,
         activation: Activation,
         kind: EventKind,
         data: Mapping[str, object],
-        *,
         attempt: int = 0,
         duration_s: float | None = None,
     ) -> None:
         """Append an event of an activation."""
-        state = self._state
-        self.sequence += 1
+        self.sequence = sequence = self.sequence + 1
+        path = joined(self._path, activation.delivery.target)
         self.events.append(
             WorkflowEvent(
-                kind,
-                state.run_id,
-                self._now,
-                self.sequence,
-                activation.superstep,
-                joined(state.path, activation.delivery.target),
-                attempt,
-                activation.shard,
-                duration_s,
-                data,
+                kind, self.run_id, self._now, sequence, self.superstep, path,
+                attempt, activation.shard, duration_s, data,
             )
-        )
+        )  # fmt: skip
 
 
 def joined(path: str, name: str) -> str:

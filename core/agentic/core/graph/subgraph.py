@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agentic.core.graph.context import WorkflowContext
+from agentic.core.graph.edges import Graph
 from agentic.core.graph.executor import Executor, ExecutorKind
+from agentic.core.graph.handler_types import Types, union_of
 from agentic.core.graph.messages import Several
 
 if TYPE_CHECKING:
@@ -25,6 +28,12 @@ class WorkflowExecutor(Executor):
         graph = self.workflow.graph
         return tuple(dict.fromkeys(t for start in graph.starts for t in graph.executors[start].input_types))
 
+    @property
+    def return_types(self) -> Types:
+        """What the workflow yields; None if an executor in it does not say."""
+        graph = self.workflow.graph
+        return union_of(types for node in graph.executors.values() for types in _yielded(graph, node))
+
     def accepts(self, message: object) -> bool:
         """Whether every start executor of the workflow takes ``message``."""
         graph = self.workflow.graph
@@ -34,3 +43,10 @@ class WorkflowExecutor(Executor):
         """Run the workflow with ``message`` as its input."""
         result = await ctx.run_workflow(self.workflow, message)
         return Several(result.outputs)
+
+
+def _yielded(graph: Graph, node: Executor) -> Iterator[Types]:
+    """Yield what an executor may yield: through its context, and by returning if it has no out-edge."""
+    yield node.output_types
+    if node.id not in graph.sending:
+        yield node.return_types

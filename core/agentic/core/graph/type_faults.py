@@ -22,8 +22,8 @@ from agentic.core.graph.edges import (
     targets_of,
 )
 from agentic.core.graph.executor import Executor
+from agentic.core.graph.handler_types import Types, union_of
 from agentic.core.graph.messages import ExecutorFailure, ItemResult
-from agentic.core.graph.signatures import Types, union_of
 from agentic.core.graph.typing_rules import can_fit
 from agentic.core.types import ExecutorId
 

@@ -300,3 +300,9 @@ def test_ten_thousand_executors_in_a_row_and_back_are_checked_without_recursion(
     for source, target in pairwise(nodes):
         builder.add_edge(source, target).add_retry_edge(target, source, when=bool)
     assert len(builder.build().graph.edges) == 2 * 9_999
+
+
+def test_text_in_place_of_a_list_of_ids_is_a_fault_and_not_a_list_of_letters() -> None:
+    builder = WorkflowBuilder("w").set_start(Node("a")).add_executor(Node("bc"))
+    with pytest.raises(InvalidGraphError, match="'bc' is one id where several are needed"):
+        builder.add_fan_out_edge("a", "bc").build()

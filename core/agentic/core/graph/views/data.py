@@ -21,8 +21,8 @@ from agentic.core.graph.edges import (
     targets_of,
 )
 from agentic.core.graph.executor import Executor
+from agentic.core.graph.handler_types import Types
 from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.signatures import Types
 from agentic.core.graph.views.wiring import function_name, workflow_within
 from agentic.core.types import JSONValue
 
