@@ -44,6 +44,14 @@ from agentic.core.graph.errors import (
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.executor import Executor, ExecutorKind, handler
 from agentic.core.graph.function import FunctionExecutor, executor
+from agentic.core.graph.history import (
+    EnrichedError,
+    ExecutorHistory,
+    HistorySource,
+    MemoryHistory,
+    PastAttempt,
+    Pattern,
+)
 from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
 from agentic.core.graph.messages import ExecutorFailure, ItemResult
 from agentic.core.graph.progress import FailedAttempt, InfoRequest
@@ -69,9 +77,11 @@ __all__ = [
     "CustomEvent",
     "Default",
     "DueView",
+    "EnrichedError",
     "EventKind",
     "Executor",
     "ExecutorFailure",
+    "ExecutorHistory",
     "ExecutorKind",
     "ExecutorTimeoutError",
     "ExecutorView",
@@ -81,6 +91,7 @@ __all__ = [
     "GraphWarning",
     "HandlerError",
     "HandlerStoppedError",
+    "HistorySource",
     "IncompleteLogError",
     "InfoRequest",
     "InvalidGraphError",
@@ -88,9 +99,12 @@ __all__ = [
     "InvalidRunIdError",
     "ItemResult",
     "MemoryCheckpointStore",
+    "MemoryHistory",
     "MessageCopyError",
     "MessageTypeError",
     "OutputTypeError",
+    "PastAttempt",
+    "Pattern",
     "RequestExpiredError",
     "RetriesExhaustedError",
     "RetryPolicy",

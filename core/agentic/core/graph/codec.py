@@ -149,9 +149,10 @@ _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_const
 
 def _own_types() -> tuple[type, ...]:
     # Messages are made of parcels, and parcels of this module.
+    from agentic.core.graph.history import ExecutorHistory
     from agentic.core.graph.messages import ExecutorFailure, ItemResult
 
-    return ExecutorFailure, ItemResult
+    return ExecutorFailure, ExecutorHistory, ItemResult
 
 
 class _Writer:

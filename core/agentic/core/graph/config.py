@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.graph.errors import InvalidPolicyError
+from agentic.core.graph.history import HistorySource
 from agentic.core.graph.retries import ONCE, RetryPolicy
 
 
@@ -24,6 +25,7 @@ class WorkflowConfig:
         on_checkpoint_failure: ``fail`` ends the run when a checkpoint cannot be saved; ``continue`` goes on
             with an event.
         keep_checkpoints: How many of a run's checkpoints to keep; None for all.
+        history: What ``ctx.history()`` asks; without one there is no past.
     """
 
     max_supersteps: int = 1000
@@ -35,6 +37,7 @@ class WorkflowConfig:
     run_timeout_s: float | None = None
     on_checkpoint_failure: Literal["fail", "continue"] = "fail"
     keep_checkpoints: int | None = None
+    history: HistorySource | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("max_supersteps", 1), ("max_parallel", 1), ("keep_checkpoints", 1)):

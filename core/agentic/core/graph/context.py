@@ -16,6 +16,7 @@ from agentic.core.graph.answers import name_type
 from agentic.core.graph.codec import describe
 from agentic.core.graph.errors import HandlerError, RequestExpiredError
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
+from agentic.core.graph.history import ExecutorHistory, HistorySource
 from agentic.core.graph.messages import Activation, Sent
 from agentic.core.graph.parcel import Packer, Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
@@ -34,6 +35,7 @@ YieldT = DefaultTypeVar("YieldT", default=Any)
 ResponseT = TypeVar("ResponseT")
 ValueT = TypeVar("ValueT")
 
+_HISTORY = "ctx.history"  # a key of ctx.once
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -84,6 +86,7 @@ class RunLink:
         pack: Makes parcels of what is sent, yielded or written.
         deadline: Of the run, seconds since the epoch.
         keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+        history: Knows other runs.
     """
 
     graph: Graph
@@ -95,6 +98,7 @@ class RunLink:
     pack: Packer
     deadline: float | None = None
     keeps_inputs: bool = False
+    history: HistorySource | None = None
 
 
 @record
@@ -331,6 +335,19 @@ class WorkflowContext(Generic[SendT, YieldT]):
             kept = self._link.pack(await result if inspect.isawaitable(result) else result)
             self._kept_once()[key] = kept
         return kept.fresh()
+
+    async def history(self) -> ExecutorHistory:
+        """Return what became of this executor's work in other runs.
+
+        It is an input of this activation: asked for again, or in a later try or entry, it is the same.
+        """
+        return await self.once(_HISTORY, self._ask_history)
+
+    async def _ask_history(self) -> ExecutorHistory:
+        source = self._link.history
+        if source is None:
+            return ExecutorHistory()
+        return await source.history(self.executor_id)
 
     def _kept_once(self) -> dict[str, Parcel]:
         if self._once is None:

@@ -252,8 +252,13 @@ class Graph:
 
 
 def _facts(edge: Edge) -> dict[str, JSONValue]:
-    """Return how events describe an edge."""
-    return {"edge": edge_name(edge), "sources": list(sources_of(edge)), "targets": list(receivers_of(edge))}
+    """Return how events describe an edge that took one message."""
+    return {
+        "edge": edge_name(edge),
+        "sources": list(sources_of(edge)),
+        "targets": list(receivers_of(edge)),
+        "message_count": 1,
+    }
 
 
 def _is_judged(edge: Edge) -> bool:

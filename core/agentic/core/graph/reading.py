@@ -116,19 +116,19 @@ class Head(_Model):
     """Everything of a state that is not in its tables."""
 
     schema_version: Literal[1] = Field(alias="schema")
-    path: StrictStr
+    path: StrictStr = ""
     started_at: Seconds
-    deadline: Seconds | None
+    deadline: Seconds | None = None
     superstep: Count
     sequence: Count
     is_begun: StrictBool
     next_map_id: Count
     output_count: Count
     status: RunStatus
-    error: _Error | None
-    waiting_fan_ins: list[StrictStr]
+    error: _Error | None = None
+    waiting_fan_ins: list[StrictStr] = Field(default_factory=list)
     activations: list[_Activation]
-    kept: list[_Result]
+    kept: list[_Result] = Field(default_factory=list)
     digest: StrictStr = ""
 
 

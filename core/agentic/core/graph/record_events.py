@@ -126,7 +126,8 @@ def routing(log: EventLog, routing: Routing) -> None:
     """Edges took messages; some messages reached nobody, or were replaced before anybody saw them."""
     facts = routing.graph.edge_facts
     for edge_index, count in routing.carried.items():
-        log.add(EventKind.EDGE_ACTIVATED, {**facts[edge_index], "message_count": count})
+        data = facts[edge_index]
+        log.add(EventKind.EDGE_ACTIVATED, data if count == 1 else {**data, "message_count": count})
     for source, target, parcel in routing.superseded:
         log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": parcel}, executor_id=source)
     for lost in routing.lost:

@@ -13,7 +13,6 @@ from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import RunLink, Seen, SubCall
 from agentic.core.graph.crew import side_by_side
-from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import CheckpointConflictError, RunTimeoutError
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
@@ -71,16 +70,17 @@ class Runner:
     """One run of a graph, or one leg of it. Made for it and gone with it.
 
     Args:
-        graph: The workflow's.
+        workflow: Whose run it is.
         state: Where the run stands: new, or as it was kept.
         setup: How it is run.
         outputs: What the run yielded before.
     """
 
     def __init__(
-        self, graph: Graph, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
+        self, workflow: Workflow, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
     ) -> None:
-        self._graph = graph
+        self._workflow = workflow
+        self._graph = graph = workflow.graph
         self._config = setup.config
         self._listener = setup.listener
         self._snapshots = setup.snapshots
@@ -102,6 +102,7 @@ class Runner:
             pack=setup.packer,
             deadline=state.deadline,
             keeps_inputs=setup.keeps_inputs,
+            history=setup.config.history,
         )
 
     @property
@@ -109,9 +110,9 @@ class Runner:
         """Name of the run."""
         return self._state.run_id
 
-    def begin(self, message: object, workflow: Workflow) -> None:
-        """Take the input of a new run of ``workflow``."""
-        facts = {"workflow": workflow.id, "version": workflow.version}
+    def begin(self, message: object) -> None:
+        """Take the input of a new run."""
+        facts = {"workflow": self._workflow.id, "version": self._workflow.version}
         now = self._clock()
         self._take(start(self._graph, self._config, self._state, now, self._link.pack(message), facts))
 
@@ -353,9 +354,9 @@ class Runner:
             if before is None
             else replace(before.state, run_id=call.run_id, path=call.path)
         )
-        runner = Runner(workflow.graph, state, setup, outputs=() if before is None else before.outputs)
+        runner = Runner(workflow, state, setup, outputs=() if before is None else before.outputs)
         if before is None:
-            runner.begin(message, workflow)
+            runner.begin(message)
         elif before.state.status is RunStatus.WAITING_INPUT:
             runner.settle(
                 {

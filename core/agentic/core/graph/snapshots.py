@@ -110,7 +110,8 @@ class Snapshots:
         head = writer.head(state)
         step.use("head", writer.contents)
         step.put_contents()
-        text = to_text({**head, "digest": f"{step.digest:032x}"})
+        head["digest"] = f"{step.digest:032x}"
+        text = to_text(head)
         metadata = CheckpointMetadata(
             run_id=self._run_id,
             revision=self._saved.revision + 1,
@@ -123,7 +124,8 @@ class Snapshots:
         )
         await self._store.save(Checkpoint(metadata=metadata, head=text, changes=step.changes))
         self._settle(step, state, metadata.revision)
-        await self._prune(state, metadata.revision)
+        if self._keep is not None:
+            await self._prune(self._keep, state, metadata.revision)
         return metadata
 
     def _settle(self, step: _Step, state: RunState, revision: int) -> None:
@@ -146,9 +148,8 @@ class Snapshots:
         """Return the large values that a converted part names; a migration leaves them as they are."""
         return {name: self._converted.get(CONTENT + name) or "" for name in named_contents(text or "")}
 
-    async def _prune(self, state: RunState, revision: int) -> None:
-        keep = self._keep
-        if keep is not None and revision > keep and (revision % _PRUNE_EVERY == 0 or state.status.is_final):
+    async def _prune(self, keep: int, state: RunState, revision: int) -> None:
+        if revision > keep and (revision % _PRUNE_EVERY == 0 or state.status.is_final):
             await self._store.keep_last(self._run_id, keep)
 
     def _parts(self, state: RunState) -> Iterator[tuple[str, JSONValue, Writer]]:
@@ -190,7 +191,7 @@ class _Step:
         self._digests: dict[str, int | None] = {}
         self._contents: dict[str, frozenset[str]] = {}
         self._texts: dict[str, str] = {}
-        self._delta: Counter[str] = Counter()
+        self._delta: dict[str, int] = {}
         self.changes: dict[str, str | None] = {}
         self.digest = saved.digest
 
@@ -210,8 +211,10 @@ class _Step:
         before = self._contents.get(name, self._saved.contents.get(name, frozenset()))
         now = frozenset(contents)
         if before or now:
-            self._delta.update(now)
-            self._delta.subtract(before)
+            for large in now - before:
+                self._delta[large] = self._delta.get(large, 0) + 1
+            for large in before - now:
+                self._delta[large] = self._delta.get(large, 0) - 1
             self._contents[name] = now
             self._texts |= contents
 
@@ -226,7 +229,8 @@ class _Step:
 
     def apply(self) -> None:
         """Take over what was saved."""
-        self._uses.update(self._delta)
+        if self._delta:
+            self._uses.update(self._delta)
         for name, digest in self._digests.items():
             if digest is None:
                 self._saved.digests.pop(name, None)

@@ -210,8 +210,8 @@ class Workflow:
         if checkpoints is not None:
             snapshots = Snapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
             setup = Setup(config, listener, snapshots, storing(self.codec))
-        runner = Runner(self.graph, new_state(run_id, "", time.time(), config), setup)
-        runner.begin(message, self)
+        runner = Runner(self, new_state(run_id, "", time.time(), config), setup)
+        runner.begin(message)
         return runner
 
     async def _take_up(
@@ -240,7 +240,7 @@ class Workflow:
             converted=restored.converted,
         )
         setup = Setup(config, listener, snapshots, storing(self.codec))
-        runner = Runner(self.graph, state, setup, outputs=restored.outputs)
+        runner = Runner(self, state, setup, outputs=restored.outputs)
         if state.status is not RunStatus.COMPLETED:
             runner.settle(given)
             runner.expire()

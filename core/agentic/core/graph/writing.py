@@ -8,7 +8,7 @@ from agentic.core.graph.checkpoints import SCHEMA_VERSION
 from agentic.core.graph.codec import Codec, to_text
 from agentic.core.graph.errors import stored_error
 from agentic.core.graph.events import CONTENT_KEY, INLINE_BYTES, content_hash
-from agentic.core.graph.messages import Activation, ActivationResult, Delivery, Sent, Trail
+from agentic.core.graph.messages import Activation, ActivationResult, Sent, Trail
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
 from agentic.core.graph.state import FanInBuffer, ItemOutcome, MapProgress, Parked, RunState
@@ -45,22 +45,29 @@ class Writer:
 
     def head(self, state: RunState) -> JSONObject:
         """Return everything of a state that is not in its tables."""
-        return {
+        head: JSONObject = {
             "schema": SCHEMA_VERSION,
-            "path": state.path,
             "started_at": state.started_at,
-            "deadline": state.deadline,
             "superstep": state.superstep,
             "sequence": state.sequence,
             "is_begun": state.is_begun,
             "next_map_id": state.next_map_id,
             "output_count": state.output_count,
-            "status": str(state.status),
-            "error": stored_error(state.error),
-            "waiting_fan_ins": list(state.waiting_fan_ins),
+            "status": state.status.value,
             "activations": [self.activation(activation) for activation in state.activations],
-            "kept": [self.result(result) for result in state.kept.values()],
         }
+        # Written at every superstep: what is mostly empty is there when it is not.
+        if state.path:
+            head["path"] = state.path
+        if state.deadline is not None:
+            head["deadline"] = state.deadline
+        if state.error is not None:
+            head["error"] = stored_error(state.error)
+        if state.waiting_fan_ins:
+            head["waiting_fan_ins"] = list(state.waiting_fan_ins)
+        if state.kept:
+            head["kept"] = [self.result(result) for result in state.kept.values()]
+        return head
 
     def entry(self, state: RunState, table: str, key: object) -> JSONValue:
         """Return an entry of a table, or None when it is gone."""
@@ -116,17 +123,13 @@ class Writer:
 
     def activation(self, activation: Activation) -> JSONObject:
         """Return an activation."""
-        return {
-            **self._delivery(activation.delivery),
-            "superstep": activation.superstep,
-            "shard": activation.shard,
-        }
-
-    def _delivery(self, delivery: Delivery) -> JSONObject:
+        delivery = activation.delivery
         data: JSONObject = {
             "to": delivery.target,
             "from": list(delivery.sources),
             "value": self.value(delivery.parcel),
+            "superstep": activation.superstep,
+            "shard": activation.shard,
         }
         if delivery.item is not None:
             data["item"] = [delivery.item.map_id, delivery.item.index]

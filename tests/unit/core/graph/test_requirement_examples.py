@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -198,7 +199,7 @@ class Priority(StrEnum):
     LOW = "low"
 
 
-def by_priority(priority: Priority, targets: list[str]) -> list[str]:
+def by_priority(priority: Priority, targets: Sequence[str]) -> Sequence[str]:
     """High ones have one handler, normal ones two, low ones all."""
     return targets[: {Priority.HIGH: 1, Priority.NORMAL: 2, Priority.LOW: len(targets)}[priority]]
 

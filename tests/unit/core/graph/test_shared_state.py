@@ -46,7 +46,7 @@ async def test_executors_of_one_superstep_do_not_see_each_others_writes() -> Non
 async def test_what_is_read_cannot_be_changed_for_others() -> None:
     @executor(id="spoil")
     async def spoil(text: str, ctx: WorkflowContext) -> str:
-        ctx.get_state("key").append("spoiled")
+        ctx.get_state("key", ["none"]).append("spoiled")
         return text
 
     flow = (
@@ -107,7 +107,7 @@ async def test_own_writes_are_seen_through_the_reducer() -> None:
     async def twice(text: str, ctx: WorkflowContext) -> object:
         ctx.set_state("key", {1})
         ctx.set_state("key", {2})
-        return sorted(ctx.get_state("key"))
+        return sorted(ctx.get_state("key", {0}))
 
     flow = WorkflowBuilder("w").set_start(twice).add_state("key", reducer=operator.or_).build()
     assert (await flow.run("x")).outputs == ([1, 2],)

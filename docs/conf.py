@@ -1,0 +1,109 @@
+"""The documentation site: ``make docs`` builds it into ``docs/_build``, without network."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+
+from docutils.nodes import Element, TextElement
+from pygments.lexers.special import TextLexer
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+import agentic.core
+import agentic.core.graph
+
+PUBLIC = (agentic.core.graph, agentic.core)
+DOCUMENTED = (*(module.__name__ for module in PUBLIC), "agentic.core.types")
+
+project = "agentic-pipelines"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+# The index takes in README.md, which is for those who read on GitHub.
+exclude_patterns = ["_build", "README.md"]
+nitpicky = True
+# Names that signatures and docstrings give without their module.
+nitpick_ignore = [
+    ("py:class", "BaseAgentExecutor"),
+    ("py:class", "BaseModel"),
+    ("py:class", "ResultMapper"),
+    ("py:class", "Signature"),
+    ("py:exc", "CancelledError"),
+]
+
+html_theme = "furo"
+html_title = project
+html_show_copyright = False
+html_copy_source = False
+
+myst_heading_anchors = 3
+
+autodoc_class_signature = "mixed"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False  # the signature has them
+
+
+def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: TextElement) -> Element | None:
+    """Lead to a public name wherever it is defined; leave other names that there are as text."""
+    if node.get("refdomain") != "py":
+        return None
+    target = node["reftarget"]
+    name = target.rpartition(".")[2]
+    python = env.domains.python_domain
+    for module in DOCUMENTED:
+        if f"{module}.{name}" in python.objects:
+            full_name = f"{module}.{name}"
+            return python.resolve_xref(env, node["refdoc"], app.builder, "obj", full_name, node, content)
+    return content if exists(target) else None
+
+
+def exists(name: str) -> bool:
+    """Return whether a dotted name can be imported."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        return False
+    return "." in name
+
+
+def keep_colons(
+    _app: Sphinx, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
+    """Keep napoleon from reading the first words of a property, up to a colon, as its type."""
+    if what == "property":
+        lines[:0] = ["..", ""]
+
+
+def make_readable(
+    _app: Sphinx, _what: str, _name: str, _obj: object, _options: object, signature: str | None, returns: str
+) -> tuple[str, str] | None:
+    """Write defaults of dataclasses so that they are Python."""
+    if not signature:
+        return None
+    return re.sub(r"<class '([\w.]+)'>", r"\1", signature.replace("<factory>", "...")), returns
+
+
+def check_public_names(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of public names without an entry: what is exported is documented."""
+    entries = env.domains.python_domain.objects
+    for module in PUBLIC:
+        for name in module.__all__:
+            if not any(f"{known}.{name}" in entries for known in DOCUMENTED):
+                logging.getLogger(__name__).warning(
+                    "%s.%s is public and has no entry in docs/reference/python", module.__name__, name
+                )
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is above."""
+    app.connect("missing-reference", resolve)
+    app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", make_readable)
+    app.connect("env-check-consistency", check_public_names)
+    app.add_lexer("mermaid", TextLexer)  # GitHub draws it; here its source is shown
