@@ -13,7 +13,7 @@ from agentic.core.graph.edges import carries_failures
 from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.judging import judge
-from agentic.core.graph.messages import Activation, ActivationResult, Sent, Several
+from agentic.core.graph.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
 from agentic.core.graph.parcel import pack
 from agentic.core.graph.progress import FailedAttempt
 from agentic.core.graph.record_events import failure_of
@@ -52,7 +52,7 @@ class Attempts:
         self._policy = executor.retry or config.retry
         self._timeout_s = executor.timeout_s or config.timeout_s
         self._progress = activation.delivery.progress
-        self._sub_events: list[WorkflowEvent] = []
+        self._sub_events: tuple[WorkflowEvent, ...] = ()
         # A handler may change its message, and who handles it again must not see that.
         self._keeps_input = (
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
@@ -105,7 +105,7 @@ class Attempts:
         except Exception as exc:
             outcome = exc
         if context.sub_events:
-            self._sub_events += context.sub_events
+            self._sub_events += tuple(context.sub_events)
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
                 return await judged(outcome, link)
@@ -140,24 +140,18 @@ class Attempts:
 
     def _result(self, context: Context) -> ActivationResult:
         took = time.perf_counter() - self._started
+        told = self._sub_events
+        if context.sub_events:
+            told = (*told, *context.sub_events)
         if context.waits:
             return ActivationResult(
-                self._activation,
-                parked=True,
-                progress=context.progress(),
-                duration_s=took,
-                sub_events=(*self._sub_events, *context.sub_events),
+                self._activation, parked=True, progress=context.progress(), duration_s=took, sub_events=told
             )
+        # By position, as in each superstep: that is half the work of a call with names.
         return ActivationResult(
-            self._activation,
-            tuple(context.sends),
-            tuple(context.outputs),
-            tuple(context.writes),
-            context.changed_local,
-            progress=self._progress,
-            duration_s=took,
-            sub_events=(*self._sub_events, *context.sub_events),
-        )
+            self._activation, tuple(context.sends), tuple(context.outputs), tuple(context.writes),
+            context.changed_local, NO_VERDICTS, None, None, False, self._progress, took, told,
+        )  # fmt: skip
 
     @staticmethod
     def _parks(exc: BaseException, context: Context) -> bool:
@@ -185,7 +179,7 @@ class Attempts:
             error=error,
             progress=self._progress,
             duration_s=time.perf_counter() - self._started,
-            sub_events=tuple(self._sub_events),
+            sub_events=self._sub_events,
         )
         if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
             return failed

@@ -19,12 +19,12 @@ from agentic.core.types import ExecutorId
 
 def gather(routing: Routing, edge_index: int, edge: FanInEdge, letters: Sequence[Letter]) -> None:
     """Take letters into a fan-in, and fire it if that completes it; ``available`` is decided afterwards."""
-    buffer = dict(routing.draft.fan_ins.now.get(edge_index, {}))
+    buffer = dict(routing.draft.fan_ins.get(edge_index, {}))
     arrived = False
     for letter in letters:
         if letter.aims_at(edge.target):
             arrived = True
-            held = Held(letter.hand_out(), letter.trail)
+            held = Held(routing.hand_out(letter), letter.trail)
             if edge.mode == "latest":
                 _supersede(routing, edge, letter.source, buffer)
                 buffer[letter.source] = (held,)
@@ -32,7 +32,7 @@ def gather(routing: Routing, edge_index: int, edge: FanInEdge, letters: Sequence
                 buffer[letter.source] = (*buffer.get(letter.source, ()), held)
     if not arrived:
         return
-    routing.draft.fan_ins.put(edge_index, buffer)
+    routing.draft.put("fan_ins", edge_index, buffer)
     if len(buffer) == len(edge.sources) and edge.mode != "available":
         _fire(routing, edge_index, edge)
 
@@ -45,14 +45,14 @@ def _supersede(
 
 
 def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
-    buffer = routing.draft.fan_ins.now[edge_index]
+    buffer = routing.draft.fan_ins[edge_index]
     present = [source for source in edge.sources if source in buffer]
     held = [one for source in present for one in buffer[source]]
     if edge.mode == "latest":
         parcels = [one.parcel.again() for one in held]  # the values stay, to be joined with newer ones
     else:
         parcels = [one.parcel for one in held]
-        routing.draft.fan_ins.drop(edge_index)
+        routing.draft.drop("fan_ins", edge_index)
     trail = _merged(held)
     routing.deliver_list(Delivery(edge.target, tuple(present), gathered(parcels), trail=trail))
 
@@ -78,7 +78,7 @@ def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[Executo
     all_targets = {
         index: edge.target
         for index, edge in _buffered(routing)
-        if not (edge.mode == "latest" and len(routing.draft.fan_ins.now[index]) == len(edge.sources))
+        if not (edge.mode == "latest" and len(routing.draft.fan_ins[index]) == len(edge.sources))
     }
     fired = False
     for index, edge in pending.items():
@@ -96,7 +96,7 @@ def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[Executo
 
 
 def _is_reachable(routing: Routing, index: int, edge: FanInEdge, live: set[ExecutorId]) -> bool:
-    buffer = routing.draft.fan_ins.now[index]
+    buffer = routing.draft.fan_ins[index]
     upstream = routing.graph.upstream[index]
     return any(not live.isdisjoint(upstream[source]) for source in edge.sources if source not in buffer)
 
@@ -107,7 +107,7 @@ def _pending(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
 
 def _buffered(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
     """Yield the fan-ins in which something waits, in declaration order."""
-    for index in sorted(routing.draft.fan_ins.now):
+    for index in sorted(routing.draft.fan_ins):
         edge = routing.graph.edges[index]
         if isinstance(edge, FanInEdge):
             yield index, edge

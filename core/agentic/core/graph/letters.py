@@ -57,11 +57,6 @@ class Letter:
         """Whether ``target`` may get it."""
         return self.aim is None or self.aim == target
 
-    def hand_out(self) -> Parcel:
-        """Return the parcel for one more receiver: itself the first time, then one that shares nothing."""
-        self.copies += 1
-        return self.parcel if self.copies == 1 else self.parcel.again()
-
 
 @dataclass(slots=True)
 class Routing:
@@ -75,6 +70,7 @@ class Routing:
         lost: What reached nobody.
         superseded: Values that a newer one of the same source replaced: source, target, value.
         error: What fails the run, if something does.
+        copy_count: Letters handed out, each as often as it was.
     """
 
     graph: Graph
@@ -84,13 +80,21 @@ class Routing:
     lost: list[Lost] = field(default_factory=list)
     superseded: list[tuple[ExecutorId, ExecutorId, Parcel]] = field(default_factory=list)
     error: Exception | None = None
+    copy_count: int = 0
+
+    def hand_out(self, letter: Letter) -> Parcel:
+        """Return the parcel for one more receiver: itself the first time, then one that shares nothing."""
+        self.copy_count += 1
+        letter.copies += 1
+        return letter.parcel if letter.copies == 1 else letter.parcel.again()
 
     def deliver(self, letter: Letter, target: ExecutorId) -> None:
         """Deliver a letter, if its sender and its receiver agree."""
         if letter.aim is not None and letter.aim != target:
             return
         if self.graph.executors[target].accepts(letter.parcel.value):
-            self.deliveries.append(Delivery(target, (letter.source,), letter.hand_out(), None, letter.trail))
+            parcel = self.hand_out(letter)
+            self.deliveries.append(Delivery(target, (letter.source,), parcel, None, letter.trail))
         else:
             letter.refuse(f"{target!r} takes no {type(letter.parcel.value).__name__}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import cast
 
@@ -15,24 +16,25 @@ from agentic.core.graph.parcel import Parcel, gathered, is_immutable
 from agentic.core.graph.state import Draft, ItemOutcome, MapProgress
 from agentic.core.types import ExecutorId, JSONValue
 
+_NO_EDGES: frozenset[int] = frozenset()
 NOTHING = Parcel(None, is_immutable=True, is_exact=True)
 
 
-def fold_items(draft: Draft, results: Sequence[ActivationResult]) -> set[int]:
+def fold_items(draft: Draft, results: Sequence[ActivationResult]) -> AbstractSet[int]:
     """Put finished items into their lists; return the map edges concerned."""
-    if not draft.maps.now:
-        return set()
+    if not draft.maps:
+        return _NO_EDGES
     finished: dict[int, list[ItemOutcome]] = {}
     for result in results:
         item = result.activation.delivery.item
         if item is not None and not result.parked:
             finished.setdefault(item.map_id, []).append(_outcome(result, item.index))
     for map_id, outcomes in finished.items():
-        progress = draft.maps.now[map_id]
+        progress = draft.maps[map_id]
         done = (*progress.done, tuple(outcomes))
         count = progress.done_count + len(outcomes)
-        draft.maps.put(map_id, replace(progress, done=done, done_count=count))
-    return {draft.maps.now[map_id].edge_index for map_id in finished}
+        draft.put("maps", map_id, replace(progress, done=done, done_count=count))
+    return {draft.maps[map_id].edge_index for map_id in finished}
 
 
 def _outcome(result: ActivationResult, index: int) -> ItemOutcome:
@@ -59,10 +61,10 @@ def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequenc
         if not isinstance(value, (list, tuple)):
             letter.refuse(f"the map edge to {edge.body!r} needs a list, not {type(value).__name__}")
             continue
-        progress = MapProgress(edge_index, letter.hand_out(), len(value), letter.trail)
-        draft.maps.put(draft.next_map_id, progress)
+        progress = MapProgress(edge_index, routing.hand_out(letter), len(value), letter.trail)
+        draft.put("maps", draft.next_map_id, progress)
         draft.next_map_id += 1
-    for map_id, progress in list(draft.maps.now.items()):
+    for map_id, progress in list(draft.maps.items()):
         if progress.edge_index == edge_index:
             _work_off(routing, map_id, progress, edge)
 
@@ -70,7 +72,7 @@ def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequenc
 def _work_off(routing: Routing, map_id: int, progress: MapProgress, edge: MapEdge) -> None:
     """Hand out items up to the window, or give the join what all items came to."""
     if progress.done_count == progress.count:
-        routing.draft.maps.drop(map_id)
+        routing.draft.drop("maps", map_id)
         results = gathered(list(_item_results(progress, edge)))
         routing.deliver_list(Delivery(edge.join, (edge.body,), results, trail=progress.trail))
         return
@@ -82,7 +84,7 @@ def _work_off(routing: Routing, map_id: int, progress: MapProgress, edge: MapEdg
             routing.deliveries.append(
                 Delivery(edge.body, (edge.source,), item.again(), Item(map_id, index), progress.trail)
             )
-        routing.draft.maps.put(map_id, replace(progress, next_index=upto))
+        routing.draft.put("maps", map_id, replace(progress, next_index=upto))
 
 
 def item_parcel(items: Parcel, index: int) -> Parcel:

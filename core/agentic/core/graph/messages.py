@@ -114,6 +114,8 @@ Verdict = bool | tuple[ExecutorId, ...]
 Verdicts = Mapping[tuple[int, int], Verdict]
 """(edge index, position of the message among those sent) -> verdict."""
 
+NO_VERDICTS: Verdicts = {}
+
 
 @record
 class ActivationResult:

@@ -88,10 +88,10 @@ def start(
     return barrier.open(deliveries, superstep=0)
 
 
-def due(state: RunState) -> list[Activation]:
+def due(state: RunState) -> Sequence[Activation]:
     """Return what is to be run in this superstep: in executor declaration order, then delivery order."""
     if not state.kept:
-        return list(state.activations)
+        return state.activations
     return [activation for activation in state.activations if activation.key not in state.kept]
 
 
@@ -164,7 +164,7 @@ def settle(
                 asked=tuple(_settled(barrier.log, asked, answers) for asked in before.asked),
                 surfaced=tuple(_settled(barrier.log, asked, answers) for asked in before.surfaced),
             )
-            barrier.draft.parked.put(origin, replace(parked, progress=progress))
+            barrier.draft.put("parked", origin, replace(parked, progress=progress))
     again = _re_entries(barrier.draft) if state.status is RunStatus.WAITING_INPUT else []
     if not again:
         return barrier.decide()
@@ -267,12 +267,12 @@ class _Barrier:
         draft.is_begun = False
         if deliveries:
             return self.begin()
-        if draft.parked.now:
-            waiting = [asked for p in draft.parked.now.values() for asked in p.progress.open_requests]
+        if draft.parked:
+            waiting = [asked for p in draft.parked.values() for asked in p.progress.open_requests]
             record_events.waiting(self.log, waiting)
             draft.status = RunStatus.WAITING_INPUT
             return self.decide()
-        starving = list(joins.starving(draft.fan_ins.now, self.graph.edges))
+        starving = list(joins.starving(draft.fan_ins, self.graph.edges))
         for edge, missing in starving:
             record_events.starving(self.log, edge, missing)
         draft.waiting_fan_ins = tuple(edge.target for edge, _ in starving)
@@ -319,7 +319,9 @@ class _Barrier:
     def decide(self) -> Decision:
         """Return the decision."""
         draft = self.draft
-        return Decision(draft.finished(self.log.sequence), self.log.events, draft.changes(), draft.outputs)
+        return Decision(
+            draft.finished(self.log.sequence), self.log.events, list(draft.changed), draft.outputs
+        )
 
 
 def _with_kept(state: RunState, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
@@ -348,27 +350,27 @@ def _first_failure(graph: Graph, state: RunState, results: Iterable[ActivationRe
 def _park(draft: Draft, results: Iterable[ActivationResult]) -> None:
     for result in results:
         if result.parked:
-            draft.parked.put(result.activation.origin, Parked(result.activation, result.progress))
+            draft.put("parked", result.activation.origin, Parked(result.activation, result.progress))
 
 
 def _re_entries(draft: Draft) -> list[Delivery]:
     """Take out the parked activations that can go on."""
-    if not draft.parked.now:
+    if not draft.parked:
         return []
-    ready = [(origin, parked) for origin, parked in draft.parked.now.items() if parked.progress.is_ready]
+    ready = [(origin, parked) for origin, parked in draft.parked.items() if parked.progress.is_ready]
     for origin, _ in ready:
-        draft.parked.drop(origin)
+        draft.drop("parked", origin)
     return [replace(parked.activation.delivery, progress=parked.progress) for _, parked in ready]
 
 
 def _fire_available(routing: Routing, again: Sequence[Delivery]) -> None:
     draft = routing.draft
     live = {delivery.target for delivery in (*again, *routing.deliveries)}
-    for progress in draft.maps.now.values():
+    for progress in draft.maps.values():
         edge = routing.graph.edges[progress.edge_index]
         if isinstance(edge, MapEdge):
             live |= {edge.body, edge.join}
-    waiting = {parked.activation.executor_id for parked in draft.parked.now.values()}
+    waiting = {parked.activation.executor_id for parked in draft.parked.values()}
     joins.fire_available(routing, live, waiting)
 
 

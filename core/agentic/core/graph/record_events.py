@@ -12,7 +12,7 @@ from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFa
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked
 from agentic.core.graph.result import RunStatus
-from agentic.core.graph.state import Draft, EventLog
+from agentic.core.graph.state import Draft, EventLog, MapProgress
 from agentic.core.types import ExecutorId, RunId
 
 
@@ -141,25 +141,31 @@ def routing(log: EventLog, routing: Routing) -> None:
 def superstep(log: EventLog, draft: Draft, graph: Graph, activation_count: int, delivery_count: int) -> None:
     """A superstep is over: what changed in the state by it."""
     data: dict[str, object] = {"activation_count": activation_count, "delivery_count": delivery_count}
-    if draft.shared.changed:
-        data["state"] = {key: draft.shared.now[key] for key in draft.shared.changed}
-    if draft.local.changed:
-        data["local"] = {key: draft.local.now[key] for key in draft.local.changed}
-    if draft.fan_ins.changed:
-        data["fan_ins"] = {
-            graph.edge_facts[index]["edge"]: _waiting(draft, index) for index in draft.fan_ins.changed
-        }
-    if draft.maps.changed:
-        data["maps"] = {str(map_id): _map(draft, map_id) for map_id in draft.maps.changed}
+    if draft.changed:
+        data |= _changes(draft, graph)
     log.add(EventKind.SUPERSTEP_COMPLETED, data)
 
 
-def _waiting(draft: Draft, index: int) -> dict[str, object]:
-    return {source: len(held) for source, held in draft.fan_ins.now.get(index, {}).items()}
+def _changes(draft: Draft, graph: Graph) -> dict[str, dict[str, object]]:
+    """Return what changed in the tables of the state, as events tell it."""
+    told: dict[str, dict[str, object]] = {}
+    for change in draft.changed:
+        key = change.key
+        match change.table:
+            case "shared" if isinstance(key, str):
+                told.setdefault("state", {})[key] = draft.shared[key]
+            case "local" if isinstance(key, str):
+                told.setdefault("local", {})[key] = draft.local[ExecutorId(key)]
+            case "fan_ins" if isinstance(key, int):
+                buffer = draft.fan_ins.get(key, {})
+                waiting = {source: len(held) for source, held in buffer.items()}
+                told.setdefault("fan_ins", {})[str(graph.edge_facts[key]["edge"])] = waiting
+            case "maps" if isinstance(key, int):
+                told.setdefault("maps", {})[str(key)] = _map(draft.maps.get(key))
+    return told
 
 
-def _map(draft: Draft, map_id: int) -> object:
-    progress = draft.maps.now.get(map_id)
+def _map(progress: MapProgress | None) -> object:
     return None if progress is None else {"done": progress.done_count, "count": progress.count}
 
 

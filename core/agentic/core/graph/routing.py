@@ -98,7 +98,7 @@ def _trail_after(graph: Graph, result: ActivationResult) -> Trail:
 def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None:
     """Take ``letters`` over one edge."""
     edge = routing.graph.edges[edge_index]
-    before = sum([letter.copies for letter in letters])
+    before = routing.copy_count
     match edge:
         case DirectEdge():
             for letter in letters:
@@ -115,9 +115,8 @@ def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None
                 _over_retry(routing, edge_index, edge, letter)
         case _:
             assert_never(edge)
-    carried = sum([letter.copies for letter in letters]) - before
-    if carried:
-        routing.carried[edge_index] = carried
+    if routing.copy_count > before:
+        routing.carried[edge_index] = routing.copy_count - before
 
 
 def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Letter) -> None:
@@ -154,9 +153,9 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
 
 
 def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter, last: Input) -> None:
-    feedback = (*last.feedback, letter.hand_out())
+    feedback = (*last.feedback, routing.hand_out(letter))
     passes = {**last.passes, edge_index: last.passes.get(edge_index, 0) + 1}
-    again = last.parcel if edge.payload == "input" else letter.hand_out()
+    again = last.parcel if edge.payload == "input" else routing.hand_out(letter)
     routing.deliveries.append(
         Delivery(
             edge.target,

@@ -44,9 +44,9 @@ def merge_writes(graph: Graph, draft: Draft, results: Sequence[ActivationResult]
 
 def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:
     for key, parcel in result.writes:
-        draft.shared.put(key, reduced(graph, draft.shared.now.get(key), key, parcel))
+        draft.put("shared", key, reduced(graph, draft.shared.get(key), key, parcel))
     if result.local is not None:
-        draft.local.put(result.activation.executor_id, result.local)
+        draft.put("local", result.activation.executor_id, result.local)
 
 
 def seen_after(graph: Graph, seen: Seen, result: ActivationResult) -> Seen:

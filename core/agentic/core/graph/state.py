@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Literal, overload
 
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Trail
@@ -122,42 +122,6 @@ class RunState:
 
 
 TableName = Literal["fan_ins", "maps", "shared", "local", "parked"]
-KeyT = TypeVar("KeyT")
-EntryT = TypeVar("EntryT")
-
-
-_UNCHANGED: Mapping[object, None] = {}
-
-
-class Table(Generic[KeyT, EntryT]):
-    """A table of the state while a decision changes it: copied at the first change, so the old one stays.
-
-    Attributes:
-        now: The entries as they are by now.
-        changed: Keys of those that were set or removed.
-    """
-
-    __slots__ = ("changed", "now")
-
-    def __init__(self, entries: Mapping[KeyT, EntryT]) -> None:
-        self.now = entries
-        self.changed = cast(Mapping[KeyT, None], _UNCHANGED)
-
-    def put(self, key: KeyT, entry: EntryT) -> None:
-        """Set an entry."""
-        self._own(key)[key] = entry
-
-    def drop(self, key: KeyT) -> None:
-        """Remove an entry, if it is there."""
-        if key in self.now:
-            del self._own(key)[key]
-
-    def _own(self, key: KeyT) -> dict[KeyT, EntryT]:
-        if not self.changed:
-            self.changed = {}
-            self.now = dict(self.now)
-        cast(dict[KeyT, None], self.changed)[key] = None
-        return cast(dict[KeyT, EntryT], self.now)
 
 
 @record
@@ -174,11 +138,12 @@ class Draft:
     Attributes:
         state: The old one.
         outputs: What the run yielded by the decision.
+        changed: Entries of tables that were set or removed.
     """
 
     __slots__ = (
-        "activations", "error", "fan_ins", "is_begun", "kept", "local", "maps", "next_map_id", "outputs",
-        "parked", "shared", "state", "status", "superstep", "waiting_fan_ins",
+        "_own", "activations", "changed", "error", "fan_ins", "is_begun", "kept", "local", "maps",
+        "next_map_id", "outputs", "parked", "shared", "state", "status", "superstep", "waiting_fan_ins",
     )  # fmt: skip
 
     def __init__(self, state: RunState) -> None:
@@ -187,16 +152,46 @@ class Draft:
         self.activations = state.activations
         self.is_begun = state.is_begun
         self.kept = state.kept
-        self.fan_ins = Table(state.fan_ins)
-        self.maps = Table(state.maps)
-        self.shared = Table(state.shared)
-        self.local = Table(state.local)
-        self.parked = Table(state.parked)
+        self.fan_ins = state.fan_ins
+        self.maps = state.maps
+        self.shared = state.shared
+        self.local = state.local
+        self.parked = state.parked
         self.next_map_id = state.next_map_id
         self.outputs: list[Parcel] = []
         self.status = state.status
         self.error = state.error
         self.waiting_fan_ins = state.waiting_fan_ins
+        self.changed: dict[Change, None] = {}
+        self._own: dict[TableName, dict[Any, Any]] = {}
+
+    @overload
+    def put(self, table: Literal["fan_ins"], key: int, entry: FanInBuffer) -> None: ...
+    @overload
+    def put(self, table: Literal["maps"], key: int, entry: MapProgress) -> None: ...
+    @overload
+    def put(self, table: Literal["shared"], key: str, entry: Parcel) -> None: ...
+    @overload
+    def put(self, table: Literal["local"], key: ExecutorId, entry: Mapping[str, JSONValue]) -> None: ...
+    @overload
+    def put(self, table: Literal["parked"], key: str, entry: Parked) -> None: ...
+    def put(self, table: TableName, key: object, entry: object) -> None:
+        """Set an entry of a table."""
+        self._changing(table, key)[key] = entry
+
+    def drop(self, table: TableName, key: object) -> None:
+        """Remove an entry of a table, if it is there."""
+        if key in getattr(self, table):
+            del self._changing(table, key)[key]
+
+    def _changing(self, table: TableName, key: object) -> dict[Any, Any]:
+        """Return a table that may be changed: copied at the first change, so that the old state stays."""
+        self.changed[Change(table, key)] = None
+        own = self._own.get(table)
+        if own is None:
+            own = self._own[table] = dict(getattr(self, table))
+            setattr(self, table, own)
+        return own
 
     @property
     def output_count(self) -> int:
@@ -211,18 +206,10 @@ class Draft:
         old = self.state
         return RunState(
             old.run_id, old.path, old.started_at, old.deadline, self.superstep, sequence, self.activations,
-            self.is_begun, self.kept, self.fan_ins.now, self.maps.now, self.shared.now, self.local.now,
-            self.parked.now, self.next_map_id, self.output_count, self.status, self.error,
+            self.is_begun, self.kept, self.fan_ins, self.maps, self.shared, self.local,
+            self.parked, self.next_map_id, self.output_count, self.status, self.error,
             self.waiting_fan_ins,
         )  # fmt: skip
-
-    def changes(self) -> list[Change]:
-        """Return what differs from the old state."""
-        tables: tuple[tuple[TableName, Table[Any, Any]], ...] = (
-            ("fan_ins", self.fan_ins), ("maps", self.maps), ("shared", self.shared), ("local", self.local),
-            ("parked", self.parked),
-        )  # fmt: skip
-        return [Change(name, key) for name, table in tables for key in table.changed]
 
 
 class EventLog:
