@@ -64,7 +64,7 @@ def review(max_passes: int, *, good: str, exhausted: bool = False) -> WorkflowBu
     )  # fmt: skip
 
 
-@pytest.mark.requirement("EN28", "CX06")
+@pytest.mark.requirement("EN28", "CX06", "EX26")
 async def test_retry_edge_delivers_the_input_again_with_the_complaints() -> None:
     result = await review(3, good="x2").build().run("x")
     assert result.outputs == ("accepted x2",)
