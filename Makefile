@@ -1,5 +1,6 @@
 # make demo   everything once, from nothing: servers, database, worker, two agents, rows
 # make test   every test, on real servers on loopback
+# make docs   the documentation site, into docs/_build/html
 # make check  format, lint, types, import contracts
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format requirements clean
+.PHONY: help demo test check docs format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -25,6 +26,10 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --nitpicky --fail-on-warning --keep-going --quiet \
+		-b html -d docs/_build/doctrees docs docs/_build/html
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -49,3 +54,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	$(PIP_INSTALL) -e '.[local,dev]'
 	@touch $@ $(VENV)/.local
+
+$(VENV)/.docs: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP_INSTALL) -e '.[docs]'
+	@touch $@

@@ -1,6 +1,32 @@
-"""Runs the Python blocks of the README and the docs as tests."""
+"""Runs the Python blocks of the README and the docs as tests, and compares what they print."""
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser
+from contextlib import redirect_stdout
+from io import StringIO
 
-pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"], excludes=["adr/*"]).pytest()
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser
+
+_PRINTED = "__printed__"
+_evaluate = PythonEvaluator()
+
+
+def run(example: Example) -> None:
+    """Run a block as part of a script, and keep what it prints."""
+    example.namespace["__name__"] = "__main__"
+    with redirect_stdout(StringIO()) as printed:
+        _evaluate(example)
+    example.namespace[_PRINTED] = example.namespace.get(_PRINTED, "") + printed.getvalue()
+
+
+def compare(example: Example) -> str | None:
+    """Compare a ``text`` block with what the blocks before it printed; return what is wrong."""
+    printed = str(example.namespace.pop(_PRINTED, "")).strip()
+    return None if printed == example.parsed.strip() else f"what is printed is\n{printed}"
+
+
+pytest_collect_file = Sybil(
+    parsers=[CodeBlockParser("python", run), CodeBlockParser("text", compare)],
+    patterns=["*.md"],
+    excludes=["adr/*"],
+).pytest()

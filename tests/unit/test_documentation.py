@@ -41,7 +41,7 @@ def test_every_hook_has_an_entry_with_its_arguments() -> None:
 @pytest.mark.parametrize("kind", list(EventKind))
 def test_every_event_has_an_entry_with_its_subject(kind: EventKind) -> None:
     row = next(line for line in reference("events").splitlines() if line.startswith(f"| `{kind}`"))
-    data = {"type": "TYPE", "edge": "EDGE"}
+    data = {"type": "TYPE", "edge": "EDGE", "request": "REQUEST"}
     event = WorkflowEvent(kind=kind, run_id=RunId("RUN"), time=0, path="NODE", data=data)
     documented = row.split("`")[3]
     for name, value in {
@@ -49,6 +49,7 @@ def test_every_event_has_an_entry_with_its_subject(kind: EventKind) -> None:
         "node": "P/RUN/NODE",
         "edge": "P/RUN/NODE/EDGE",
         "type": "TYPE",
+        "request": "REQUEST",
     }.items():
         documented = documented.replace(f"{{{name}}}", value)
     assert subject_for(event, "P") == documented

@@ -9,6 +9,7 @@ from agentic.core.graph.checkpoints import (
 )
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import WorkflowContext
+from agentic.core.graph.document import Document, Migrate
 from agentic.core.graph.errors import (
     AnswerError,
     CheckpointConflictError,
@@ -29,6 +30,7 @@ from agentic.core.graph.errors import (
     InvalidRunIdError,
     MessageCopyError,
     MessageTypeError,
+    NotStoredError,
     OutputTypeError,
     RequestExpiredError,
     RetriesExhaustedError,
@@ -76,6 +78,7 @@ __all__ = [
     "CorruptCheckpointError",
     "CustomEvent",
     "Default",
+    "Document",
     "DueView",
     "EnrichedError",
     "EventKind",
@@ -102,6 +105,8 @@ __all__ = [
     "MemoryHistory",
     "MessageCopyError",
     "MessageTypeError",
+    "Migrate",
+    "NotStoredError",
     "OutputTypeError",
     "PastAttempt",
     "Pattern",

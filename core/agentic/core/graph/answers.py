@@ -75,7 +75,7 @@ def coerced(request_id: str, wanted: str, declared: Mapping[str, type], answer: 
 
 def _sentence(exc: ValidationError) -> str:
     parts = [
-        f"{'.'.join(map(str, error['loc'])) or 'it'}: {error['msg']}"
+        f"{'.'.join(map(str, error['loc']))}: {error['msg']}".removeprefix(": ")
         for error in exc.errors(include_url=False, include_input=False)
     ]
     return "; ".join(parts)

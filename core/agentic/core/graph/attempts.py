@@ -97,20 +97,20 @@ class Attempts:
                 returned = await self._executor.handle(message, context)
             else:
                 returned = await self._within(timeout_s, message, context)
-            if returned is not None and not context.waits:
+            if returned is not None and not context._waits:
                 self._take(context, returned)
             outcome = self._result(context)
         except (asyncio.CancelledError, SystemExit) as exc:
             outcome = self._result(context) if self._parks(exc, context) else self._stopped(exc)
         except Exception as exc:
             outcome = exc
-        if context.sub_events:
-            self._sub_events += tuple(context.sub_events)
+        if context._sub_events:
+            self._sub_events += tuple(context._sub_events)
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
                 return await judged(outcome, link)
             return outcome
-        self._progress = context.progress()
+        self._progress = context._kept()
         return outcome
 
     def _message(self) -> object:
@@ -134,29 +134,29 @@ class Attempts:
         sends = executor.id in link.graph.sending
         for value in values:
             if sends:
-                context.sends.append(Sent(link.pack(value)))
+                context._sends.append(Sent(link.pack(value)))
             else:
-                context.outputs.append(link.pack(value))
+                context._outputs.append(link.pack(value))
 
     def _result(self, context: Context) -> ActivationResult:
         took = time.perf_counter() - self._started
         told = self._sub_events
-        if context.sub_events:
-            told = (*told, *context.sub_events)
-        if context.waits:
+        if context._sub_events:
+            told = (*told, *context._sub_events)
+        if context._waits:
             return ActivationResult(
-                self._activation, parked=True, progress=context.progress(), duration_s=took, sub_events=told
+                self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
             )
         # By position, as in each superstep: that is half the work of a call with names.
         return ActivationResult(
-            self._activation, tuple(context.sends), tuple(context.outputs), tuple(context.writes),
-            context.changed_local, NO_VERDICTS, None, None, False, self._progress, took, told,
+            self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
+            context._changed_local, NO_VERDICTS, None, None, False, self._progress, took, told,
         )  # fmt: skip
 
     @staticmethod
     def _parks(exc: BaseException, context: Context) -> bool:
         """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
-        return isinstance(exc, asyncio.CancelledError) and not _is_cancelled() and context.waits
+        return isinstance(exc, asyncio.CancelledError) and not _is_cancelled() and context._waits
 
     def _stopped(self, exc: BaseException) -> Exception:
         if isinstance(exc, asyncio.CancelledError) and (_is_cancelled() or isinstance(exc, ParkedSignal)):

@@ -140,7 +140,7 @@ class WorkflowBuilder:
                     for case in cases
                     if isinstance(case, Case)
                 ),
-                default=self._add(defaults[0].target) if defaults else source_id,
+                default=self._add((defaults or cases)[0].target) if cases else source_id,
                 on=on,
             )
         )

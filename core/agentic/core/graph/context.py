@@ -14,12 +14,12 @@ from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.answers import name_type
 from agentic.core.graph.codec import describe
-from agentic.core.graph.errors import HandlerError, RequestExpiredError
+from agentic.core.graph.errors import HandlerError, NotStoredError, RequestExpiredError
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory, HistorySource
 from agentic.core.graph.messages import Activation, Sent
 from agentic.core.graph.parcel import Packer, Parcel
-from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
+from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import joined
@@ -86,6 +86,7 @@ class RunLink:
         pack: Makes parcels of what is sent, yielded or written.
         deadline: Of the run, seconds since the epoch.
         keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+        is_stored: Whether somebody can go on with the run.
         history: Knows other runs.
     """
 
@@ -98,6 +99,7 @@ class RunLink:
     pack: Packer
     deadline: float | None = None
     keeps_inputs: bool = False
+    is_stored: bool = False
     history: HistorySource | None = None
 
 
@@ -121,10 +123,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
     nothing.
     """
 
+    # Those that a handler must not touch are private, and read by the attempt that made the context.
     __slots__ = (
         "_activation", "_ask_count", "_asked", "_keeps_inputs", "_link", "_live_count", "_local",
-        "_local_before", "_once", "_progress", "_shared", "_sub_run_count", "_sub_runs", "_surfaced",
-        "_timeout_at", "outputs", "sends", "sub_events", "writes",
+        "_local_before", "_once", "_outputs", "_progress", "_sends", "_shared", "_sub_events",
+        "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -152,10 +155,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._surfaced: list[Asked] | None = None
         self._once: dict[str, Parcel] | None = None
         self._sub_runs: dict[int, SubRun] | None = None
-        self.sends: list[Sent] = []
-        self.outputs: list[Parcel] = []
-        self.writes: list[tuple[str, Parcel]] = []
-        self.sub_events: list[WorkflowEvent] = []
+        self._sends: list[Sent] = []
+        self._outputs: list[Parcel] = []
+        self._writes: list[tuple[str, Parcel]] = []
+        self._sub_events: list[WorkflowEvent] = []
 
     @property
     def run_id(self) -> RunId:
@@ -226,7 +229,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         executor = self._link.graph.executors[self.executor_id]
         executor.check_sent(message)
-        self.sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
+        self._sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
 
     async def yield_output(self, output: YieldT) -> None:
         """Give ``output`` to the caller of the run.
@@ -236,7 +239,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         executor = self._link.graph.executors[self.executor_id]
         executor.check_yielded(output)
-        self.outputs.append(self._link.pack(output))
+        self._outputs.append(self._link.pack(output))
 
     @overload
     def get_state(self, key: str) -> object: ...
@@ -257,7 +260,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         With a reducer declared for the key, ``value`` is added to what is there by it.
         """
         written = self._link.pack(value)
-        self.writes.append((key, written))
+        self._writes.append((key, written))
         value_now = reduced(self._link.graph, self._shared.get(key), key, written)
         self._shared = {**self._shared, key: value_now}
 
@@ -280,6 +283,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
         Raises:
             RequestExpiredError: The deadline passed first.
+            NotStoredError: The run is not stored, so that no answer could find it.
         """
         self._ask_count += 1
         number = self._ask_count
@@ -293,7 +297,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 f"for {wanted}: ask for the same things in the same order, or decide through ctx.once"
             )
         if asked.has_expired:
-            raise RequestExpiredError(asked.name)
+            raise RequestExpiredError(request_id(self._link.run_id, asked.name))
         if asked.answer is None:
             raise ParkedSignal(f"waiting for {asked.name}")
         return cast(ResponseT, asked.answer.fresh())
@@ -304,6 +308,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return self._asked
 
     def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
+        if not self._link.is_stored:
+            raise NotStoredError(self.executor_id)
         now = self._link.clock()
         asked = Asked(
             name=f"{self._activation.origin}.{number}",
@@ -380,7 +386,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         )
         result, sub_run = await self._link.run_sub(workflow, message, call)
         self._runs()[number] = sub_run
-        self.sub_events.extend(result.events)
+        self._sub_events.extend(result.events)
         if result.error is not None:
             raise result.error
         if still_open := sub_run.state.open_requests:
@@ -415,18 +421,18 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": facts})
 
     @property
-    def waits(self) -> bool:
+    def _waits(self) -> bool:
         """Whether something this entry asked is not settled."""
         if self._asked is None:
             return bool(self._surfaced)
         return bool(self._surfaced) or any(asked.is_open for asked in self._asked.values())
 
     @property
-    def changed_local(self) -> Mapping[str, JSONValue] | None:
+    def _changed_local(self) -> Mapping[str, JSONValue] | None:
         """The executor's own state, if this entry changed it."""
         return self._local if self._local is not None and self._local != self._local_before else None
 
-    def progress(self) -> Progress:
+    def _kept(self) -> Progress:
         """Return what of this entry outlives it."""
         before = self._progress
         if not (self._asked or self._once or self._sub_runs or self._surfaced or before.surfaced):

@@ -18,6 +18,7 @@ GraphError
   ExecutorTimeoutError (TimeoutError)     an attempt took longer than its executor may
   RunTimeoutError (TimeoutError)          the run's deadline passed
   RunEndedError (RuntimeError)            a run that is over cannot go on
+  NotStoredError (RuntimeError)           a question in a run that nobody could go on with
   RequestExpiredError (TimeoutError)      nobody answered in time
   UnknownRequestError (LookupError)       an answer to a question nobody asked, or that is settled
   AnswerError (TypeError)                 an answer is not of the type that was asked for
@@ -123,6 +124,19 @@ class SelectorError(GraphError, TypeError):
             f"the selector of the fan-out from {source!r} returned {answer!r}; return a list of target ids"
         )
         self.source = source
+
+
+class NotStoredError(GraphError, RuntimeError):
+    """Something was asked in a run that is not stored, so that no answer could find it."""
+
+    is_retriable = False
+
+    def __init__(self, executor_id: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} asks for input, but the run is not stored and could not go on with an "
+            f"answer; run it with checkpoints=... (MemoryCheckpointStore() in one process)"
+        )
+        self.executor_id = executor_id
 
 
 class ConvergenceError(GraphError, RuntimeError):
@@ -254,10 +268,14 @@ class CheckpointConflictError(CheckpointError, RuntimeError):
     """A checkpoint does not follow the newest one."""
 
     def __init__(self, run_id: str, revision: int, newest: int) -> None:
-        super().__init__(
-            f"checkpoint {revision} of run {run_id!r} does not follow the newest one, {newest}: "
-            f"another process goes on with this run; load it again, or fork it"
-        )
+        if revision == 1:
+            what = f"there is a run {run_id!r} already; choose another run_id, or resume it"
+        else:
+            what = (
+                f"checkpoint {revision} of run {run_id!r} does not follow the newest one, {newest}: "
+                f"another process goes on with this run; load it again, or fork it"
+            )
+        super().__init__(what)
         self.run_id = run_id
         self.revision = revision
         self.newest = newest

@@ -15,6 +15,7 @@ from agentic.core.graph.edges import (
     SwitchEdge,
     carries_failures,
     carries_only_failures,
+    edge_name,
     targets_of,
 )
 from agentic.core.graph.errors import SelectorError, UndeliverableMessageError
@@ -38,7 +39,11 @@ async def judge(
         if carries_failures(edge) if is_failure else not carries_only_failures(edge):
             for position, sent in enumerate(sends):
                 if sent.target is None or sent.target in targets_of(edge):
-                    verdict = await _ask(edge, sent)
+                    try:
+                        verdict = await _ask(edge, sent)
+                    except Exception as exc:
+                        exc.add_note(f"while deciding about the edge {edge_name(edge)}")
+                        raise
                     if verdict is not None:
                         verdicts[edge_index, position] = verdict
     return verdicts

@@ -47,7 +47,7 @@ def _outcome(result: ActivationResult, index: int) -> ItemOutcome:
             result.activation.delivery.target,
             len(result.progress.failures) or 1,
         )
-    values = [sent.parcel for sent in result.sends] + list(result.outputs)
+    values = [sent.parcel for sent in result.sends]
     return ItemOutcome(index, gathered(values) if len(values) > 1 else next(iter(values), None))
 
 

@@ -174,7 +174,8 @@ class ItemResult:
     Attributes:
         index: Position of the item in the list.
         item: The item itself.
-        value: What the body sent or yielded: None for nothing, a list for several messages.
+        value: What the body returned or sent: None for nothing, a list for several messages. What it yields
+            is an output of the run.
         error: Set when the body failed; ``value`` is then None.
     """
 

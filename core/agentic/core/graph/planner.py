@@ -144,7 +144,13 @@ def break_off(
 
 
 def settle(
-    graph: Graph, config: WorkflowConfig, state: RunState, answers: Mapping[str, Answer | None], now: float
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    answers: Mapping[str, Answer | None],
+    now: float,
+    *,
+    resumed: Mapping[str, object] | None = None,
 ) -> Decision:
     """Settle requests; activations that wait for nothing else go on.
 
@@ -154,8 +160,11 @@ def settle(
         state: Of any run that is not completed.
         answers: By name of the request within the run, each of them open; None for one that expired.
         now: Seconds since the epoch.
+        resumed: Facts of the event that tells that a stored run goes on, if that is to be told.
     """
     barrier = _Barrier(graph, config, state, now)
+    if resumed is not None:
+        barrier.log.add(EventKind.RUN_RESUMED, {**resumed, "was": str(state.status)})
     for origin, parked in state.parked.items():
         before = parked.progress
         if any(asked.name in answers for asked in before.open_requests):
@@ -195,15 +204,16 @@ def go_on(
     Args:
         graph: The workflow's.
         config: Limits from now on.
-        state: As it was kept; not completed.
+        state: As it was kept; neither completed nor waiting.
         now: Seconds since the epoch.
         facts: For the event: which checkpoint, and what changed since.
     """
-    deadline = None if config.run_timeout_s is None else now + config.run_timeout_s
     was = str(state.status)
-    state = replace(state, status=RunStatus.RUNNING, error=None, deadline=deadline)
+    state = replace(state, status=RunStatus.RUNNING, error=None)
     barrier = _Barrier(graph, config, state, now)
     barrier.log.add(EventKind.RUN_RESUMED, {**facts, "was": was})
+    if state.is_begun:
+        record_events.invoked_again(barrier.log, due(state))
     if state.activations:
         return barrier.begin()
     return barrier.open(_re_entries(barrier.draft), superstep=state.superstep)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.records import record
+from agentic.core.types import RunId
 
 if TYPE_CHECKING:
     from agentic.core.graph.state import RunState
@@ -131,3 +132,8 @@ class Progress:
 
 NEW = Progress()
 """An activation that has no past."""
+
+
+def request_id(run_id: RunId, name: str) -> str:
+    """Return the id of a request over all runs."""
+    return f"{run_id}:{name}"

@@ -10,10 +10,10 @@ from agentic.core.graph.events import EventKind
 from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFailure, Sent
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Asked
+from agentic.core.graph.progress import Asked, request_id
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.state import Draft, EventLog, MapProgress
-from agentic.core.types import ExecutorId, RunId
+from agentic.core.types import ExecutorId
 
 
 def begin(log: EventLog, activations: Sequence[Activation]) -> None:
@@ -22,8 +22,18 @@ def begin(log: EventLog, activations: Sequence[Activation]) -> None:
     counts = {"activation_count": len(activations), "executor_count": executor_count}
     log.add(EventKind.SUPERSTEP_STARTED, counts)
     for activation in activations:
-        attempt = len(activation.delivery.progress.failures) + 1
-        log.of(activation, EventKind.EXECUTOR_INVOKED, _invoked(activation), attempt)
+        _invoke(log, activation, _invoked(activation))
+
+
+def invoked_again(log: EventLog, activations: Sequence[Activation]) -> None:
+    """A superstep goes on that was broken off: with what did not finish."""
+    for activation in activations:
+        _invoke(log, activation, {**_invoked(activation), "again": True})
+
+
+def _invoke(log: EventLog, activation: Activation, data: dict[str, object]) -> None:
+    attempt = len(activation.delivery.progress.failures) + 1
+    log.of(activation, EventKind.EXECUTOR_INVOKED, data, attempt)
 
 
 def _invoked(activation: Activation) -> dict[str, object]:
@@ -194,11 +204,6 @@ def end(log: EventLog, draft: Draft, now: float) -> None:
             facts |= {"error_type": error_type(error) if error else "", "error": str(error)}
             facts["unfinished"] = [a.executor_id for a in draft.activations if a.key not in draft.kept]
             log.add(EventKind.RUN_FAILED, facts, duration_s=took)
-
-
-def request_id(run_id: RunId, name: str) -> str:
-    """Return the id of a request over all runs."""
-    return f"{run_id}:{name}"
 
 
 def failure_of(executor_id: ExecutorId, error: Exception, attempt_count: int) -> ExecutorFailure:

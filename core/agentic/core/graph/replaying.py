@@ -27,29 +27,46 @@ def replay(events: Iterable[WorkflowEvent]) -> list[RunView]:
     """Return where a run stood: at the begin of each superstep, and wherever it came to rest.
 
     Args:
-        events: Of one run and its sub-runs, in any order, live ones and repetitions among them.
+        events: Of one run and its sub-runs, in any order, live ones and repetitions among them; for a fork,
+            those of the run it was forked from, too.
 
     Raises:
         IncompleteLogError: A durable event of the run is missing.
     """
     unique = {event.id: event for event in events if event.sequence is not None}
-    top = [event for event in unique.values() if "/" not in event.run_id]
+    top = _with_origins([event for event in unique.values() if "/" not in event.run_id])
     nested = [event for event in unique.values() if "/" in event.run_id]
-    top.sort(key=_number)
-    _check_whole(top)
-    return list(_Replay(top[0].run_id, nested).views(top)) if top else []
+    return list(_Replay(top[-1].run_id, nested).views(top)) if top else []
+
+
+def _with_origins(events: list[WorkflowEvent]) -> list[WorkflowEvent]:
+    """Return a run's events in order; those of a fork after those of its origin that came before it."""
+    runs: dict[RunId, list[WorkflowEvent]] = {}
+    for event in sorted(events, key=_number):
+        runs.setdefault(event.run_id, []).append(event)
+    origins = {run_id: _origin(first[0]) for run_id, first in runs.items()}
+    last = [run_id for run_id in runs if run_id not in origins.values()]
+    if len(last) > 1:
+        raise IncompleteLogError(last[0], f"it is mixed with run {last[1]!r}")
+    told: list[WorkflowEvent] = []
+    run_id = last[0] if last else None
+    while run_id in runs:
+        before = told[0].sequence if told else None
+        told = [e for e in runs[run_id] if before is None or _number(e) < before] + told
+        run_id = origins[run_id]
+    for expected, event in enumerate(told, start=1):
+        if event.sequence != expected:
+            raise IncompleteLogError(event.run_id, f"event {expected} is missing")
+    return told
+
+
+def _origin(first: WorkflowEvent) -> RunId | None:
+    forked_from = first.data.get("forked_from")
+    return RunId(forked_from.rpartition("@")[0]) if isinstance(forked_from, str) else None
 
 
 def _number(event: WorkflowEvent) -> int:
     return event.sequence or 0
-
-
-def _check_whole(events: list[WorkflowEvent]) -> None:
-    for expected, event in enumerate(events, start=1):
-        if event.run_id != events[0].run_id:
-            raise IncompleteLogError(events[0].run_id, f"it is mixed with run {event.run_id!r}")
-        if event.sequence != expected:
-            raise IncompleteLogError(event.run_id, f"event {expected} is missing")
 
 
 class _Replay:
@@ -121,7 +138,7 @@ class _Replay:
         self._draw(event)
         key = (event.path, event.shard)
         match event.kind:
-            case EventKind.EXECUTOR_INVOKED:
+            case EventKind.EXECUTOR_INVOKED if not event.data.get("again"):
                 self._asked.pop(str(event.data.get("origin")), None)
                 self._due[key] = DueView(
                     executor_id=event.path, shard=event.shard, message=event.data["input"]
@@ -168,12 +185,13 @@ _STATUS: dict[EventKind, ExecutorStatus] = {
 
 def _drawn(before: ExecutorView, event: WorkflowEvent) -> ExecutorView:
     is_new = event.kind is EventKind.EXECUTOR_INVOKED
+    is_counted = is_new and not event.data.get("again")
     failed = event.kind is EventKind.EXECUTOR_FAILED
     will_retry = failed and bool(event.data["will_retry"])
     took = None if is_new else (before.duration_s or 0.0) + (event.duration_s or 0.0)
     return ExecutorView(
         status="running" if will_retry else _STATUS[event.kind],
-        activation_count=before.activation_count + is_new,
+        activation_count=before.activation_count + is_counted,
         attempts=before.attempts + (not is_new),
         duration_s=before.duration_s if is_new else took,
         error=str(event.data["error"]) if failed else None,

@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentic.core.graph.annotations import type_name
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import RunLink, Seen, SubCall
 from agentic.core.graph.crew import side_by_side
-from agentic.core.graph.errors import CheckpointConflictError, RunTimeoutError
+from agentic.core.graph.errors import CheckpointConflictError, MessageTypeError, RunTimeoutError
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.parcel import Packer, Parcel, pack
@@ -28,8 +29,7 @@ from agentic.core.graph.planner import (
     settle,
     start,
 )
-from agentic.core.graph.progress import Asked, InfoRequest, SubRun
-from agentic.core.graph.record_events import request_id
+from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.shared import seen_after
@@ -57,6 +57,7 @@ class Setup:
         snapshots: Keep the run's checkpoints, if it is stored.
         packer: Makes parcels of what is sent.
         keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+        is_stored: Whether it is kept, by itself or as part of another run.
     """
 
     config: WorkflowConfig
@@ -64,6 +65,7 @@ class Setup:
     snapshots: Snapshots | None = None
     packer: Packer = pack
     keeps_inputs: bool = False
+    is_stored: bool = False
 
 
 class Runner:
@@ -102,6 +104,7 @@ class Runner:
             pack=setup.packer,
             deadline=state.deadline,
             keeps_inputs=setup.keeps_inputs,
+            is_stored=setup.is_stored,
             history=setup.config.history,
         )
 
@@ -111,26 +114,35 @@ class Runner:
         return self._state.run_id
 
     def begin(self, message: object) -> None:
-        """Take the input of a new run."""
+        """Take the input of a new run.
+
+        Raises:
+            MessageTypeError: A start executor does not take it.
+        """
+        for name in self._graph.starts:
+            node = self._graph.executors[name]
+            if not node.accepts(message):
+                raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
         facts = {"workflow": self._workflow.id, "version": self._workflow.version}
         now = self._clock()
         self._take(start(self._graph, self._config, self._state, now, self._link.pack(message), facts))
 
-    def settle(self, answers: Mapping[str, Answer | None]) -> None:
-        """Take answers, by name of the request within the run; None for a request that expired."""
-        if answers:
-            self._take(settle(self._graph, self._config, self._state, answers, self._clock()))
+    def take_up(self, answers: Mapping[str, Answer | None], facts: Mapping[str, object]) -> None:
+        """Go on with a run that was interrupted, failed, cancelled, or waits.
 
-    def expire(self) -> None:
-        """Settle the requests whose deadline has passed."""
-        now = self._clock()
-        late = [a.name for a in self._state.open_requests if a.deadline is not None and a.deadline <= now]
-        self.settle(dict.fromkeys(late))
-
-    def go_on(self, facts: Mapping[str, object]) -> None:
-        """Take up a run that was interrupted, failed or cancelled."""
-        self._take(go_on(self._graph, self._config, self._state, self._clock(), facts))
-        self._link = replace(self._link, deadline=self._state.deadline)
+        Args:
+            answers: By name of the request within the run; None for one that expired.
+            facts: For the event: which checkpoint, and what changed since.
+        """
+        state, now = self._state, self._clock()
+        late = [a.name for a in state.open_requests if a.deadline is not None and a.deadline <= now]
+        settled = {**dict.fromkeys(late), **answers}
+        is_waiting = state.status is RunStatus.WAITING_INPUT
+        if settled:
+            resumed = facts if is_waiting else None
+            self._take(settle(self._graph, self._config, state, settled, now, resumed=resumed))
+        if not is_waiting:
+            self._take(go_on(self._graph, self._config, self._state, now, facts))
 
     async def run(self) -> RunResult:
         """Run until no message is in flight, or only answers could bring one.
@@ -348,7 +360,13 @@ class Runner:
     async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
         """Run a sub-workflow, or go on with it."""
         before = call.before
-        setup = Setup(workflow.config, self._listener, packer=self._link.pack, keeps_inputs=call.keeps_inputs)
+        setup = Setup(
+            workflow.config,
+            self._listener,
+            packer=self._link.pack,
+            keeps_inputs=call.keeps_inputs,
+            is_stored=self._link.is_stored,
+        )
         state = (
             new_state(call.run_id, call.path, self._clock(), workflow.config)
             if before is None
@@ -357,15 +375,12 @@ class Runner:
         runner = Runner(workflow, state, setup, outputs=() if before is None else before.outputs)
         if before is None:
             runner.begin(message)
-        elif before.state.status is RunStatus.WAITING_INPUT:
-            runner.settle(
-                {
-                    name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
-                    for name, asked in call.answers.items()
-                }
-            )
         elif before.state.status is not RunStatus.COMPLETED:
-            runner.go_on({})
+            answers = {
+                name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
+                for name, asked in call.answers.items()
+            }
+            runner.take_up(answers, {})
         return await runner.run(), runner.sub_run()
 
 
@@ -379,8 +394,12 @@ class _StoppedError(Exception):
 
 def new_state(run_id: RunId, path: str, now: float, config: WorkflowConfig) -> RunState:
     """Return the state of a run that has not begun."""
-    limit = config.run_timeout_s
-    return RunState(run_id, path, now, None if limit is None else now + limit)
+    return RunState(run_id, path, now, deadline_of(now, config))
+
+
+def deadline_of(now: float, config: WorkflowConfig) -> float | None:
+    """Return when a run that starts, or goes on, ``now`` has to be done, in seconds since the epoch."""
+    return None if config.run_timeout_s is None else now + config.run_timeout_s
 
 
 def raise_for_failure(result: RunResult) -> RunResult:

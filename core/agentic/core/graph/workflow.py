@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,10 @@ from agentic.core.graph.errors import (
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.planner import Answer
-from agentic.core.graph.record_events import request_id
+from agentic.core.graph.progress import request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
-from agentic.core.graph.runner import Listener, Runner, Setup, new_state, raise_for_failure
+from agentic.core.graph.runner import Listener, Runner, Setup, deadline_of, new_state, raise_for_failure
 from agentic.core.graph.snapshots import Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
@@ -103,6 +104,7 @@ class Workflow:
             Status, outputs in planner order, and the durable events.
 
         Raises:
+            MessageTypeError: A start executor does not take ``message``; nothing was begun.
             ConvergenceError: Messages were still in flight after ``max_supersteps``.
             UndeliverableMessageError: A message reached nobody, and ``strict`` is on.
             RunTimeoutError: ``run_timeout_s`` passed.
@@ -158,6 +160,7 @@ class Workflow:
             CorruptCheckpointError: It is damaged.
             UnknownRequestError: An answer is to no open request; nothing is changed.
             AnswerError: An answer is of another type than was asked for; nothing is changed.
+            RunEndedError: Answers were given to a completed run.
             Exception: As :meth:`run`.
         """
         answers = _Answers(responses or {}, answered_by)
@@ -209,7 +212,7 @@ class Workflow:
         setup = Setup(config, listener)
         if checkpoints is not None:
             snapshots = Snapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
-            setup = Setup(config, listener, snapshots, storing(self.codec))
+            setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
         runner = Runner(self, new_state(run_id, "", time.time(), config), setup)
         runner.begin(message)
         return runner
@@ -228,9 +231,9 @@ class Workflow:
 
         stored = await _load(checkpoints, run_id, checkpoint_id)
         restored = restore(stored, self)
-        state = restored.state
-        given = answers.checked(self.codec, state)
         config = config or self.config
+        state = replace(restored.state, deadline=deadline_of(time.time(), config))
+        given = answers.checked(self.codec, state)
         snapshots = Snapshots(
             checkpoints,
             self,
@@ -239,13 +242,13 @@ class Workflow:
             saved=restored.saved,
             converted=restored.converted,
         )
-        setup = Setup(config, listener, snapshots, storing(self.codec))
+        setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
         runner = Runner(self, state, setup, outputs=restored.outputs)
         if state.status is not RunStatus.COMPLETED:
-            runner.settle(given)
-            runner.expire()
-        if state.status not in {RunStatus.COMPLETED, RunStatus.WAITING_INPUT}:
-            runner.go_on({"checkpoint": stored.metadata.id, "changed": list(restored.changed)})
+            facts: dict[str, object] = {"checkpoint": stored.metadata.id, "changed": list(restored.changed)}
+            if stored.metadata.forked_from is not None:
+                facts["forked_from"] = stored.metadata.forked_from
+            runner.take_up(given, facts)
         return runner
 
 

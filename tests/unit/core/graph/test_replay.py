@@ -65,7 +65,7 @@ async def test_run_is_told_step_by_step() -> None:
 
 
 async def test_log_with_a_hole_is_refused() -> None:
-    result = await asking().build().run("x", run_id="r")
+    result = await asking().build().run("x", run_id="r", checkpoints=MemoryCheckpointStore())
     with pytest.raises(IncompleteLogError, match="event 2 is missing"):
         replay([event for event in result.events if event.sequence != 2])
 
@@ -80,3 +80,40 @@ async def test_large_values_are_named_by_their_hash_and_kept_beside() -> None:
     (output,) = cast(list[dict[str, str]], completed.data["outputs"])
     assert len(completed.to_json()) < 1000
     assert output["$content"] in completed.contents
+
+
+async def test_fork_is_told_with_the_events_of_its_origin() -> None:
+    store = MemoryCheckpointStore()
+    flow = asking().build()
+    first = await flow.run("x", run_id="r", checkpoints=store)
+    one = await flow.resume("r", checkpoints=store, responses={"r:second.1.0.1": "!"})
+    fork = await flow.resume("r", checkpoints=store, checkpoint_id="r@2")
+    views = replay([*fork.events, *one.events, *first.events])
+    assert (views[-1].run_id, views[-1].status) == (fork.run_id, RunStatus.WAITING_INPUT)
+    with pytest.raises(IncompleteLogError):
+        replay(fork.events)
+
+
+async def test_what_runs_again_in_a_superstep_that_was_broken_off_is_told() -> None:
+    failing = [True]
+
+    @executor(id="good")
+    async def good(text: str) -> str:
+        return text
+
+    @executor(id="bad")
+    async def bad(text: str) -> str:
+        if failing:
+            raise ValueError("bad")
+        return text
+
+    store = MemoryCheckpointStore()
+    flow = WorkflowBuilder("w", version="1").set_start(good, bad).build()
+    with pytest.raises(ValueError, match="bad") as caught:
+        await flow.run("x", run_id="r", checkpoints=store)
+    failing.clear()
+    again = await flow.resume("r", checkpoints=store)
+    views = replay([*caught.value.result.events, *again.events])  # type: ignore[attr-defined]  # documented
+    assert views[-1].executors["bad"].status == "completed"
+    assert (views[-1].executors["bad"].activation_count, views[-1].executors["bad"].attempts) == (1, 2)
+    assert [due.executor_id for due in views[1].due] == ["bad"]

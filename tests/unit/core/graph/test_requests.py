@@ -21,7 +21,13 @@ from agentic.core import (
     executor,
     handler,
 )
-from agentic.core.graph import AnswerError, RequestExpiredError, RunEndedError, UnknownRequestError
+from agentic.core.graph import (
+    AnswerError,
+    NotStoredError,
+    RequestExpiredError,
+    RunEndedError,
+    UnknownRequestError,
+)
 
 
 @dataclass(frozen=True)
@@ -250,3 +256,23 @@ async def test_request_of_a_sub_workflow_surfaces_and_its_other_arm_is_not_run_a
         "r", checkpoints=store, responses={ids[1]: {"approved": False, "reason": "no"}}
     )
     assert done.outputs == ("web: yes", "web: no")
+
+
+async def test_question_in_a_run_that_nobody_could_go_on_with_is_an_error() -> None:
+    with pytest.raises(NotStoredError, match="run it with checkpoints"):
+        await gated().run("web")
+
+
+async def test_changed_code_is_told_when_a_waiting_run_goes_on(store: MemoryCheckpointStore) -> None:
+    await waiting(gated(), store)
+
+    class Gate2(Gate):
+        @handler
+        async def ask(self, service: str, ctx: WorkflowContext) -> str:
+            return "changed" if (await ctx.request_info(Deploy(service), Approval)).approved else ""
+
+    flow = WorkflowBuilder("gated", version="1").set_start(Gate2("gate"), side).build()
+    result = await flow.resume("r", checkpoints=store, responses={"r:gate.0.0.1": {"approved": True}})
+    assert result.outputs == ("side web", "changed")
+    assert result.events[0].kind is EventKind.RUN_RESUMED
+    assert "gate" in str(result.events[0].data["changed"])

@@ -27,6 +27,7 @@ from agentic.core.graph import (
     GraphWarning,
     HandlerStoppedError,
     MessageCopyError,
+    MessageTypeError,
     SelectorError,
     UndeliverableMessageError,
 )
@@ -478,3 +479,13 @@ async def cancelled_while_waiting(start: Callable[[Workflow], Awaitable[object]]
 
 async def test_cancellation_reaches_running_handlers() -> None:
     assert await cancelled_while_waiting(lambda flow: flow.run("x")) == ["handler cancelled"]
+
+
+async def test_input_that_no_start_executor_takes_is_refused_before_anything_begins() -> None:
+    @executor(id="number")
+    async def number(value: int) -> int:
+        return value
+
+    flow = WorkflowBuilder("w").set_start(number).build()
+    with pytest.raises(MessageTypeError, match="executor 'number' takes int, not str"):
+        flow.run_stream("x")
