@@ -50,7 +50,7 @@ def _with_origins(events: list[WorkflowEvent]) -> list[WorkflowEvent]:
         raise IncompleteLogError(last[0], f"it is mixed with run {last[1]!r}")
     told: list[WorkflowEvent] = []
     run_id = last[0] if last else None
-    while run_id in runs:
+    while run_id is not None and run_id in runs:
         before = told[0].sequence if told else None
         told = [e for e in runs[run_id] if before is None or _number(e) < before] + told
         run_id = origins[run_id]

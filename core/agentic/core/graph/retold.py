@@ -62,12 +62,12 @@ class _Retelling:
 
 
 def _edge(facts: Mapping[str, JSONValue]) -> Edge:
-    sources = tuple(map(ExecutorId, cast(list[str], facts["sources"])))
-    targets = tuple(map(ExecutorId, cast(list[str], facts["targets"])))
+    sources = list(map(ExecutorId, cast(list[str], facts["sources"])))
+    targets = list(map(ExecutorId, cast(list[str], facts["targets"])))
     if len(sources) > 1:
-        return FanInEdge(sources=sources, target=targets[0])
+        return FanInEdge(sources=tuple(sources), target=targets[0])
     if len(targets) > 1:
-        return FanOutEdge(source=sources[0], targets=targets)
+        return FanOutEdge(source=sources[0], targets=tuple(targets))
     return DirectEdge(source=sources[0], target=targets[0])
 
 
