@@ -9,7 +9,7 @@ from agentic.core.graph.checkpoints import (
 )
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import WorkflowContext
-from agentic.core.graph.document import Document, Migrate
+from agentic.core.graph.document import Document
 from agentic.core.graph.errors import (
     AnswerError,
     CheckpointConflictError,
@@ -105,7 +105,6 @@ __all__ = [
     "MemoryHistory",
     "MessageCopyError",
     "MessageTypeError",
-    "Migrate",
     "NotStoredError",
     "OutputTypeError",
     "PastAttempt",

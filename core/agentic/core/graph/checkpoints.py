@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.types import RunId
 
@@ -18,7 +19,7 @@ SCHEMA_VERSION = 1
 """Version of what heads and parts hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CheckpointMetadata:
     """What can be known of a checkpoint without reading its content.
 
@@ -53,7 +54,7 @@ class CheckpointMetadata:
         return f"{self.run_id}@{self.revision}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Checkpoint:
     """One step of a run's history, as it is saved.
 

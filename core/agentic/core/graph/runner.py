@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Listener = Callable[[WorkflowEvent], None]
 
 # Handlers that never wait would keep the loop from everyone else, listeners included.
-_YIELD_AFTER_S = 0.0005
+_YIELD_AFTER_S = 0.002
 _NO_LOCAL: Mapping[str, JSONValue] = {}
 
 
@@ -212,7 +212,8 @@ class Runner:
         self._outputs.extend(decision.outputs)
         if self._snapshots is not None:
             self._snapshots.note(decision)
-            self._untold.extend(decision.events)  # what is not saved did not happen yet
+            if self._listener is not None:
+                self._untold.extend(decision.events)  # what is not saved did not happen yet
         elif self._listener is not None:
             for event in decision.events:
                 self._listener(event)
@@ -331,7 +332,8 @@ class Runner:
                 self._fail_unsaved(exc)
         else:
             self._tell_saved()
-            self._live(EventKind.CHECKPOINT_SAVED, {"checkpoint": saved.id, "bytes": saved.size_bytes})
+            if self._listener is not None:
+                self._live(EventKind.CHECKPOINT_SAVED, {"checkpoint": saved.id, "bytes": saved.size_bytes})
 
     def _fail_unsaved(self, error: Exception) -> None:
         if self._state.status.is_final:
