@@ -14,8 +14,8 @@ from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.judging import judge
 from agentic.core.graph.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
-from agentic.core.graph.parcel import pack
-from agentic.core.graph.progress import FailedAttempt
+from agentic.core.graph.own_context import OwnContext
+from agentic.core.graph.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.record_events import failure_of
 from agentic.core.graph.retries import delay_before_retry
 
@@ -30,11 +30,14 @@ class Attempts:
         link: To its run.
         config: Of the run.
         seen: What it sees of the run's state.
+
+    Attributes:
+        progress: What outlives the tries so far, also when they are cancelled.
     """
 
     __slots__ = (
-        "_activation", "_executor", "_keeps_input", "_link", "_policy", "_progress", "_seen", "_started",
-        "_sub_events", "_timeout_s",
+        "_activation", "_cancel_count", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started",
+        "_sub_events", "_timeout_s", "progress",
     )  # fmt: skip
 
     def __init__(
@@ -51,13 +54,14 @@ class Attempts:
         self._seen = seen
         self._policy = executor.retry or config.retry
         self._timeout_s = executor.timeout_s or config.timeout_s
-        self._progress = activation.delivery.progress
+        self.progress = activation.delivery.progress
         self._sub_events: tuple[WorkflowEvent, ...] = ()
         # A handler may change its message, and who handles it again must not see that.
         self._keeps_input = (
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
         )
         self._started = time.perf_counter()
+        self._cancel_count = _cancel_count()
 
     async def run(self) -> ActivationResult:
         """Try until it is done, parks, or has failed for good: an error becomes part of the result.
@@ -65,7 +69,7 @@ class Attempts:
         Raises:
             CancelledError: The run was cancelled.
         """
-        tries = 0
+        tries = _tries_so_far(self.progress)
         while True:
             tries += 1
             begun = time.perf_counter()
@@ -86,7 +90,7 @@ class Attempts:
             self._activation,
             link,
             self._seen,
-            self._progress,
+            self.progress,
             timeout_at,
             keeps_inputs=self._keeps_input,
         )
@@ -94,14 +98,18 @@ class Attempts:
         try:
             message = self._message()
             if timeout_s is None:
-                returned = await self._executor.handle(message, context)
+                returned = await OwnContext(self._executor.handle(message, context))
             else:
                 returned = await self._within(timeout_s, message, context)
             if returned is not None and not context._waits:
                 self._take(context, returned)
             outcome = self._result(context)
         except (asyncio.CancelledError, SystemExit) as exc:
-            outcome = self._result(context) if self._parks(exc, context) else self._stopped(exc)
+            if self._parks(exc, context):
+                outcome = self._result(context)
+            else:
+                self.progress = without_open(context._kept())
+                outcome = self._stopped(exc)
         except Exception as exc:
             outcome = exc
         if context._sub_events:
@@ -110,7 +118,7 @@ class Attempts:
             if outcome.sends and self._executor.id in link.graph.judged:
                 return await judged(outcome, link)
             return outcome
-        self._progress = context._kept()
+        self.progress = without_open(context._kept())
         return outcome
 
     def _message(self) -> object:
@@ -121,7 +129,7 @@ class Attempts:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
-                return await self._executor.handle(message, context)
+                return await OwnContext(self._executor.handle(message, context))
         except TimeoutError as exc:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
@@ -150,25 +158,30 @@ class Attempts:
         # By position, as in each superstep: that is half the work of a call with names.
         return ActivationResult(
             self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
-            context._changed_local, NO_VERDICTS, None, None, False, self._progress, took, told,
+            context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told,
         )  # fmt: skip
 
-    @staticmethod
-    def _parks(exc: BaseException, context: Context) -> bool:
+    def _parks(self, exc: BaseException, context: Context) -> bool:
         """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
-        return isinstance(exc, asyncio.CancelledError) and not _is_cancelled() and context._waits
+        return isinstance(exc, asyncio.CancelledError) and not self._is_cancelled() and context._waits
+
+    def _is_cancelled(self) -> bool:
+        return _cancel_count() > self._cancel_count
 
     def _stopped(self, exc: BaseException) -> Exception:
-        if isinstance(exc, asyncio.CancelledError) and (_is_cancelled() or isinstance(exc, ParkedSignal)):
+        is_ours = self._is_cancelled() or isinstance(exc, ParkedSignal)
+        if isinstance(exc, asyncio.CancelledError) and is_ours:
             raise exc
         return HandlerStoppedError(self._executor.id, exc)
 
     def _note(self, error: Exception, duration_s: float, delay_s: float | None) -> None:
         failure = FailedAttempt(
-            len(self._progress.failures) + 1, type(error).__name__, str(error), duration_s, delay_s
+            len(self.progress.failures) + 1, type(error).__name__, str(error), duration_s, delay_s
         )
-        self._progress = replace(
-            self._progress, origin=self._activation.origin, failures=(*self._progress.failures, failure)
+        self.progress = replace(
+            self.progress,
+            origin=self._activation.origin,
+            failures=(*self.progress.failures, failure),
         )
 
     async def _failed(self, error: Exception) -> ActivationResult:
@@ -177,26 +190,42 @@ class Attempts:
         failed = ActivationResult(
             self._activation,
             error=error,
-            progress=self._progress,
+            progress=self.progress,
             duration_s=time.perf_counter() - self._started,
             sub_events=self._sub_events,
         )
         if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
             return failed
-        record = failure_of(executor_id, error, len(self._progress.failures))
-        return await judged(replace(failed, sends=(Sent(pack(record)),)), self._link)
+        record = failure_of(executor_id, error, len(self.progress.failures))
+        return await judged(replace(failed, sends=(Sent(self._link.pack(record)),)), self._link)
 
 
 async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     """Return the result with the verdicts on what was sent, or with what a condition raised."""
     source = result.activation.delivery.target
+    cancel_count = _cancel_count()
     try:
         verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
+    except asyncio.CancelledError as exc:
+        if _cancel_count() > cancel_count:
+            raise
+        return replace(result, routing_error=HandlerStoppedError(source, exc))
     except Exception as exc:
         return replace(result, routing_error=exc)
     return replace(result, verdicts=verdicts, routing_error=None)
 
 
-def _is_cancelled() -> bool:
+def _tries_so_far(progress: Progress) -> int:
+    """Return how many tries count for the policy: those since the last final failure, if there was one."""
+    tries = 0
+    for failure in reversed(progress.failures):
+        if failure.delay_s is None:
+            break
+        tries += 1
+    return tries
+
+
+def _cancel_count() -> int:
+    """Return how often the task was cancelled: code before this may have swallowed some of it."""
     task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
+    return 0 if task is None else task.cancelling()

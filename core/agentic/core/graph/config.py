@@ -18,7 +18,8 @@ class WorkflowConfig:
         max_supersteps: A run with messages still in flight after so many ends with ``ConvergenceError``.
         strict: A message that reaches nobody fails the run; else it is only an event.
         fail_fast: The first failure cancels what runs beside it, instead of letting it finish.
-        max_parallel: Activations handled at a time, over all executors; None for no limit.
+        max_parallel: Activations handled at a time, over all executors; None for no limit. Sub-workflows have
+            limits of their own.
         retry: For executors that have no policy of their own.
         timeout_s: Seconds an attempt may take, for executors that have no timeout of their own.
         run_timeout_s: Seconds the run may take.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, overload
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.answers import name_type
-from agentic.core.graph.codec import describe
+from agentic.core.graph.codec import describe, from_text, to_text
 from agentic.core.graph.errors import HandlerError, NotStoredError, RequestExpiredError
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory, HistorySource
@@ -35,6 +35,7 @@ YieldT = DefaultTypeVar("YieldT", default=Any)
 ResponseT = TypeVar("ResponseT")
 ValueT = TypeVar("ValueT")
 
+_NOT_JSON = "executor {0!r}: ctx.local must be JSON ({1}); keep other values with ctx.set_state"
 _HISTORY = "ctx.history"  # a key of ctx.once
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -63,6 +64,8 @@ class SubCall:
         before: Where it stood when the activation ended last time.
         answers: What was answered or expired of what it asked, by name in the sub-run.
         keeps_inputs: Whether the activation may be tried again.
+        deadline: When the activation must be done, in seconds since the epoch.
+        keep: Told where the sub-run stands when it is cancelled.
     """
 
     run_id: RunId
@@ -70,6 +73,8 @@ class SubCall:
     before: SubRun | None
     answers: Mapping[str, Asked]
     keeps_inputs: bool
+    deadline: float | None
+    keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
 
 
 @record
@@ -125,8 +130,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     # Those that a handler must not touch are private, and read by the attempt that made the context.
     __slots__ = (
-        "_activation", "_ask_count", "_asked", "_keeps_inputs", "_link", "_live_count", "_local",
-        "_local_before", "_once", "_outputs", "_progress", "_sends", "_shared", "_sub_events",
+        "_activation", "_ask_count", "_asked", "_called", "_keeps_inputs", "_link", "_live_count", "_local",
+        "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared", "_sub_events",
         "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_writes",
     )  # fmt: skip
 
@@ -153,7 +158,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._sub_run_count = 0
         self._asked: dict[int, Asked] | None = None
         self._surfaced: list[Asked] | None = None
+        self._called: list[str] = []
         self._once: dict[str, Parcel] | None = None
+        self._once_locks: dict[str, asyncio.Lock] = {}
         self._sub_runs: dict[int, SubRun] | None = None
         self._sends: list[Sent] = []
         self._outputs: list[Parcel] = []
@@ -304,7 +311,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     def _all_asked(self) -> dict[int, Asked]:
         if self._asked is None:
-            self._asked = dict(enumerate(self._progress.asked, start=1))
+            self._asked = {int(asked.name.rpartition(".")[2]): asked for asked in self._progress.asked}
         return self._asked
 
     def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
@@ -335,11 +342,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
             key: Names the call within the activation.
             function: Called without arguments, at most once unless it fails or the process dies in it.
         """
-        kept = self._kept_once().get(key)
-        if kept is None:
-            result = function()
-            kept = self._link.pack(await result if inspect.isawaitable(result) else result)
-            self._kept_once()[key] = kept
+        async with self._once_locks.setdefault(key, asyncio.Lock()):
+            kept = self._kept_once().get(key)
+            if kept is None:
+                result = function()
+                kept = self._link.pack(await result if inspect.isawaitable(result) else result)
+                self._kept_once()[key] = kept
         return kept.fresh()
 
     async def history(self) -> ExecutorHistory:
@@ -373,6 +381,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
         number = self._sub_run_count
         name = self._activation.origin if number == 1 else f"{self._activation.origin}.{number}"
         prefix = f"{name}/"
+
+        def keep(sub_run: SubRun, events: Sequence[WorkflowEvent]) -> None:
+            self._runs()[number] = sub_run
+            self._sub_events.extend(events)
+
         call = SubCall(
             run_id=RunId(f"{self.run_id}/{name}"),
             path=joined(self._link.path, self.executor_id),
@@ -383,10 +396,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 if asked.name.startswith(prefix) and not asked.is_open
             },
             keeps_inputs=self._keeps_inputs,
+            deadline=self.deadline,
+            keep=keep,
         )
+        self._called.append(prefix)
         result, sub_run = await self._link.run_sub(workflow, message, call)
-        self._runs()[number] = sub_run
-        self._sub_events.extend(result.events)
+        keep(sub_run, result.events)
         if result.error is not None:
             raise result.error
         if still_open := sub_run.state.open_requests:
@@ -430,7 +445,15 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @property
     def _changed_local(self) -> Mapping[str, JSONValue] | None:
         """The executor's own state, if this entry changed it."""
-        return self._local if self._local is not None and self._local != self._local_before else None
+        if self._local is None or self._local == self._local_before:
+            return None
+        try:
+            is_json = from_text(to_text(self._local)) == self._local
+        except (TypeError, ValueError) as exc:
+            raise HandlerError(_NOT_JSON.format(self.executor_id, exc)) from exc
+        if not is_json:
+            raise HandlerError(_NOT_JSON.format(self.executor_id, "keys must be text, lists no tuples"))
+        return self._local
 
     def _kept(self) -> Progress:
         """Return what of this entry outlives it."""
@@ -441,10 +464,17 @@ class WorkflowContext(Generic[SendT, YieldT]):
             before,
             origin=self._activation.origin,
             asked=before.asked if self._asked is None else tuple(self._asked[n] for n in sorted(self._asked)),
-            surfaced=tuple(self._surfaced or ()),
+            surfaced=tuple(self._still_surfaced()),
             once=before.once if self._once is None else self._once,
             sub_runs=before.sub_runs if self._sub_runs is None else self._sub_runs,
         )
+
+    def _still_surfaced(self) -> Iterator[Asked]:
+        """Yield what sub-workflows wait for, and the answers that this entry did not get to hand on."""
+        for asked in self._progress.surfaced:
+            if not asked.name.startswith(tuple(self._called)):
+                yield asked
+        yield from self._surfaced or ()
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
         self._live_count += 1

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentic.core.graph.edges import FanInEdge
 from agentic.core.graph.letters import Letter, Routing
-from agentic.core.graph.messages import Delivery, Trail
+from agentic.core.graph.messages import Delivery, Input, Trail
 from agentic.core.graph.parcel import gathered
 from agentic.core.graph.state import FanInBuffer, Held
 from agentic.core.types import ExecutorId
@@ -19,29 +19,22 @@ from agentic.core.types import ExecutorId
 
 def gather(routing: Routing, edge_index: int, edge: FanInEdge, letters: Sequence[Letter]) -> None:
     """Take letters into a fan-in, and fire it if that completes it; ``available`` is decided afterwards."""
-    buffer = dict(routing.draft.fan_ins.get(edge_index, {}))
-    arrived = False
+    arrived: dict[ExecutorId, list[Held]] = {}
     for letter in letters:
         if letter.aims_at(edge.target):
-            arrived = True
-            held = Held(routing.hand_out(letter), letter.trail)
-            if edge.mode == "latest":
-                _supersede(routing, edge, letter.source, buffer)
-                buffer[letter.source] = (held,)
-            else:
-                buffer[letter.source] = (*buffer.get(letter.source, ()), held)
+            arrived.setdefault(letter.source, []).append(Held(routing.hand_out(letter), letter.trail))
     if not arrived:
         return
+    buffer = dict(routing.draft.fan_ins.get(edge_index, {}))
+    for source, held in arrived.items():
+        waiting = (*buffer.get(source, ()), *held)
+        if edge.mode == "latest":
+            routing.superseded += [(source, edge.target, replaced.parcel) for replaced in waiting[:-1]]
+            waiting = waiting[-1:]
+        buffer[source] = waiting
     routing.draft.put("fan_ins", edge_index, buffer)
     if len(buffer) == len(edge.sources) and edge.mode != "available":
         _fire(routing, edge_index, edge)
-
-
-def _supersede(
-    routing: Routing, edge: FanInEdge, source: ExecutorId, buffer: Mapping[ExecutorId, tuple[Held, ...]]
-) -> None:
-    for replaced in buffer.get(source, ()):
-        routing.superseded.append((source, edge.target, replaced.parcel))
 
 
 def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
@@ -58,10 +51,14 @@ def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
 
 
 def _merged(held: Sequence[Held]) -> Trail:
-    trail: dict[ExecutorId, object] = {}
+    """Return one trail: of a worker's inputs the one that was delivered again most often, or the last."""
+    trail: dict[ExecutorId, Input] = {}
     for one in held:
-        trail.update(one.trail)
-    return trail  # type: ignore[return-value]  # made of trails
+        for worker, last in one.trail.items():
+            known = trail.get(worker)
+            if known is None or len(last.feedback) >= len(known.feedback):
+                trail[worker] = last
+    return trail
 
 
 def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[ExecutorId]) -> None:

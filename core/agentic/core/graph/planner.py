@@ -24,7 +24,7 @@ from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Delivery
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Asked
+from agentic.core.graph.progress import Asked, Progress
 from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.routing import route, takes_failure
@@ -59,6 +59,19 @@ class Answer:
 
     parcel: Parcel
     answered_by: str = ""
+
+
+@record
+class Ending:
+    """How a superstep was broken off.
+
+    Attributes:
+        error: What ended it; None for a run whose caller no longer wants it.
+        tried: What outlives the tries of activations that did not finish.
+    """
+
+    error: Exception | None
+    tried: Mapping[ActivationKey, Progress]
 
 
 def start(
@@ -123,8 +136,7 @@ def break_off(
     state: RunState,
     results: Sequence[ActivationResult],
     now: float,
-    *,
-    error: Exception | None,
+    ending: Ending,
 ) -> Decision:
     """End a run in the middle of a superstep; what is finished is kept for when it goes on.
 
@@ -134,13 +146,17 @@ def break_off(
         state: As of the superstep.
         results: What is finished, in the order of :func:`due`.
         now: Seconds since the epoch.
-        error: What ended it; None for a run whose caller no longer wants it.
+        ending: What ended it, and what outlives the tries of activations that did not finish.
     """
     barrier = _Barrier(graph, config, state, now)
     results = barrier.take(results)
-    if error is None:
+    barrier.tried = ending.tried
+    for activation in due(state):
+        if activation.key in ending.tried:
+            record_events.failures(barrier.log, activation, ending.tried[activation.key], is_handled=True)
+    if ending.error is None:
         return barrier.break_off(results, RunStatus.CANCELLED)
-    return barrier.failed(results, _first_failure(graph, state, results) or error)
+    return barrier.failed(results, _first_failure(graph, state, results) or ending.error)
 
 
 def settle(
@@ -233,7 +249,7 @@ def is_handled(graph: Graph, state: RunState, result: ActivationResult) -> bool:
 class _Barrier:
     """One decision while it is made."""
 
-    __slots__ = ("config", "draft", "graph", "log", "now", "state")
+    __slots__ = ("config", "draft", "graph", "log", "now", "state", "tried")
 
     def __init__(self, graph: Graph, config: WorkflowConfig, state: RunState, now: float) -> None:
         self.graph = graph
@@ -242,6 +258,7 @@ class _Barrier:
         self.now = now
         self.draft = Draft(state)
         self.log = EventLog(state, now)
+        self.tried: Mapping[ActivationKey, Progress] = {}
 
     def take(self, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
         """Record what came of activations; return it with what was kept from before, in planner order."""
@@ -258,13 +275,14 @@ class _Barrier:
         again = _re_entries(draft)
         if self.graph.has_available:
             _fire_available(routing, again)
-        record_events.routing(self.log, routing)
         error = routing.error
         if routing.lost and self.config.strict and error is None:
             lost = routing.lost[0]
             error = UndeliverableMessageError(lost.source, lost.parcel.value, lost.reason)
         if error is not None:
+            record_events.lost(self.log, routing)
             return self.failed(results, error)
+        record_events.routing(self.log, routing)
         record_events.superstep(self.log, draft, self.graph, len(results), len(routing.deliveries))
         return self.open(again + routing.deliveries, superstep=self.state.superstep + 1)
 
@@ -311,12 +329,17 @@ class _Barrier:
 
     def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Decision:
         """End the run in the middle of its superstep: what finished is kept, and what the rest has tried."""
-        finished = {r.activation.key: r for r in results if is_handled(self.graph, self.state, r)}
-        tried = {r.activation.key: r.progress for r in results if r.activation.key not in finished}
+        _park(self.draft, results)  # they wait for answers, whatever becomes of the others
+        finished = {
+            r.activation.key: r for r in results if not r.parked and is_handled(self.graph, self.state, r)
+        }
+        tried = {**self.tried, **{r.activation.key: r.progress for r in results if r.error is not None}}
+        parked = {r.activation.key for r in results if r.parked}
         self.draft.kept = finished
         self.draft.activations = tuple(
             replace(a, delivery=replace(a.delivery, progress=tried[a.key])) if a.key in tried else a
             for a in self.state.activations
+            if a.key not in parked
         )
         return self.end(status)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from agentic.core.graph.parcel import Parcel
@@ -132,6 +132,13 @@ class Progress:
 
 NEW = Progress()
 """An activation that has no past."""
+
+
+def without_open(progress: Progress) -> Progress:
+    """Return the progress of a try that did not come to its end: what it asked was never raised."""
+    if not any(asked.is_open for asked in progress.asked):
+        return progress
+    return replace(progress, asked=tuple(asked for asked in progress.asked if not asked.is_open))
 
 
 def request_id(run_id: RunId, name: str) -> str:

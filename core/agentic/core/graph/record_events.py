@@ -10,7 +10,7 @@ from agentic.core.graph.events import EventKind
 from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFailure, Sent
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Asked, request_id
+from agentic.core.graph.progress import Asked, Progress, request_id
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.state import Draft, EventLog, MapProgress
 from agentic.core.types import ExecutorId
@@ -51,12 +51,12 @@ def _invoked(activation: Activation) -> dict[str, object]:
 def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None:
     """An activation came to something: the tries that failed, then how it ended."""
     activation = result.activation
-    failures = result.progress.failures
-    if failures:
-        _failed(log, result, is_handled=is_handled)
+    failed = result.progress.failures
+    if failed:
+        failures(log, activation, result.progress, is_handled=is_handled)
     if result.error is not None:
         return
-    attempt = len(failures) + 1
+    attempt = len(failed) + 1
     if result.parked:
         _parked(log, result, attempt)
         return
@@ -66,9 +66,9 @@ def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None
         log.of(activation, EventKind.OUTPUT, data, attempt)
 
 
-def _failed(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None:
-    activation = result.activation
-    for failure in result.progress.failures[len(activation.delivery.progress.failures) :]:
+def failures(log: EventLog, activation: Activation, progress: Progress, *, is_handled: bool) -> None:
+    """Tries of an activation failed."""
+    for failure in progress.failures[len(activation.delivery.progress.failures) :]:
         will_retry = failure.delay_s is not None
         data = {
             "error_type": failure.error_type,
@@ -140,11 +140,16 @@ def routing(log: EventLog, routing: Routing) -> None:
         log.add(EventKind.EDGE_ACTIVATED, data if count == 1 else {**data, "message_count": count})
     for source, target, parcel in routing.superseded:
         log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": parcel}, executor_id=source)
-    for lost in routing.lost:
+    lost(log, routing)
+
+
+def lost(log: EventLog, routing: Routing) -> None:
+    """Messages reached nobody."""
+    for one in routing.lost:
         log.add(
             EventKind.MESSAGE_UNDELIVERABLE,
-            {"type": type(lost.parcel.value).__name__, "reason": lost.reason, "message": lost.parcel},
-            executor_id=lost.source,
+            {"type": type(one.parcel.value).__name__, "reason": one.reason, "message": one.parcel},
+            executor_id=one.source,
         )
 
 

@@ -81,9 +81,13 @@ class _Replay:
         self._outputs: list[JSONValue] = []
         # Events of sub-runs have numbers of their own; they belong to the activation that ran them.
         self._nested: dict[str, list[WorkflowEvent]] = {}
+        self._origins: dict[tuple[str, int], str] = {}
+        self._drawn: set[str] = set()
         for event in sorted(nested, key=lambda event: (event.run_id, _number(event))):
-            origin = event.run_id.removeprefix(f"{run_id}/").partition("/")[0]
-            self._nested.setdefault(origin, []).append(event)
+            name = event.run_id.removeprefix(f"{run_id}/").partition("/")[0]
+            self._nested.setdefault(name, []).append(event)
+            # The second sub-run of one activation is called executor.superstep.shard.2.
+            self._nested.setdefault(name.rpartition(".")[0], []).append(event)
 
     def views(self, events: Iterable[WorkflowEvent]) -> Iterator[RunView]:
         """Yield the run at each point where it can be looked at."""
@@ -139,7 +143,11 @@ class _Replay:
         key = (event.path, event.shard)
         match event.kind:
             case EventKind.EXECUTOR_INVOKED if not event.data.get("again"):
-                self._asked.pop(str(event.data.get("origin")), None)
+                if origin := event.data.get("origin"):
+                    self._origins[key] = str(origin)
+                    self._asked.pop(str(origin), None)
+                else:
+                    self._origins.pop(key, None)
                 self._due[key] = DueView(
                     executor_id=event.path, shard=event.shard, message=event.data["input"]
                 )
@@ -156,8 +164,12 @@ class _Replay:
 
     def _done(self, event: WorkflowEvent, key: tuple[str, int]) -> None:
         self._due.pop(key, None)
-        for inner in self._nested.pop(f"{event.path}.{event.superstep}.{event.shard}", ()):
-            self._draw(inner)
+        origin = self._origins.get(key, f"{event.path}.{event.superstep}.{event.shard}")
+        # A sub-run that waits goes on later: what it does then has not happened yet.
+        for inner in self._nested.get(origin, ()):
+            if inner.time <= event.time and inner.id not in self._drawn:
+                self._drawn.add(inner.id)
+                self._draw(inner)
 
     def _settle(self, request: str) -> None:
         for asked in self._asked.values():

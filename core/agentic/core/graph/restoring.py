@@ -195,7 +195,8 @@ def _check_graph(graph: Graph, state: RunState) -> None:
             )
         if delivery.item is not None and delivery.item.map_id not in state.maps:
             raise CorruptContentError(f"an item of a list {delivery.item.map_id}, which is not there")
-        if not graph.executors[delivery.target].accepts(delivery.parcel.value):
+        # A map hands its items out as they are; one that its body does not take fails there.
+        if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
             raise CorruptContentError(f"{delivery.target!r} takes no {type(delivery.parcel.value).__name__}")
     kinds: list[tuple[int, type]] = [(index, FanInEdge) for index in state.fan_ins]
     kinds += [(progress.edge_index, MapEdge) for progress in state.maps.values()]

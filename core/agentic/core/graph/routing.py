@@ -120,6 +120,8 @@ def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None
 
 
 def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Letter) -> None:
+    if not letter.aims_at(edge.target):
+        return
     if edge.condition is None or letter.verdicts[edge_index, letter.position]:
         routing.deliver(letter, edge.target)
     else:
@@ -129,13 +131,16 @@ def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Le
 def _over_several(routing: Routing, edge_index: int, edge: SwitchEdge | FanOutEdge, letter: Letter) -> None:
     verdict = letter.verdicts.get((edge_index, letter.position))
     chosen = verdict if isinstance(verdict, tuple) else targets_of(edge)
-    letter.held_back = letter.held_back or not chosen
+    if letter.aim is None or letter.aim in targets_of(edge):
+        letter.held_back = letter.held_back or not any(map(letter.aims_at, chosen))
     for target in chosen:
         routing.deliver(letter, target)
 
 
 def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter) -> None:
     """Deliver a worker's input again, or tell that it was delivered often enough."""
+    if not letter.aims_at(edge.target):
+        return
     if not letter.verdicts[edge_index, letter.position]:
         letter.held_back = True
         return
@@ -145,6 +150,7 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
     elif last.passes.get(edge_index, 0) < edge.max_passes:
         _deliver_again(routing, edge_index, edge, letter, last)
     elif edge.exhausted is not None:
+        letter.aim = None  # the edge decides
         routing.deliver(letter, edge.exhausted)
     else:
         letter.held_back = True
@@ -174,9 +180,14 @@ def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
     return Lost(letter.source, letter.parcel, ", ".join(reasons))
 
 
+def _addressable(edge: Edge) -> Sequence[ExecutorId]:
+    """Return the targets a sender may name; who is exhausted, a retry edge decides."""
+    return (edge.target,) if isinstance(edge, RetryEdge) else targets_of(edge)
+
+
 def _no_way(graph: Graph, letter: Letter) -> str:
     edges = [graph.edges[index] for index in graph.messages_over[letter.source]]
-    ends = sorted({end for edge in edges for end in targets_of(edge)})
+    ends = sorted({end for edge in edges for end in _addressable(edge)})
     if not ends:
         return f"{letter.source!r} has no out-edge"
     return f"{letter.aim!r} is no target of an edge of {letter.source!r} (targets: {', '.join(ends)})"

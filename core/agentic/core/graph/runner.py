@@ -14,13 +14,19 @@ from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import RunLink, Seen, SubCall
 from agentic.core.graph.crew import side_by_side
-from agentic.core.graph.errors import CheckpointConflictError, MessageTypeError, RunTimeoutError
+from agentic.core.graph.errors import (
+    CheckpointConflictError,
+    HandlerStoppedError,
+    MessageTypeError,
+    RunTimeoutError,
+)
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.parcel import Packer, Parcel, pack
 from agentic.core.graph.planner import (
     Answer,
     Decision,
+    Ending,
     break_off,
     commit,
     due,
@@ -58,6 +64,7 @@ class Setup:
         packer: Makes parcels of what is sent.
         keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
         is_stored: Whether it is kept, by itself or as part of another run.
+        deadline: When the activation around it must be done, in seconds since the epoch.
     """
 
     config: WorkflowConfig
@@ -66,6 +73,7 @@ class Setup:
     packer: Packer = pack
     keeps_inputs: bool = False
     is_stored: bool = False
+    deadline: float | None = None
 
 
 class Runner:
@@ -91,6 +99,7 @@ class Runner:
         self._outputs = list(outputs)
         self._state = state
         self._finished: dict[ActivationKey, ActivationResult] = {}
+        self._running: dict[ActivationKey, Attempts] = {}
         self._untold: list[WorkflowEvent] = []
         self._live_count = 0
         self._started = time.perf_counter()
@@ -102,7 +111,7 @@ class Runner:
             tell=self._tell,
             run_sub=self._run_sub,
             pack=setup.packer,
-            deadline=state.deadline,
+            deadline=min((d for d in (state.deadline, setup.deadline) if d is not None), default=None),
             keeps_inputs=setup.keeps_inputs,
             is_stored=setup.is_stored,
             history=setup.config.history,
@@ -232,6 +241,7 @@ class Runner:
         """Run what is due and commit it."""
         activations = due(self._state)
         self._finished = {}
+        self._running = {}
         try:
             if self._state.deadline is None:
                 await self._run_all(activations)
@@ -242,8 +252,21 @@ class Runner:
             return
         if self._state.kept:
             await self._rejudge()
-        results = [self._finished[activation.key] for activation in activations]
+        results = self._results()
+        missing = [a for a in activations if a.key not in self._finished]
+        if missing and not any(self._fails(result) for result in results):
+            # A task of ours was cancelled by what ran in it.
+            self._break_off(HandlerStoppedError(missing[0].executor_id, asyncio.CancelledError()))
+            return
         self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
+        self._finished = {}
+
+    def _fails(self, result: ActivationResult) -> bool:
+        return result.routing_error is not None or not is_handled(self._graph, self._state, result)
+
+    def _results(self) -> list[ActivationResult]:
+        """Return what of the superstep has finished, in planner order."""
+        return [r for a in due(self._state) if (r := self._finished.get(a.key)) is not None]
 
     async def _rejudge(self) -> None:
         """Ask the conditions again that raised when the superstep was broken off."""
@@ -253,9 +276,12 @@ class Runner:
                 self._state = replace(self._state, kept={**self._state.kept, key: again})
 
     async def _within_deadline(self, activations: Sequence[Activation], deadline: float) -> None:
-        timer = asyncio.timeout(max(deadline - self._clock(), 0))
+        left = deadline - self._clock()
+        timer = asyncio.timeout(max(left, 0))
         try:
             async with timer:
+                if left <= 0:
+                    await asyncio.sleep(0)  # handlers that never wait would not be stopped by the timer
                 await self._run_all(activations)
         except TimeoutError:
             if not timer.expired():
@@ -265,9 +291,14 @@ class Runner:
             raise _StoppedError(RunTimeoutError(self._state.run_id, limit, list(unfinished))) from None
 
     def _break_off(self, error: Exception | None) -> None:
-        results = [r for a in due(self._state) if (r := self._finished.get(a.key)) is not None]
-        decision = break_off(self._graph, self._config, self._state, results, self._clock(), error=error)
+        results = self._results()
+        tried = {key: running.progress for key, running in self._running.items() if key not in self._finished}
+        decision = break_off(
+            self._graph, self._config, self._state, results, self._clock(), Ending(error, tried)
+        )
         self._take(decision, results)
+        self._finished = {}
+        self._running = {}
 
     async def _run_all(self, activations: Sequence[Activation]) -> None:
         """Run the activations of a superstep: those of one executor in its lanes, executors side by side."""
@@ -297,6 +328,8 @@ class Runner:
             result = self._state.kept.get(activation.key) if self._state.kept else None
             if result is None:
                 result = await self._activate(activation, seen)
+            if is_alone and not is_handled(self._graph, self._state, result):
+                return  # the next one would not see what this one will have written
             if is_alone and (result.writes or result.local is not None):
                 seen = seen_after(self._graph, seen, result)
 
@@ -304,8 +337,8 @@ class Runner:
         return Seen(self._state.shared, self._state.local.get(executor_id, _NO_LOCAL))
 
     async def _activate(self, activation: Activation, seen: Seen) -> ActivationResult:
-        result = await Attempts(activation, self._link, self._config, seen).run()
-        self._finished[activation.key] = result
+        attempts = self._running[activation.key] = Attempts(activation, self._link, self._config, seen)
+        result = self._finished[activation.key] = await attempts.run()
         if (
             result.error is not None
             and self._config.fail_fast
@@ -368,6 +401,7 @@ class Runner:
             packer=self._link.pack,
             keeps_inputs=call.keeps_inputs,
             is_stored=self._link.is_stored,
+            deadline=call.deadline,
         )
         state = (
             new_state(call.run_id, call.path, self._clock(), workflow.config)
@@ -383,7 +417,11 @@ class Runner:
                 for name, asked in call.answers.items()
             }
             runner.take_up(answers, {})
-        return await runner.run(), runner.sub_run()
+        try:
+            return await runner.run(), runner.sub_run()
+        except asyncio.CancelledError:
+            call.keep(runner.sub_run(), runner.result().events)
+            raise
 
 
 class _StoppedError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -122,11 +123,21 @@ class Snapshots:
             version=self._workflow.version,
             size_bytes=stored_bytes(text, step.changes.values()),
         )
-        await self._store.save(Checkpoint(metadata=metadata, head=text, changes=step.changes))
+        await self._write(Checkpoint(metadata=metadata, head=text, changes=step.changes), state, step)
         self._settle(step, state, metadata.revision)
         if self._keep is not None:
             await self._prune(self._keep, state, metadata.revision)
         return metadata
+
+    async def _write(self, checkpoint: Checkpoint, state: RunState, step: _Step) -> None:
+        try:
+            await self._store.save(checkpoint)
+        except asyncio.CancelledError:
+            # It may have been written. The next save, of how the run ended, has to know.
+            newest = await self._store.list_metadata(run_id=self._run_id, newest_only=True)
+            if newest and newest[0].revision == checkpoint.metadata.revision:
+                self._settle(step, state, newest[0].revision)
+            raise
 
     def _settle(self, step: _Step, state: RunState, revision: int) -> None:
         """Take note of what the store holds now."""

@@ -36,7 +36,7 @@ from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
 from agentic.core.types import JSONValue, RunId
 
 if TYPE_CHECKING:
-    from agentic.core.graph.checkpoints import CheckpointStore, StoredCheckpoint
+    from agentic.core.graph.checkpoints import CheckpointMetadata, CheckpointStore, StoredCheckpoint
     from agentic.core.graph.run_view import RunView
     from agentic.core.graph.signature import Signature
 
@@ -229,11 +229,14 @@ class Workflow:
         """Return a stored run, ready to go on."""
         from agentic.core.graph.restoring import restore
 
-        stored = await _load(checkpoints, run_id, checkpoint_id)
+        stored = await _find(checkpoints, run_id, checkpoint_id)
         restored = restore(stored, self)
+        given = answers.checked(self.codec, restored.state)
+        if checkpoint_id is not None and (await checkpoints.latest(run_id)).metadata.id != checkpoint_id:
+            stored = await _fork(checkpoints, stored.metadata)
+            restored = restore(stored, self)
         config = config or self.config
         state = replace(restored.state, deadline=deadline_of(time.time(), config))
-        given = answers.checked(self.codec, state)
         snapshots = Snapshots(
             checkpoints,
             self,
@@ -274,16 +277,20 @@ class _Answers:
         return answers
 
 
-async def _load(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None) -> StoredCheckpoint:
-    """Return the checkpoint to go on from, forked if it is not the newest one."""
-    newest = await store.latest(run_id)
-    if checkpoint_id is None or checkpoint_id == newest.metadata.id:
-        return newest
+async def _find(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None) -> StoredCheckpoint:
+    """Return the checkpoint to go on from."""
+    if checkpoint_id is None:
+        return await store.latest(run_id)
     origin, _, revision = checkpoint_id.rpartition("@")
     if origin != run_id or not revision.isdecimal():
         raise CheckpointNotFoundError(run_id, checkpoint_id)
-    fork_id = RunId(f"{run_id}~{revision}-{uuid.uuid4().hex[:8]}")
-    await store.fork(run_id, int(revision), fork_id)
+    return await store.load(run_id, int(revision))
+
+
+async def _fork(store: CheckpointStore, origin: CheckpointMetadata) -> StoredCheckpoint:
+    """Return a copy of a checkpoint that is the first one of a run of its own."""
+    fork_id = RunId(f"{origin.run_id}~{origin.revision}-{uuid.uuid4().hex[:8]}")
+    await store.fork(origin.run_id, origin.revision, fork_id)
     return await store.latest(fork_id)
 
 
