@@ -15,7 +15,7 @@ class Document:
     Attributes:
         head: What is due: ``activations`` (each with ``to``, ``from``, ``value``), ``superstep``, ``status``.
         parts: The rest by name: ``shared/KEY`` (a list with the value), ``local/EXECUTOR``, ``fan_ins/EDGE``,
-            ``maps/ID``, ``parked/ORIGIN``, ``outputs/NUMBER``.
+            ``maps/ID`` and ``items/ID``, ``parked/ORIGIN``, ``outputs/NUMBER``.
     """
 
     head: JSONValue

@@ -180,29 +180,57 @@ class Graph:
         self.edges = tuple(edges)
         self.starts = tuple(starts)
         self.reducers = {key.name: key.reducer for key in state_keys}
-        self.rank = {executor_id: rank for rank, executor_id in enumerate(self.executors)}
-        self.leaving: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
-        self.messages_over: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
-        self.failures_over: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
-        self.lanes = {executor_id: node.max_parallel for executor_id, node in self.executors.items()}
-        for index, edge in enumerate(self.edges):
-            for source in sources_of(edge):
-                self.leaving[source].append(index)
-                if not carries_only_failures(edge):
-                    self.messages_over[source].append(index)
-                if carries_failures(edge):
-                    self.failures_over[source].append(index)
-            if isinstance(edge, MapEdge):
-                self.lanes[edge.body] = edge.max_parallel
         self.bodies = {edge.body: i for i, edge in enumerate(self.edges) if isinstance(edge, MapEdge)}
         self.retry_targets = frozenset(edge.target for edge in self.edges if isinstance(edge, RetryEdge))
         self.has_available = any(
             isinstance(edge, FanInEdge) and edge.mode == "available" for edge in self.edges
         )
-        self.edge_facts: tuple[dict[str, JSONValue], ...] = tuple(map(_facts, self.edges))
-        self.judged = frozenset(
-            source for edge in self.edges if _is_judged(edge) for source in sources_of(edge)
-        )
+
+    # What follows is made when a run needs it: of a thousand workflows in a process few are run.
+
+    @cached_property
+    def rank(self) -> Mapping[ExecutorId, int]:
+        """Position of each executor in declaration order."""
+        return {executor_id: rank for rank, executor_id in enumerate(self.executors)}
+
+    @cached_property
+    def lanes(self) -> Mapping[ExecutorId, int]:
+        """How many messages of one superstep each executor handles at a time."""
+        bodies = {edge.body: edge.max_parallel for edge in self.edges if isinstance(edge, MapEdge)}
+        return {name: bodies.get(name, node.max_parallel) for name, node in self.executors.items()}
+
+    @cached_property
+    def leaving(self) -> Mapping[ExecutorId, Sequence[int]]:
+        """The edges that leave each executor, by index."""
+        return self._leaving_with(lambda _: True)
+
+    @cached_property
+    def messages_over(self) -> Mapping[ExecutorId, Sequence[int]]:
+        """Those that carry what it sends."""
+        return self._leaving_with(lambda edge: not carries_only_failures(edge))
+
+    @cached_property
+    def failures_over(self) -> Mapping[ExecutorId, Sequence[int]]:
+        """Those that carry that it failed."""
+        return self._leaving_with(carries_failures)
+
+    def _leaving_with(self, is_wanted: Callable[[Edge], bool]) -> Mapping[ExecutorId, Sequence[int]]:
+        found: dict[ExecutorId, list[int]] = {executor_id: [] for executor_id in self.executors}
+        for index, edge in enumerate(self.edges):
+            if is_wanted(edge):
+                for source in sources_of(edge):
+                    found[source].append(index)
+        return found
+
+    @cached_property
+    def edge_facts(self) -> tuple[dict[str, JSONValue], ...]:
+        """What events tell of each edge."""
+        return tuple(map(_facts, self.edges))
+
+    @cached_property
+    def judged(self) -> frozenset[ExecutorId]:
+        """The executors whose messages user code decides about."""
+        return frozenset(source for edge in self.edges if _is_judged(edge) for source in sources_of(edge))
 
     def sends_return_value(self, executor_id: ExecutorId) -> bool:
         """Whether what a handler returns is a message; without an out-edge it is an output of the run."""

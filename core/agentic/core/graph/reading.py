@@ -142,7 +142,6 @@ _FanIn = dict[StrictStr, list[_Held]]
 
 class _Map(_Model):
     edge: Count
-    items: JsonValue
     count: Count
     trail: _Trail
     next_index: Count
@@ -169,7 +168,7 @@ class _SubRun(_Model):
     shared: dict[StrictStr, Annotated[list[JsonValue], Field(min_length=1, max_length=1)]]
     local: dict[StrictStr, dict[StrictStr, JsonValue]]
     fan_ins: list[tuple[Count, _FanIn]]
-    maps: list[tuple[Count, _Map, list[list[_Outcome]]]]
+    maps: list[tuple[Count, _Map, list[JsonValue], list[list[_Outcome]]]]
     parked: list[_Parked]
 
 
@@ -257,10 +256,10 @@ class Reader:
             for source, held in _FAN_IN.validate_python(data).items()
         }
 
-    def map_progress(self, data: object, chunks: Sequence[object]) -> MapProgress:
+    def map_progress(self, data: object, held_items: JSONValue, chunks: Sequence[object]) -> MapProgress:
         """Return how far a list is worked off."""
         found = data if isinstance(data, _Map) else _Map.model_validate(data)
-        items = self.value(found.items)
+        items = self.values(held_items)[0]
         done = tuple(tuple(map(self._outcome, _OUTCOMES.validate_python(chunk))) for chunk in chunks)
         held = len(items.value) if isinstance(items.value, (list, tuple)) else -1
         counted = sum(map(len, done))
@@ -356,7 +355,9 @@ class Reader:
             shared={key: self.value(held[0]) for key, held in data.shared.items()},
             local={ExecutorId(executor_id): local for executor_id, local in data.local.items()},
             fan_ins={index: self.fan_in(buffer) for index, buffer in data.fan_ins},
-            maps={map_id: self.map_progress(found, chunks) for map_id, found, chunks in data.maps},
+            maps={
+                map_id: self.map_progress(found, items, chunks) for map_id, found, items, chunks in data.maps
+            },
             parked={one.activation.origin: one for one in map(self.parked, data.parked)},
         )
         return SubRun(state, tuple(map(self.value, data.outputs)))

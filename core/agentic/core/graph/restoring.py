@@ -157,10 +157,12 @@ class _Restoring:
 
     def _map(self, key: str, data: JSONValue) -> MapProgress:
         count = data.get("chunk_count") if isinstance(data, dict) else None
-        names = [f"done/{key}/{number}" for number in range(count if isinstance(count, int) else 0)]
+        names = [f"items/{key}"]
+        names += [f"done/{key}/{number}" for number in range(count if isinstance(count, int) else 0)]
         if missing := [name for name in names if name not in self._parts]:
             raise CorruptContentError(f"its part {missing[0]!r} is missing")
-        return self._reader.map_progress(data, [self._parts[name] for name in names])
+        items, *chunks = (self._parts[name] for name in names)
+        return self._reader.map_progress(data, items, chunks)
 
     def _saved(self, maps: Mapping[int, MapProgress]) -> Saved:
         """Return what the store holds, so that the next checkpoint can build on it."""

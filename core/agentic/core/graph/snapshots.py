@@ -184,7 +184,11 @@ class Snapshots:
         chunk_count = self._saved.chunks.get(map_id, 0)
         writer = Writer(codec)
         yield f"maps/{map_id}", None if progress is None else writer.map_progress(progress), writer
+        if f"items/{map_id}" not in self._saved.digests and progress is not None:
+            writer = Writer(codec)
+            yield f"items/{map_id}", [writer.value(progress.items)], writer
         if progress is None:
+            yield f"items/{map_id}", None, Writer(codec)
             for number in range(chunk_count):
                 yield f"done/{map_id}/{number}", None, Writer(codec)
             return

@@ -92,10 +92,9 @@ class Writer:
         }
 
     def map_progress(self, progress: MapProgress) -> JSONObject:
-        """Return how far a list is worked off; what finished is in parts of its own."""
+        """Return how far a list is worked off; the list and what finished are in parts of their own."""
         return {
             "edge": progress.edge_index,
-            "items": self.value(progress.items),
             "count": progress.count,
             "trail": self._trail(progress.trail),
             "next_index": progress.next_index,
@@ -208,7 +207,12 @@ class Writer:
             "local": {key: dict(local) for key, local in state.local.items()},
             "fan_ins": [[index, self.fan_in(buffer)] for index, buffer in state.fan_ins.items()],
             "maps": [
-                [map_id, self.map_progress(progress), [self.outcomes(chunk) for chunk in progress.done]]
+                [
+                    map_id,
+                    self.map_progress(progress),
+                    [self.value(progress.items)],
+                    [self.outcomes(chunk) for chunk in progress.done],
+                ]
                 for map_id, progress in state.maps.items()
             ],
             "parked": [self.parked(parked) for parked in state.parked.values()],
