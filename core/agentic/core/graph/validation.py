@@ -9,6 +9,7 @@ from agentic.core.graph.edge_faults import find_edge_faults
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
+    FanInEdge,
     FanOutEdge,
     RetryEdge,
     SwitchEdge,
@@ -42,20 +43,35 @@ def find_faults(
 def find_warnings(
     executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
 ) -> list[str]:
-    """Return what is probably not meant: circles that no condition, choice or pass limit ends.
+    """Return what is probably not meant: circles that nothing ends, and joins that a retry leaves half full.
 
-    Such a graph can end, when a handler sends nothing; ``max_supersteps`` stops it otherwise.
+    Such a graph can be right, when a handler sends nothing, or sends again what it sent.
     """
     live = reachable(_ways(edges), starts) & executors.keys()
     endless = _ways([edge for edge in edges if not _is_limited(edge)])
     ways = {node: [end for end in ends if end in live] for node, ends in endless.items() if node in live}
     rounds = (path_round(ways, circle) for circle in circles(ways))
-    return [
+    return [*_half_retried(edges)] + [
         f"the circle {_listed(path, ' -> ')} has neither a condition nor a pass limit, so maybe nothing but "
         f"max_supersteps ends it; give one of its edges a condition, or use add_retry_edge"
         for path in rounds
         if path
     ]
+
+
+def _half_retried(edges: Sequence[Edge]) -> Iterator[str]:
+    """Yield the fan-ins on the way from a worker to its validator that also need what is not sent again."""
+    joins = [edge for edge in edges if isinstance(edge, FanInEdge) and edge.mode == "all"]
+    for retry in (edge for edge in edges if isinstance(edge, RetryEdge)) if joins else ():
+        onwards = _ways([edge for edge in edges if retry.source not in sources_of(edge)])
+        again = reachable(onwards, [retry.target])
+        for join in joins:
+            kept = [source for source in join.sources if source not in again]
+            if kept and len(kept) < len(join.sources) and retry.source in reachable(onwards, [join.target]):
+                yield (
+                    f"the retry edge {edge_name(retry)} does not bring {_listed(kept, ', ')} again, "
+                    f"for which the fan-in to {join.target!r} waits; use mode='latest' there"
+                )
 
 
 def _ways(edges: Sequence[Edge]) -> dict[ExecutorId, list[ExecutorId]]:

@@ -10,7 +10,7 @@ import pytest
 
 from agentic.core import Case, Default, Executor, ExecutorKind, WorkflowBuilder, handler
 from agentic.core.graph import GraphWarning, InvalidGraphError
-from agentic.core.graph.edges import DirectEdge
+from agentic.core.graph.edges import DirectEdge, JoinMode
 from agentic.core.graph.validation import find_faults
 from agentic.core.types import ExecutorId
 
@@ -306,3 +306,27 @@ def test_text_in_place_of_a_list_of_ids_is_a_fault_and_not_a_list_of_letters() -
     builder = WorkflowBuilder("w").set_start(Node("a")).add_executor(Node("bc"))
     with pytest.raises(InvalidGraphError, match="'bc' is one id where several are needed"):
         builder.add_fan_out_edge("a", "bc").build()
+
+
+def test_join_that_a_retry_leaves_half_full_is_warned_of() -> None:
+    def built(mode: JoinMode) -> None:
+        (
+            WorkflowBuilder("w")
+            .set_start(Node("a"), Node("b"))
+            .add_fan_in_edge(["a", "b"], Joining("join"), mode=mode)
+            .add_edge("join", Node("check"))
+            .add_retry_edge("check", "a", when=lambda text: text == "no")
+            .build()
+        )
+
+    with pytest.warns(GraphWarning, match="does not bring b again, for which the fan-in to 'join' waits"):
+        built("all")
+    built("latest")
+
+
+class Joining(Executor):
+    """Joins texts."""
+
+    @handler
+    async def join(self, parts: list[str]) -> str:
+        return "".join(parts)
