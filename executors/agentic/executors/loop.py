@@ -39,20 +39,43 @@ class LoopThread:
             work: The coroutine.
             explain: Says why ``work`` is cancelled; becomes the message of its ``CancelledError``.
         """
-        tasks: list[asyncio.Task[object]] = []
+        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+        tasks: list[asyncio.Task[None]] = []
+        interrupted: list[str] = []
 
-        async def entry() -> T:
-            if task := asyncio.current_task():
-                tasks.append(task)
-            return await work
+        def give_up() -> None:
+            outcome.cancel()
+            outcome.set_running_or_notify_cancel()  # who waits for it is told only by this
 
-        future = asyncio.run_coroutine_threadsafe(entry(), self._loop)
+        async def settle() -> None:
+            try:
+                outcome.set_result(await work)
+            except asyncio.CancelledError:
+                give_up()
+                raise
+            except BaseException as exc:
+                outcome.set_exception(exc)
+
+        def begin() -> None:
+            if interrupted:
+                work.close()
+                give_up()
+            else:
+                tasks.append(self._loop.create_task(settle()))
+
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel(interrupted[0])
+
         try:
-            return future.result()
+            # An exception may come at any point from here on, also before this returns.
+            self._loop.call_soon_threadsafe(begin)
+            return outcome.result()
         except BaseException as exc:
-            if not future.done():
-                self._loop.call_soon_threadsafe(self._cancel, tasks, explain(exc))
-                concurrent.futures.wait([future], timeout=CLEANUP_S)
+            if not outcome.done():
+                interrupted.append(explain(exc))
+                self._loop.call_soon_threadsafe(cancel)
+                concurrent.futures.wait([outcome], timeout=CLEANUP_S)
             raise
 
     def close(self) -> None:
@@ -61,12 +84,6 @@ class LoopThread:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=CLEANUP_S)
-
-    def _cancel(self, tasks: list[asyncio.Task[object]], reason: str) -> None:
-        if tasks:
-            tasks[0].cancel(reason)
-        else:  # it begins in this very turn of the loop
-            self._loop.call_soon(self._cancel, tasks, reason)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
