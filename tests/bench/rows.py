@@ -1,0 +1,143 @@
+"""The rows of the table: what each measures, and which of its figures counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Contender = Literal["ours", "maf", "langgraph", "plain"]
+
+CONTENDERS: dict[Contender, str] = {
+    "ours": "agentic",
+    "maf": "MAF",
+    "langgraph": "LangGraph",
+    "plain": "no engine",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        name: On the command line.
+        what: Is measured, in words.
+        figure: Which figure of a measurement counts.
+        unit: As it is shown.
+        target: What this project wants to stay below, in ``unit``.
+        peers: Who else is measured.
+        case: Which case measures it; several rows may show figures of one.
+    """
+
+    name: str
+    what: str
+    figure: str = "cpu_us"
+    unit: str = "us"
+    target: float | None = None
+    peers: tuple[Contender, ...] = ()
+    case: str = ""
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """Who is measured."""
+        return ("ours", *self.peers)
+
+    @property
+    def measured_by(self) -> str:
+        """Name of the case."""
+        return self.case or self.name
+
+
+ENGINES: tuple[Contender, ...] = ("maf", "langgraph")
+
+ROWS = (
+    Row(
+        name="step",
+        what="superstep of a trivial node that sends to itself 1,000 times, durable events on",
+        target=40,
+        peers=(*ENGINES, "plain"),
+    ),
+    Row(
+        name="chain",
+        what="superstep in a chain of 100 nodes",
+        peers=ENGINES,
+    ),
+    Row(name="chain-long", what="superstep in a chain of 10,000 nodes"),
+    Row(
+        name="branch",
+        what="branch of a fan-out of 100, with its join",
+        target=27,
+        peers=(*ENGINES, "plain"),
+    ),
+    Row(name="branch-wide", what="branch of a fan-out of 10,000, with its join"),
+    Row(name="map", what="item of a list of 100,000 that is mapped"),
+    Row(
+        name="checkpoint",
+        what="superstep of the loop with checkpoints in memory",
+        target=70,
+        peers=ENGINES,
+    ),
+    Row(
+        name="checkpoint-chain",
+        what="superstep of a chain of 100 nodes with checkpoints in memory",
+        target=70,
+        peers=ENGINES,
+    ),
+    Row(
+        name="checkpoint-late",
+        what="the same loop, steps 9,000 to 10,000",
+        target=70,
+    ),
+    Row(
+        name="checkpoint-early",
+        what="the same loop of 10,000 steps, its first 1,000",
+        figure="first_cpu_us",
+        case="checkpoint-late",
+    ),
+    Row(
+        name="durable-full",
+        what="superstep stored in SQLite, WAL, `synchronous=FULL`, on the clock (no engine: a bare commit)",
+        figure="wall_us",
+        target=900,
+        peers=("langgraph", "plain"),
+    ),
+    Row(
+        name="durable-normal",
+        what="the same with `synchronous=NORMAL`",
+        figure="wall_us",
+        target=300,
+        peers=("langgraph", "plain"),
+    ),
+    Row(
+        name="overhead",
+        what="added to calls that take 1 ms of processor time each",
+        figure="percent",
+        unit="%",
+    ),
+    Row(name="event", what="event that nobody listens to, told by a handler"),
+    Row(
+        name="idle",
+        what="workflow of 10 nodes that is built and not run, resident memory",
+        figure="rss_kib",
+        unit="KiB",
+        target=10,
+        peers=ENGINES,
+    ),
+    Row(
+        name="idle-traced",
+        what="the same, as Python counts it",
+        figure="traced_kib",
+        unit="KiB",
+        target=10,
+        peers=ENGINES,
+        case="idle",
+    ),
+    Row(
+        name="import",
+        what="import of the engine, on top of pydantic",
+        figure="cpu_ms",
+        unit="ms",
+        target=150,
+        peers=ENGINES,
+    ),
+)
