@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 # What an interrupted coroutine gets to clean up: write its end, close what it opened.
@@ -39,43 +39,16 @@ class LoopThread:
             work: The coroutine.
             explain: Says why ``work`` is cancelled; becomes the message of its ``CancelledError``.
         """
-        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
-        tasks: list[asyncio.Task[None]] = []
-        interrupted: list[str] = []
-
-        def give_up() -> None:
-            outcome.cancel()
-            outcome.set_running_or_notify_cancel()  # who waits for it is told only by this
-
-        async def settle() -> None:
-            try:
-                outcome.set_result(await work)
-            except asyncio.CancelledError:
-                give_up()
-                raise
-            except BaseException as exc:
-                outcome.set_exception(exc)
-
-        def begin() -> None:
-            if interrupted:
-                work.close()
-                give_up()
-            else:
-                tasks.append(self._loop.create_task(settle()))
-
-        def cancel() -> None:
-            for task in tasks:
-                task.cancel(interrupted[0])
-
+        job = _Job(self._loop, work)
         try:
             # An exception may come at any point from here on, also before this returns.
-            self._loop.call_soon_threadsafe(begin)
-            return outcome.result()
+            self._loop.call_soon_threadsafe(job.begin)
+            return job.outcome.result()
         except BaseException as exc:
-            if not outcome.done():
-                interrupted.append(explain(exc))
-                self._loop.call_soon_threadsafe(cancel)
-                concurrent.futures.wait([outcome], timeout=CLEANUP_S)
+            if not job.outcome.done():
+                job.interrupted = explain(exc)
+                self._loop.call_soon_threadsafe(job.cancel)
+                concurrent.futures.wait([job.outcome], timeout=CLEANUP_S)
             raise
 
     def close(self) -> None:
@@ -94,6 +67,46 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
             self._loop.close()
+
+
+class _Job(Generic[T]):
+    """A coroutine that a thread waits for; its methods are called on the loop.
+
+    Attributes:
+        outcome: What the thread waits for.
+        interrupted: Why the thread no longer wants it, if so.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[object, object, T]) -> None:
+        self.outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self.interrupted: str | None = None
+        self._loop = loop
+        self._work = work
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        if self.interrupted is None:
+            self._task = self._loop.create_task(self._settle())
+        else:
+            self._work.close()
+            self._give_up()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel(self.interrupted)
+
+    async def _settle(self) -> None:
+        try:
+            self.outcome.set_result(await self._work)
+        except asyncio.CancelledError:
+            self._give_up()
+            raise
+        except BaseException as exc:
+            self.outcome.set_exception(exc)
+
+    def _give_up(self) -> None:
+        self.outcome.cancel()
+        self.outcome.set_running_or_notify_cancel()  # who waits for it is told only by this
 
 
 def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:

@@ -18,9 +18,7 @@ from agentic.core.graph import Workflow, WorkflowEvent
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 
-graph_app = typer.Typer(
-    name="graph", help="Pictures of workflows, pipelines and runs.", no_args_is_help=True
-)
+graph_app = typer.Typer(name="graph", help="Pictures of workflows, pipelines and runs.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A workflow of a plugin, or a pipeline file.")]
 
