@@ -14,7 +14,7 @@ from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.judging import judge
 from agentic.core.graph.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
-from agentic.core.graph.own_context import OwnContext
+from agentic.core.graph.own_context import in_own_context
 from agentic.core.graph.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.record_events import failure_of
 from agentic.core.graph.retries import delay_before_retry
@@ -69,7 +69,7 @@ class Attempts:
         Raises:
             CancelledError: The run was cancelled.
         """
-        tries = _tries_so_far(self.progress)
+        tries = _tries_so_far(self.progress) if self.progress.failures else 0
         while True:
             tries += 1
             begun = time.perf_counter()
@@ -98,7 +98,7 @@ class Attempts:
         try:
             message = self._message()
             if timeout_s is None:
-                returned = await OwnContext(self._executor.handle(message, context))
+                returned = await in_own_context(self._executor.handle(message, context))
             else:
                 returned = await self._within(timeout_s, message, context)
             if returned is not None and not context._waits:
@@ -129,7 +129,7 @@ class Attempts:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
-                return await OwnContext(self._executor.handle(message, context))
+                return await in_own_context(self._executor.handle(message, context))
         except TimeoutError as exc:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc

@@ -86,7 +86,7 @@ class RunLink:
         run_id: The run.
         path: Where it lives when it is a sub-workflow's.
         clock: Seconds since the epoch.
-        tell: Takes live events.
+        tell: Takes live events, if anybody listens.
         run_sub: Runs sub-workflows.
         pack: Makes parcels of what is sent, yielded or written.
         deadline: Of the run, seconds since the epoch.
@@ -99,7 +99,7 @@ class RunLink:
     run_id: RunId
     path: str
     clock: Callable[[], float]
-    tell: Callable[[WorkflowEvent], None]
+    tell: Callable[[WorkflowEvent], None] | None
     run_sub: SubRunner
     pack: Packer
     deadline: float | None = None
@@ -478,6 +478,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
         self._live_count += 1
+        if self._link.tell is None:
+            return
         self._link.tell(
             WorkflowEvent(
                 kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import cast
@@ -125,14 +125,13 @@ def _item_result(items: Parcel, outcome: ItemOutcome) -> Parcel:
         if outcome.error_type
         else None
     )
-    parts: dict[str, Callable[[], JSONValue]] = {
-        "index": lambda: index,
-        "item": lambda: item.data,
-        "value": lambda: value.data,
-        "error": lambda: describe(error),
-    }
+
+    def make_data(_: object) -> JSONValue:
+        facts = {"index": index, "item": item.data, "value": value.data, "error": describe(error)}
+        return describe_fields(ItemResult, facts)
+
     return Parcel(
         ItemResult(index=index, item=item.value, value=value.value, error=error),
-        make_data=lambda _: describe_fields(ItemResult, {name: make() for name, make in parts.items()}),
+        make_data=make_data,
         is_exact=item.is_exact and value.is_exact,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -53,7 +53,8 @@ class RunResult:
     outputs: tuple[object, ...]
     superstep_count: int
     duration_s: float
-    events: tuple[WorkflowEvent, ...]
+    # Left out of the repr: asyncio.run() makes one of what it returns, at six microseconds an event.
+    events: tuple[WorkflowEvent, ...] = field(repr=False)
     error: Exception | None = None
     waiting_fan_ins: tuple[str, ...] = ()
     pending_requests: tuple[InfoRequest, ...] = ()

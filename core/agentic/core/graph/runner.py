@@ -108,7 +108,7 @@ class Runner:
             run_id=state.run_id,
             path=state.path,
             clock=self._clock,
-            tell=self._tell,
+            tell=setup.listener,
             run_sub=self._run_sub,
             pack=setup.packer,
             deadline=min((d for d in (state.deadline, setup.deadline) if d is not None), default=None),
@@ -232,10 +232,6 @@ class Runner:
             for event in self._untold:
                 self._listener(event)
         self._untold.clear()
-
-    def _tell(self, event: WorkflowEvent) -> None:
-        if self._listener is not None:
-            self._listener(event)
 
     async def _superstep(self) -> None:
         """Run what is due and commit it."""

@@ -238,11 +238,11 @@ class EventLog:
         duration_s: float | None = None,
     ) -> None:
         """Append an event of the run, or of an executor as a whole."""
+        path = joined(self._path, executor_id) if self._path else executor_id
         self.sequence = sequence = self.sequence + 1
         self.events.append(
             WorkflowEvent(
-                kind, self.run_id, self._now, sequence, self.superstep, joined(self._path, executor_id),
-                0, 0, duration_s, data,
+                kind, self.run_id, self._now, sequence, self.superstep, path, 0, 0, duration_s, data
             )
         )  # fmt: skip
 
@@ -256,7 +256,8 @@ class EventLog:
     ) -> None:
         """Append an event of an activation."""
         self.sequence = sequence = self.sequence + 1
-        path = joined(self._path, activation.delivery.target)
+        target = activation.delivery.target
+        path = joined(self._path, target) if self._path else target
         self.events.append(
             WorkflowEvent(
                 kind, self.run_id, self._now, sequence, self.superstep, path,
