@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import ParamSpec, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
@@ -17,11 +18,12 @@ from agentic.core.graph.errors import (
 from agentic.core.graph.result import RunStatus
 from agentic.core.types import RunId
 from agentic.mappers import checkpoint_rows as rows
+from agentic.mappers.catalog import add_project, find_project
 from agentic.mappers.checkpoint_rows import RunKey, Wanted
 from agentic.mappers.database import Database
 from agentic.mappers.driver import hot_transaction
 from agentic.mappers.engine import reason_of
-from agentic.mappers.errors import DatabaseUnavailableError
+from agentic.mappers.errors import DatabaseUnavailableError, DuplicateProjectError
 from agentic.mappers.lane import Lane
 
 P = ParamSpec("P")
@@ -46,6 +48,29 @@ class SqlCheckpointStore:
         self._database = database
         self._project_id = project_id
         self._lane = Lane("agentic-checkpoints")
+
+    @classmethod
+    def open(cls, url: str, *, project: str = "default") -> Self:
+        """Return the checkpoints that a database keeps for a project; the project is added when it is new.
+
+        Args:
+            url: Of a migrated database, as ``sqlite:///runs.db``.
+            project: Name of the project.
+
+        Raises:
+            DatabaseUrlError: ``url`` names no database this project can use.
+            CheckpointStoreError: The database cannot be used, or has no tables yet.
+        """
+        database = Database(url)
+        with _telling(database, project), database.writing() as session:
+            with suppress(DuplicateProjectError):
+                add_project(session, project)
+            project_id = find_project(session, project).id
+        return cls(database, project_id=project_id)
+
+    def close(self) -> None:
+        """Close the connections of this process to the database; the next call opens one again."""
+        self._database.dispose()
 
     async def save(self, checkpoint: Checkpoint) -> None:
         """Keep ``checkpoint``, all of it or nothing.
@@ -120,13 +145,8 @@ class SqlCheckpointStore:
         return await self._call(self._fork, run_id, revision, new_run_id)
 
     async def _call(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
+        with _telling(self._database, self._project_id):
             return await self._lane.run(call, *args, **kwargs)
-        except (SQLAlchemyError, DatabaseUnavailableError, UnicodeError) as exc:
-            raise CheckpointStoreError(
-                f"checkpoints of project {self._project_id!r} cannot be kept in {self._database.url}: "
-                f"{reason_of(exc)}; check that it is running, has room and is up to date (`agentic db check`)"
-            ) from exc
 
     def _save(self, checkpoint: Checkpoint) -> None:
         metadata = checkpoint.metadata
@@ -174,3 +194,19 @@ class SqlCheckpointStore:
 
     def _key(self, run_id: RunId) -> RunKey:
         return {"project_id": self._project_id, "run_id": run_id}
+
+
+@contextmanager
+def _telling(database: Database, project: str) -> Iterator[None]:
+    """Say of a database that cannot be used what that means here.
+
+    Raises:
+        CheckpointStoreError: It cannot.
+    """
+    try:
+        yield
+    except (SQLAlchemyError, DatabaseUnavailableError, UnicodeError) as exc:
+        raise CheckpointStoreError(
+            f"checkpoints of project {project!r} cannot be kept in {database.url}: {reason_of(exc)}; "
+            f"check that it is running, has room and is up to date (`agentic db check`)"
+        ) from exc

@@ -12,8 +12,7 @@ from alembic.runtime.migration import MigrationInfo
 from alembic.script import Script
 from sqlalchemy import URL, Connection, Engine, func, select
 
-from agentic.core.hooks import PluginRegistry
-from agentic.core.logging import get_logger
+from agentic.core.hooks import PluginRegistry, get_registry
 from agentic.core.settings import safe_url
 from agentic.mappers import (
     Database,
@@ -25,9 +24,8 @@ from agentic.mappers import (
 from agentic.mappers.engine import begun, make_engine, parse_url, reason_of, sqlite_path
 from agentic.migrations.histories import History, HistoryStatus, SchemaState, histories
 
-# Alembic tells each step at INFO; ours are told by the event below.
+# Alembic tells each step at INFO; who asked for them gets them as a list.
 logging.getLogger("alembic").setLevel(logging.WARNING)
-log = get_logger(__name__)
 
 LOCK_KEY = 0x61_67_65_6E_74_69_63
 """Names the PostgreSQL lock that lets one process migrate at a time ("agentic")."""
@@ -42,12 +40,16 @@ class AppliedRevision:
     description: str
 
 
-def upgrade(url: str, registry: PluginRegistry) -> list[AppliedRevision]:
+def upgrade(url: str, registry: PluginRegistry | None = None) -> list[AppliedRevision]:
     """Apply every migration the database lacks: the core's, then those of each platform.
 
     Each history is one transaction and takes the writer's lock first, so two processes may do this at once:
     the second waits and finds nothing to do. A history that fails leaves nothing of itself behind; those
     before it stay. A SQLite file and its folder are made when missing.
+
+    Args:
+        url: Of the database, as ``sqlite:///runs.db``.
+        registry: Knows the platforms; all those installed when omitted.
 
     Returns:
         What was applied, in order; empty when the database was up to date.
@@ -59,7 +61,7 @@ def upgrade(url: str, registry: PluginRegistry) -> list[AppliedRevision]:
         MigrationError: A migration cannot be loaded or does not run.
     """
     parsed = parse_url(url)
-    wanted = histories(registry)
+    wanted = histories(registry or get_registry())
     _make_folder(parsed)
     engine = make_engine(parsed, foreign_keys=False)
     try:
@@ -125,8 +127,6 @@ def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
             return []
         applied = _apply(connection, history)
         connection.commit()
-    for revision in applied:
-        log.info("migration.applied", history=revision.history, revision=revision.revision)
     return applied
 
 

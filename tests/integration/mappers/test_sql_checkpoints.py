@@ -148,6 +148,27 @@ async def test_part_versions_nobody_can_see_go_with_their_checkpoints(
     assert part_rows(database) == 3
 
 
+async def test_checkpoints_are_opened_by_url_and_found_again(migrated: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{shutil.copy(migrated, tmp_path / 'data.db')}"
+    first = SqlCheckpointStore.open(url)
+    expected = await save_history(first)
+    first.close()
+    again, other = SqlCheckpointStore.open(url), SqlCheckpointStore.open(url, project="other")
+    assert [found.parts for found in await load_all(again)] == expected
+    assert await other.list_metadata() == []
+    again.close()
+    other.close()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_opening_a_database_without_tables_says_what_to_do(tmp_path: Path, is_there: bool) -> None:
+    path = tmp_path / "data.db"
+    if is_there:
+        path.touch()
+    with pytest.raises(CheckpointStoreError, match="agentic db"):
+        SqlCheckpointStore.open(f"sqlite:///{path}")
+
+
 async def test_projects_do_not_see_each_others_runs(store: SqlCheckpointStore, database: Database) -> None:
     with database.writing() as session:
         theirs = SqlCheckpointStore(database, project_id=add_project(session, "theirs").id)

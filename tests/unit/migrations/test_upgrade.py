@@ -70,6 +70,13 @@ def test_a_new_database_gets_every_table(url: str, database: Database, registry:
     require_current(database, registry)
 
 
+def test_upgrade_of_every_installed_platform_prints_nothing(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {step.history for step in upgrade(url)} > {"core"}
+    assert capsys.readouterr() == ("", "")
+
+
 def test_upgrading_again_does_nothing(url: str, registry: PluginRegistry) -> None:
     upgrade(url, registry)
     assert upgrade(url, registry) == []

@@ -134,10 +134,23 @@ def why_uncheckable(annotation: object) -> str | None:
 
 
 def type_name(annotation: object) -> str:
-    """Return how a person would write the annotation."""
-    if isinstance(annotation, type) and get_origin(annotation) is None:
-        return annotation.__name__
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+    """Return how a person would write the annotation: ``list[Order | None]``, wherever ``Order`` lives."""
+    if isinstance(annotation, list):  # the parameters of a Callable
+        return f"[{_names(annotation)}]"
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in _UNIONS:
+        return " | ".join(map(type_name, args))
+    if origin is Annotated:
+        return type_name(args[0])
+    if isinstance(origin, type) and args:
+        return f"{origin.__name__}[{_names(args)}]"
+    if isinstance(annotation, (type, NewType)) and origin is None:
+        return "None" if annotation is NoneType else annotation.__name__
+    return "..." if annotation is Ellipsis else str(annotation).removeprefix("typing.")
+
+
+def _names(annotations: Iterable[object]) -> str:
+    return ", ".join(map(type_name, annotations))
 
 
 def _inside(annotation: object) -> object:

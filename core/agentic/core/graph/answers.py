@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from agentic.core.graph.codec_plans import stored_name
 from agentic.core.graph.errors import AnswerError, HandlerError
 
 _BUILT_IN: Mapping[str, object] = {
@@ -39,7 +40,7 @@ def name_type(annotation: object) -> str:
         return f"{getattr(origin, '__name__', '')}[{', '.join(map(name_type, args))}]"
     if isinstance(annotation, type) and origin is None:
         built_in = _BUILT_IN.get(annotation.__name__) is annotation
-        return annotation.__name__ if built_in else f"{annotation.__module__}.{annotation.__qualname__}"
+        return annotation.__name__ if built_in else stored_name(annotation)
     raise HandlerError(
         f"request_info cannot ask for {annotation!r}; "
         f"ask for a class, a union, a Literal, or a list, dict, tuple or set of such"
@@ -82,6 +83,8 @@ def _sentence(exc: ValidationError) -> str:
 
 
 def _resolve(name: str, declared: Mapping[str, type]) -> object:
+    if name in declared:
+        return declared[name]
     members = _split(name, "|")
     if len(members) > 1:
         return Union[tuple(_resolve(member, declared) for member in members)]  # noqa: UP007  # made at run time
@@ -93,7 +96,7 @@ def _resolve(name: str, declared: Mapping[str, type]) -> object:
     if bracket:
         arguments = [_resolve(part, declared) for part in _split(rest.removesuffix("]"), ",")]
         return types.GenericAlias(_SUBSCRIPTED[head], tuple(arguments))
-    return declared[name] if name in declared else _BUILT_IN[name]
+    return _BUILT_IN[name]
 
 
 def _split(text: str, separator: str) -> Sequence[str]:

@@ -8,16 +8,18 @@ import time
 from dataclasses import replace
 
 from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.context import ParkedSignal, RunLink, Seen, WorkflowContext
+from agentic.core.graph.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.edges import carries_failures
 from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.judging import judge
+from agentic.core.graph.links import RunLink, Seen
 from agentic.core.graph.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
 from agentic.core.graph.own_context import in_own_context
 from agentic.core.graph.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.record_events import failure_of
 from agentic.core.graph.retries import delay_before_retry
+from agentic.core.graph.under_way import OVER
 
 Context = WorkflowContext[object, object]
 
@@ -33,11 +35,12 @@ class Attempts:
 
     Attributes:
         progress: What outlives the tries so far, also when they are cancelled.
+        sub_events: Durable events of the sub-workflows in them.
     """
 
     __slots__ = (
         "_activation", "_cancel_count", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started",
-        "_sub_events", "_timeout_s", "progress",
+        "_timeout_s", "progress", "sub_events",
     )  # fmt: skip
 
     def __init__(
@@ -55,7 +58,7 @@ class Attempts:
         self._policy = executor.retry or config.retry
         self._timeout_s = executor.timeout_s or config.timeout_s
         self.progress = activation.delivery.progress
-        self._sub_events: tuple[WorkflowEvent, ...] = ()
+        self.sub_events: tuple[WorkflowEvent, ...] = ()
         # A handler may change its message, and who handles it again must not see that.
         self._keeps_input = (
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
@@ -98,7 +101,7 @@ class Attempts:
         try:
             message = self._message()
             if timeout_s is None:
-                returned = await in_own_context(self._executor.handle(message, context))
+                returned = await self._enter(message, context)
             else:
                 returned = await self._within(timeout_s, message, context)
             if returned is not None and not context._waits:
@@ -112,8 +115,9 @@ class Attempts:
                 outcome = self._stopped(exc)
         except Exception as exc:
             outcome = exc
-        if context._sub_events:
-            self._sub_events += tuple(context._sub_events)
+        finally:
+            if context._sub_events:
+                self.sub_events += tuple(context._sub_events)
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
                 return await judged(outcome, link)
@@ -125,11 +129,20 @@ class Attempts:
         parcel = self._activation.delivery.parcel
         return parcel.fresh() if self._keeps_input else parcel.value
 
+    async def _enter(self, message: object, context: Context) -> object:
+        """Let the executor handle the message; nothing of that goes on afterwards."""
+        try:
+            return await in_own_context(self._executor.handle(message, context))
+        finally:
+            under_way, context._under_way = context._under_way, OVER
+            if under_way is not None:
+                await under_way.end(at_once=self._is_cancelled())
+
     async def _within(self, timeout_s: float, message: object, context: Context) -> object:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
-                return await in_own_context(self._executor.handle(message, context))
+                return await self._enter(message, context)
         except TimeoutError as exc:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
@@ -148,7 +161,7 @@ class Attempts:
 
     def _result(self, context: Context) -> ActivationResult:
         took = time.perf_counter() - self._started
-        told = self._sub_events
+        told = self.sub_events
         if context._sub_events:
             told = (*told, *context._sub_events)
         if context._waits:
@@ -192,7 +205,7 @@ class Attempts:
             error=error,
             progress=self.progress,
             duration_s=time.perf_counter() - self._started,
-            sub_events=self._sub_events,
+            sub_events=self.sub_events,
         )
         if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
             return failed

@@ -20,6 +20,7 @@ from agentic.core.graph.codec_plans import (
     BIG,
     KEY_STEP,
     LEAST,
+    MAIN,
     Plan,
     RefusalError,
     Write,
@@ -62,7 +63,7 @@ class Codec:
         self._names = {stored_name(cls): cls for cls in found}
         for cls in found:
             if self._names[stored_name(cls)] is not cls:
-                raise UnencodableError(stored_name(cls), "another declared type has this name; rename one")
+                raise UnencodableError(stored_name(cls), _why_twins(cls, self._names[stored_name(cls)]))
         self._writer = _Writer(found)
         self._reader = _Reader(found)
 
@@ -243,7 +244,7 @@ class _Reader:
         tag = data.get("$")
         read = self._reads.get(tag) if isinstance(tag, str) else None
         if read is None:
-            raise RefusalError(_unknown(tag))
+            raise RefusalError(_unknown(tag, self._reads))
         try:
             return read(self, data, depth)
         except RefusalError:
@@ -266,9 +267,22 @@ def _undeclared(plan: Plan) -> str:
     )
 
 
-def _unknown(tag: object) -> str:
+def _why_twins(one: type, other: type) -> str:
+    if one.__module__ == other.__module__:
+        return "another declared type has this name; rename one"
+    return "its module was started and imported, so there are two; define it in one that is only imported"
+
+
+def _unknown(tag: object, known: Iterable[str]) -> str:
     if tag == "opaque":
         return "it was only described, as it could not be stored"
-    if isinstance(tag, str) and "." in tag:
+    if not isinstance(tag, str) or "." not in tag:
+        return f"it is marked as {shown(tag)}, which is no known type"
+    ending = tag[tag.rindex(".") :]
+    twin = next((name for name in known if name.endswith(ending)), "")
+    if not any(name.startswith(f"{MAIN}.") for name in (tag, twin)):
         return f"the workflow declares no type {shown(tag)}; was it renamed, moved or removed?"
-    return f"it is marked as {shown(tag)}, which is no known type"
+    return (
+        f"the workflow declares no type {shown(tag)}{f', only {shown(twin)}' if twin else ''}: what a script "
+        f"defines has other names where it is imported; define it in a module that every process imports"
+    )

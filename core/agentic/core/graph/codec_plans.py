@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -27,6 +28,9 @@ _FLOATS = frozenset({float})
 FIELD_STEP = ".{}"
 KEY_STEP = "[{!r}]"
 """How a path shows the name of a field, and the key of a dict."""
+
+MAIN = "__main__"
+"""How a script that is started names the module that it is."""
 
 json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 """Writes compact JSON in ASCII, so that text which is no valid Unicode survives it."""
@@ -150,12 +154,26 @@ def content(data: dict[str, Any], kind: type[ContentT]) -> ContentT:
 
 
 def stored_name(cls: type | FunctionType | BuiltinFunctionType) -> str:
-    """Return ``module.qualname``; for a pydantic ``Box[Order]`` with the full names of both."""
+    """Return ``module.qualname``; for a pydantic ``Box[Order]`` with the full names of both.
+
+    What ``python -m shop.orders`` calls ``__main__`` is ``shop.orders``, as in a process that imports it.
+    """
     generic = getattr(cls, "__pydantic_generic_metadata__", None)
     if generic and generic["origin"] is not None:
         arguments = (stored_name(arg) if isinstance(arg, type) else str(arg) for arg in generic["args"])
         return f"{stored_name(generic['origin'])}[{', '.join(arguments)}]"
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{_module_of(cls)}.{cls.__qualname__}"
+
+
+def _module_of(cls: type | FunctionType | BuiltinFunctionType) -> str:
+    name = cls.__module__
+    if name not in ("__main__", "__mp_main__"):  # the latter is what multiprocessing makes of the former
+        return name
+    main = sys.modules.get(name)
+    spec = getattr(main, "__spec__", None)
+    # A script has no spec; that of a debugger or test runner says nothing of what was run in it.
+    is_there = cls.__qualname__.partition(".")[0] in vars(main) if main else False
+    return spec.name if spec and is_there else MAIN
 
 
 def shown(name: object) -> str:

@@ -6,9 +6,10 @@ import asyncio
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from typing_extensions import TypeVar as DefaultTypeVar
 
@@ -16,17 +17,17 @@ from agentic.core.graph.answers import name_type
 from agentic.core.graph.codec import describe, from_text, to_text
 from agentic.core.graph.errors import HandlerError, NotStoredError, RequestExpiredError
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
-from agentic.core.graph.history import ExecutorHistory, HistorySource
+from agentic.core.graph.history import ExecutorHistory
+from agentic.core.graph.links import RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, Sent
-from agentic.core.graph.parcel import Packer, Parcel
+from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
-from agentic.core.graph.records import record
 from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import joined
+from agentic.core.graph.under_way import UnderWay
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
-    from agentic.core.graph.edges import Graph
     from agentic.core.graph.result import RunResult
     from agentic.core.graph.workflow import Workflow
 
@@ -44,83 +45,6 @@ class ParkedSignal(asyncio.CancelledError):
     """Ends a handler that waits for answers. A cancellation, so that ``except Exception`` lets it pass."""
 
 
-class SubRunner(Protocol):
-    """Runs a workflow as part of another's activation."""
-
-    def __call__(
-        self, workflow: Workflow, message: object, call: SubCall, /
-    ) -> Awaitable[tuple[RunResult, SubRun]]:
-        """Run ``workflow``, or go on with it."""
-        ...
-
-
-@record
-class SubCall:
-    """One call of ``ctx.run_workflow``.
-
-    Attributes:
-        run_id: Name of the sub-run.
-        path: Where its events appear.
-        before: Where it stood when the activation ended last time.
-        answers: What was answered or expired of what it asked, by name in the sub-run.
-        keeps_inputs: Whether the activation may be tried again.
-        deadline: When the activation must be done, in seconds since the epoch.
-        keep: Told where the sub-run stands when it is cancelled.
-    """
-
-    run_id: RunId
-    path: str
-    before: SubRun | None
-    answers: Mapping[str, Asked]
-    keeps_inputs: bool
-    deadline: float | None
-    keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
-
-
-@record
-class RunLink:
-    """What a context needs of the run around it.
-
-    Attributes:
-        graph: The workflow's.
-        run_id: The run.
-        path: Where it lives when it is a sub-workflow's.
-        clock: Seconds since the epoch.
-        tell: Takes live events, if anybody listens.
-        run_sub: Runs sub-workflows.
-        pack: Makes parcels of what is sent, yielded or written.
-        deadline: Of the run, seconds since the epoch.
-        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
-        is_stored: Whether somebody can go on with the run.
-        history: Knows other runs.
-    """
-
-    graph: Graph
-    run_id: RunId
-    path: str
-    clock: Callable[[], float]
-    tell: Callable[[WorkflowEvent], None] | None
-    run_sub: SubRunner
-    pack: Packer
-    deadline: float | None = None
-    keeps_inputs: bool = False
-    is_stored: bool = False
-    history: HistorySource | None = None
-
-
-@record
-class Seen:
-    """What an activation sees of the run's state.
-
-    Attributes:
-        shared: The shared state, by key.
-        local: The executor's own state.
-    """
-
-    shared: Mapping[str, Parcel]
-    local: Mapping[str, JSONValue]
-
-
 class WorkflowContext(Generic[SendT, YieldT]):
     """What an executor sees of its run while it handles one message.
 
@@ -132,7 +56,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     __slots__ = (
         "_activation", "_ask_count", "_asked", "_called", "_keeps_inputs", "_link", "_live_count", "_local",
         "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared", "_sub_events",
-        "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_writes",
+        "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way", "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -166,6 +90,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._outputs: list[Parcel] = []
         self._writes: list[tuple[str, Parcel]] = []
         self._sub_events: list[WorkflowEvent] = []
+        self._under_way: UnderWay | None = None
 
     @property
     def run_id(self) -> RunId:
@@ -342,12 +267,13 @@ class WorkflowContext(Generic[SendT, YieldT]):
             key: Names the call within the activation.
             function: Called without arguments, at most once unless it fails or the process dies in it.
         """
-        async with self._once_locks.setdefault(key, asyncio.Lock()):
-            kept = self._kept_once().get(key)
-            if kept is None:
-                result = function()
-                kept = self._link.pack(await result if inspect.isawaitable(result) else result)
-                self._kept_once()[key] = kept
+        with self._calling():
+            async with self._once_locks.setdefault(key, asyncio.Lock()):
+                kept = self._kept_once().get(key)
+                if kept is None:
+                    result = function()
+                    kept = self._link.pack(await result if inspect.isawaitable(result) else result)
+                    self._kept_once()[key] = kept
         return kept.fresh()
 
     async def history(self) -> ExecutorHistory:
@@ -372,7 +298,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """Run ``workflow`` within this activation and return its result.
 
         It is a run of its own, named after this activation; its events appear under this executor's path,
-        what it asks is asked by this run. Tried or entered again, it goes on where it stood.
+        what it asks is asked by this run. Tried or entered again, it goes on where it stood, if calls come in
+        the same order. Of several at a time none is left behind: the activation is over when all are.
 
         Raises:
             Exception: What failed it.
@@ -400,22 +327,27 @@ class WorkflowContext(Generic[SendT, YieldT]):
             keep=keep,
         )
         self._called.append(prefix)
-        result, sub_run = await self._link.run_sub(workflow, message, call)
+        with self._calling():
+            result, sub_run = await self._link.run_sub(workflow, message, call)
         keep(sub_run, result.events)
         if result.error is not None:
             raise result.error
         if still_open := sub_run.state.open_requests:
-            self._surface([replace(asked, name=prefix + asked.name) for asked in still_open])
+            surfaced = [replace(asked, name=prefix + asked.name) for asked in still_open]
+            self._surfaced = [*(self._surfaced or ()), *surfaced]
             raise ParkedSignal(f"a sub-workflow of {name} waits for answers")
         return result
+
+    def _calling(self) -> AbstractContextManager[None]:
+        """Hold what the block does to be part of the handler, in whichever of its tasks it is."""
+        if self._under_way is None:
+            self._under_way = UnderWay()
+        return self._under_way.call()
 
     def _runs(self) -> dict[int, SubRun]:
         if self._sub_runs is None:
             self._sub_runs = dict(self._progress.sub_runs)
         return self._sub_runs
-
-    def _surface(self, asked: list[Asked]) -> None:
-        self._surfaced = [*(self._surfaced or ()), *asked]
 
     async def add_event(self, event: CustomEvent) -> None:
         """Tell an event of your own at once. It is live: it tells of this attempt, even if that fails."""
@@ -433,7 +365,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
         """Tell a line of log at once, as an event of the run."""
-        self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": facts})
+        self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": describe(facts)})
 
     @property
     def _waits(self) -> bool:

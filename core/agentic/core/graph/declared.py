@@ -17,15 +17,19 @@ from agentic.core.graph.subgraph import WorkflowExecutor
 
 def declared_types(graph: Graph) -> set[type]:
     """Return every dataclass, pydantic model and enum that the workflow's executors name."""
-    found: set[type] = set()
+    return collect_types(_annotations(graph))
+
+
+def _annotations(graph: Graph) -> Iterator[object]:
     for executor in graph.executors.values():
         if isinstance(executor, WorkflowExecutor):
-            found |= declared_types(executor.workflow.graph)
-        else:
-            declared = (executor.send_types, executor.output_types, executor.return_types)
-            found |= collect_types([*executor.input_types, *(t for types_ in declared for t in types_ or ())])
-            found |= collect_types(named for code in _functions(executor) for named in _named_classes(code))
-    return found
+            yield from _annotations(executor.workflow.graph)
+            continue
+        yield from executor.input_types
+        for declared in (executor.send_types, executor.output_types, executor.return_types):
+            yield from declared or ()
+        for code in _functions(executor):
+            yield from _named_classes(code)
 
 
 def _functions(executor: Executor) -> Iterator[types.FunctionType]:

@@ -40,7 +40,7 @@ def _bad_ends(edge: Edge) -> Iterator[str]:
     match edge:
         case FanInEdge() if len(edge.sources) < 2:
             count = f"{len(edge.sources)} source{'s' * (len(edge.sources) != 1)}"
-            yield f"the fan-in to {edge.target!r} has {count}; use add_edge for one"
+            yield f"the fan-in to {edge.target!r} has {count}; give it two or more, or use add_edge for one"
         case FanInEdge() if len(set(edge.sources)) < len(edge.sources):
             yield f"the fan-in to {edge.target!r} names a source twice; name each once"
         case FanOutEdge() if not edge.targets:
@@ -48,15 +48,21 @@ def _bad_ends(edge: Edge) -> Iterator[str]:
         case FanOutEdge() if len(set(edge.targets)) < len(edge.targets):
             yield f"the fan-out from {edge.source!r} names a target twice; name each once"
         case SwitchEdge() if not edge.cases:
-            yield f"the switch from {edge.source!r} has no case, only a default; use add_edge"
+            yield f"the switch from {edge.source!r} has no Case; give it one, or use add_edge"
         case SwitchEdge() if len({id(case.condition) for case in edge.cases}) < len(edge.cases):
-            yield f"the switch from {edge.source!r} has one condition in two cases; the second is never taken"
+            yield (
+                f"the switch from {edge.source!r} has one condition in two cases, so the second is never "
+                f"taken; remove it, or give it a condition of its own"
+            )
         case MapEdge() if len({edge.source, edge.body, edge.join}) < 3:
-            yield f"the map edge from {edge.source!r} needs three executors: source, body and join"
+            yield (
+                f"the map edge from {edge.source!r} has body {edge.body!r} and join {edge.join!r}; "
+                f"source, body and join must be three executors"
+            )
         case RetryEdge() if edge.exhausted == edge.target:
             yield (
-                f"the retry edge {edge_name(edge)} goes to {edge.target!r} again when it is exhausted, "
-                f"without end; name another executor"
+                f"the retry edge from {edge.source!r} to {edge.target!r} goes to {edge.target!r} when it is "
+                f"exhausted, too, so it never ends; name another executor with exhausted=..., or none"
             )
         case _:
             pass
@@ -86,7 +92,7 @@ def _bad_settings(edge: Edge) -> Iterator[str]:
 def _bad_word(edge: Edge, name: str, value: str, allowed: object) -> Iterator[str]:
     words = get_args(allowed)
     if value not in words:
-        yield f"the edge {edge_name(edge)} has {name}={value!r}; use {', '.join(map(repr, words))}"
+        yield f"the edge {edge_name(edge)} has {name}={value!r}; use one of {', '.join(map(repr, words))}"
 
 
 def _bad_callables(edge: Edge) -> Iterator[str]:
@@ -106,22 +112,24 @@ def _bad_callables(edge: Edge) -> Iterator[str]:
 
 def _bad_callable(edge: Edge, name: str, given: object, arguments: tuple[str, ...]) -> Iterator[str]:
     call = f"({', '.join(arguments)})"
+    where = f"{name} of the edge {edge_name(edge)}"
     if not callable(given):
-        yield f"{name} of the edge {edge_name(edge)} is {given!r}; give a function {call}"
-    elif not _takes(given, arguments):
-        yield f"{name} of the edge {edge_name(edge)} cannot be called with {call}; give a function {call}"
+        yield f"{where} is {given!r}; give a function that takes {call}"
+    elif (taken := _other_parameters(given, arguments)) is not None:
+        yield f"{where} takes {taken}, but is called with {call}; change its parameters"
 
 
-def _takes(function: Callable[..., object], arguments: tuple[str, ...]) -> bool:
+def _other_parameters(function: Callable[..., object], arguments: tuple[str, ...]) -> str | None:
+    """Return what a function takes, if it does not take these arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C: nobody can tell
-        return True
+        return None
     try:
         signature.bind(*arguments)
     except TypeError:
-        return False
-    return True
+        return f"({', '.join(signature.parameters)})"
+    return None
 
 
 def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
@@ -129,8 +137,7 @@ def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
     for edge in edges:
         keys = {(type(edge), sources_of(edge), targets_of(edge), *key) for key in _told_apart_by(edge)}
         if keys & seen:
-            ends = f"{', '.join(sources_of(edge))} -> {', '.join(targets_of(edge))}"
-            yield f"the edge {ends} is there twice; remove one"
+            yield f"the edge {edge_name(edge)} is there twice; remove one"
         seen |= keys
 
 
@@ -164,4 +171,7 @@ def _bad_bodies(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator
         uses.update(targets_of(edge))
     for body in dict.fromkeys(bodies):
         if uses[body] > 1:
-            yield f"{body!r}, the body of a map edge, is connected otherwise too; use another executor there"
+            yield (
+                f"{body!r} is the body of a map edge and connected otherwise, too; "
+                f"a body gets nothing but items, so use another executor there"
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,7 +133,7 @@ def targets_of(edge: Edge) -> tuple[ExecutorId, ...]:
 
 
 def edge_name(edge: Edge) -> str:
-    """Return how events name an edge: ``a->b``, ``a->b+c`` for a fan-out, ``a+b->c`` for a fan-in."""
+    """Return an edge's ends: ``a->b``, ``a->b+c`` for a fan-out, ``a+b->c`` for a fan-in."""
     return f"{'+'.join(sources_of(edge))}->{'+'.join(receivers_of(edge))}"
 
 
@@ -223,9 +224,28 @@ class Graph:
         return found
 
     @cached_property
+    def edge_names(self) -> tuple[str, ...]:
+        """How events and pictures name each edge; the second one between the same ends is ``a->b (2)``."""
+        counts: Counter[str] = Counter()
+        names = []
+        for edge in self.edges:
+            name = edge_name(edge)
+            counts[name] += 1
+            names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+        return tuple(names)
+
+    @cached_property
     def edge_facts(self) -> tuple[dict[str, JSONValue], ...]:
-        """What events tell of each edge."""
-        return tuple(map(_facts, self.edges))
+        """What events tell of each edge that took one message."""
+        return tuple(
+            {
+                "edge": name,
+                "sources": list(sources_of(edge)),
+                "targets": list(receivers_of(edge)),
+                "message_count": 1,
+            }
+            for name, edge in zip(self.edge_names, self.edges, strict=True)
+        )
 
     @cached_property
     def judged(self) -> frozenset[ExecutorId]:
@@ -277,16 +297,6 @@ class Graph:
             for end in targets_of(edge):
                 arriving[end].append((index, edge))
         return arriving
-
-
-def _facts(edge: Edge) -> dict[str, JSONValue]:
-    """Return how events describe an edge that took one message."""
-    return {
-        "edge": edge_name(edge),
-        "sources": list(sources_of(edge)),
-        "targets": list(receivers_of(edge)),
-        "message_count": 1,
-    }
 
 
 def _is_judged(edge: Edge) -> bool:

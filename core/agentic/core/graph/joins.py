@@ -13,7 +13,7 @@ from agentic.core.graph.edges import FanInEdge
 from agentic.core.graph.letters import Letter, Routing
 from agentic.core.graph.messages import Delivery, Input, Trail
 from agentic.core.graph.parcel import gathered
-from agentic.core.graph.state import FanInBuffer, Held
+from agentic.core.graph.state import FanInBuffer, Held, Waiting
 from agentic.core.types import ExecutorId
 
 
@@ -27,11 +27,11 @@ def gather(routing: Routing, edge_index: int, edge: FanInEdge, letters: Sequence
         return
     buffer = dict(routing.draft.fan_ins.get(edge_index, {}))
     for source, held in arrived.items():
-        waiting = (*buffer.get(source, ()), *held)
+        buffer[source] = Waiting(held, buffer.get(source))
         if edge.mode == "latest":
-            routing.superseded += [(source, edge.target, replaced.parcel) for replaced in waiting[:-1]]
-            waiting = waiting[-1:]
-        buffer[source] = waiting
+            *replaced, newest = buffer[source]
+            routing.superseded += [(source, edge.target, one.parcel) for one in replaced]
+            buffer[source] = Waiting([newest])
     routing.draft.put("fan_ins", edge_index, buffer)
     if len(buffer) == len(edge.sources) and edge.mode != "available":
         _fire(routing, edge_index, edge)

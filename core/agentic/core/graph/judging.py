@@ -28,19 +28,22 @@ async def judge(
 ) -> dict[tuple[int, int], Verdict]:
     """Return what every condition and selector on the way of ``sends`` says.
 
+    They see copies of messages that can be changed: what one changes is not delivered.
+
     Raises:
         Exception: What one of them raised.
         SelectorError: A selector returned no list of ids.
         UndeliverableMessageError: A selector named an executor that is none of its targets.
     """
     verdicts: dict[tuple[int, int], Verdict] = {}
+    shown = [sent.parcel.fresh() for sent in sends]
     for edge_index in graph.leaving[source]:
         edge = graph.edges[edge_index]
         if carries_failures(edge) if is_failure else not carries_only_failures(edge):
             for position, sent in enumerate(sends):
                 if sent.target is None or sent.target in targets_of(edge):
                     try:
-                        verdict = await _ask(edge, sent)
+                        verdict = await _ask(edge, shown[position])
                     except Exception as exc:
                         exc.add_note(f"while deciding about the edge {edge_name(edge)}")
                         raise
@@ -49,37 +52,37 @@ async def judge(
     return verdicts
 
 
-async def _ask(edge: Edge, sent: Sent) -> Verdict | None:
+async def _ask(edge: Edge, message: object) -> Verdict | None:
     match edge:
         case DirectEdge():
-            return None if edge.condition is None else await _holds(edge.condition, sent)
+            return None if edge.condition is None else await _holds(edge.condition, message)
         case RetryEdge():
-            return await _holds(edge.when, sent)
+            return await _holds(edge.when, message)
         case SwitchEdge():
             for case in edge.cases:
-                if await _holds(case.condition, sent):
+                if await _holds(case.condition, message):
                     return (case.target,)
             return (edge.default,)
         case FanOutEdge():
-            return None if edge.select is None else await _selected(edge, sent)
+            return None if edge.select is None else await _selected(edge, message)
         case _:
             return None
 
 
-async def _holds(condition: Condition, sent: Sent) -> bool:
-    answer = condition(sent.parcel.value)
+async def _holds(condition: Condition, message: object) -> bool:
+    answer = condition(message)
     return bool(await answer if inspect.isawaitable(answer) else answer)
 
 
-async def _selected(edge: FanOutEdge, sent: Sent) -> tuple[ExecutorId, ...]:
+async def _selected(edge: FanOutEdge, message: object) -> tuple[ExecutorId, ...]:
     if edge.select is None:
         return edge.targets
-    answer = edge.select(sent.parcel.value, edge.targets)
+    answer = edge.select(message, edge.targets)
     answer = await answer if inspect.isawaitable(answer) else answer
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise SelectorError(edge.source, answer)
     chosen = set(answer)
     if unknown := sorted(map(str, chosen - set(edge.targets))):
         reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
-        raise UndeliverableMessageError(edge.source, sent.parcel.value, reason)
+        raise UndeliverableMessageError(edge.source, message, reason)
     return tuple(target for target in edge.targets if target in chosen)

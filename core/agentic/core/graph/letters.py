@@ -90,13 +90,21 @@ class Routing:
 
     def deliver(self, letter: Letter, target: ExecutorId) -> None:
         """Deliver a letter, if its sender and its receiver agree."""
-        if letter.aim is not None and letter.aim != target:
-            return
-        if self.graph.executors[target].accepts(letter.parcel.value):
+        if letter.aims_at(target):
+            self.pass_on(letter, target)
+
+    def pass_on(self, letter: Letter, target: ExecutorId) -> None:
+        """Deliver a letter to whom its sender need not have named, if its receiver agrees."""
+        if self.is_taken(letter, target):
             parcel = self.hand_out(letter)
             self.deliveries.append(Delivery(target, (letter.source,), parcel, None, letter.trail))
-        else:
+
+    def is_taken(self, letter: Letter, target: ExecutorId) -> bool:
+        """Whether the receiver takes a letter; if not, that is noted on it."""
+        is_taken = self.graph.executors[target].accepts(letter.parcel.value)
+        if not is_taken:
             letter.refuse(f"{target!r} takes no {type(letter.parcel.value).__name__}")
+        return is_taken
 
     def deliver_list(self, delivery: Delivery) -> None:
         """Deliver the list of a fan-in or a map, if its receiver takes it."""

@@ -387,12 +387,14 @@ def _park(draft: Draft, results: Iterable[ActivationResult]) -> None:
 
 
 def _re_entries(draft: Draft) -> list[Delivery]:
-    """Take out the parked activations that can go on."""
+    """Take out the parked activations that can go on, oldest first."""
     if not draft.parked:
         return []
     ready = [(origin, parked) for origin, parked in draft.parked.items() if parked.progress.is_ready]
     for origin, _ in ready:
         draft.drop("parked", origin)
+    # Not in the order they parked in: of a superstep that was broken off, some parked before the others.
+    ready.sort(key=lambda entry: (entry[1].activation.superstep, entry[1].activation.shard))
     return [replace(parked.activation.delivery, progress=parked.progress) for _, parked in ready]
 
 

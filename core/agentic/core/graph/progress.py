@@ -142,5 +142,6 @@ def without_open(progress: Progress) -> Progress:
 
 
 def request_id(run_id: RunId, name: str) -> str:
-    """Return the id of a request over all runs."""
-    return f"{run_id}:{name}"
+    """Return the id of a request over all runs: that of the outermost one, which is given the answer."""
+    outermost, _, within = run_id.partition("/")
+    return f"{outermost}:{within}/{name}" if within else f"{outermost}:{name}"

@@ -6,7 +6,7 @@ and types that the workflow itself has come out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, TypeVar
 
@@ -29,7 +29,15 @@ from agentic.core.graph.messages import (
 from agentic.core.graph.parcel import Parcel, unpack
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
 from agentic.core.graph.result import RunStatus
-from agentic.core.graph.state import FanInBuffer, Held, ItemOutcome, MapProgress, Parked, RunState
+from agentic.core.graph.state import (
+    FanInBuffer,
+    Held,
+    ItemOutcome,
+    MapProgress,
+    Parked,
+    RunState,
+    Waiting,
+)
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -137,7 +145,7 @@ class _Held(_Model):
     trail: _Trail
 
 
-_FanIn = dict[StrictStr, list[_Held]]
+_FanIn = Annotated[dict[StrictStr, Annotated[list[_Held], Field(min_length=1)]], Field(min_length=1)]
 
 
 class _Map(_Model):
@@ -249,12 +257,14 @@ class Reader:
         """Return an executor's own state."""
         return _LOCAL.validate_python(data)
 
-    def fan_in(self, data: object) -> FanInBuffer:
-        """Return the messages that wait in a fan-in."""
-        return {
-            ExecutorId(source): tuple(Held(self.value(one.value), self._trail(one.trail)) for one in held)
-            for source, held in _FAN_IN.validate_python(data).items()
-        }
+    def fan_in(self, parts: Iterable[object]) -> FanInBuffer:
+        """Return the messages that wait in a fan-in; each part holds what came later than the one before."""
+        buffer: dict[ExecutorId, Waiting] = {}
+        for data in parts:
+            for source, held in _FAN_IN.validate_python(data).items():
+                newest = [Held(self.value(one.value), self._trail(one.trail)) for one in held]
+                buffer[ExecutorId(source)] = Waiting(newest, buffer.get(ExecutorId(source)))
+        return buffer
 
     def map_progress(self, data: object, held_items: JSONValue, chunks: Sequence[object]) -> MapProgress:
         """Return how far a list is worked off."""
@@ -354,7 +364,7 @@ class Reader:
             self.state(RunId(""), data.head),
             shared={key: self.value(held[0]) for key, held in data.shared.items()},
             local={ExecutorId(executor_id): local for executor_id, local in data.local.items()},
-            fan_ins={index: self.fan_in(buffer) for index, buffer in data.fan_ins},
+            fan_ins={index: self.fan_in([buffer]) for index, buffer in data.fan_ins},
             maps={
                 map_id: self.map_progress(found, items, chunks) for map_id, found, items, chunks in data.maps
             },

@@ -21,10 +21,15 @@ _ENDS = {
     EventKind.RUN_CANCELLED: RunStatus.CANCELLED,
     EventKind.RUN_WAITING_INPUT: RunStatus.WAITING_INPUT,
 }
+# What can follow before all is told of how a superstep begins, or begins again.
+_BEGINS = frozenset({
+    EventKind.REQUEST_ANSWERED, EventKind.REQUEST_EXPIRED, EventKind.SUPERSTEP_STARTED,
+    EventKind.EXECUTOR_INVOKED,
+})  # fmt: skip
 
 
 def replay(events: Iterable[WorkflowEvent]) -> list[RunView]:
-    """Return where a run stood: at the begin of each superstep, and wherever it came to rest.
+    """Return where a run stood: whenever a superstep began or began again, and wherever it came to rest.
 
     Args:
         events: Of one run and its sub-runs, in any order, live ones and repetitions among them; for a fork,
@@ -93,11 +98,11 @@ class _Replay:
         """Yield the run at each point where it can be looked at."""
         is_begun = False
         for event in events:
-            if is_begun and event.kind is not EventKind.EXECUTOR_INVOKED:
+            if is_begun and event.kind not in _BEGINS:
                 yield self._shown()
                 is_begun = False
             self._take(event)
-            is_begun = is_begun or event.kind is EventKind.SUPERSTEP_STARTED
+            is_begun = is_begun or event.kind in {EventKind.SUPERSTEP_STARTED, EventKind.RUN_RESUMED}
             if event.kind in _ENDS:
                 yield self._shown()
         if is_begun:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,12 +23,16 @@ from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.reading import Head, Reader
 from agentic.core.graph.records import record
 from agentic.core.graph.signature import Change, Signature, compare
-from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, named_contents
-from agentic.core.graph.state import MapProgress, RunState
+from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, StoredFanIn, named_contents
+from agentic.core.graph.state import FanInBuffer, MapProgress, Parked, RunState
 from agentic.core.types import ExecutorId, JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.graph.workflow import Workflow
+
+EdgeT = TypeVar("EdgeT", FanInEdge, MapEdge)
+# Written one way only, so that no two parts are the same entry.
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 @record
@@ -129,13 +135,16 @@ class _Restoring:
 
     def run(self, head: Head, changed: tuple[str, ...], converted: Mapping[str, str | None]) -> Restored:
         reader = self._reader
-        maps = {_number(key): self._map(key, data) for key, data in self._table("maps")}
-        parked = [reader.parked(data) for _, data in self._table("parked")]
+        # A store returns parts in an order of its own.
+        tables = sorted(self._table("maps"), key=lambda entry: _number(entry[0]))
+        maps = {_number(key): self._map(key, data) for key, data in tables}
+        fan_ins = dict(self._fan_ins())
+        parked = sorted((reader.parked(data) for _, data in self._table("parked")), key=self._age)
         state = replace(
             reader.state(self._stored.metadata.run_id, head),
             shared={key: reader.values(data)[0] for key, data in self._table("shared")},
             local={ExecutorId(key): reader.local(data) for key, data in self._table("local")},
-            fan_ins={_number(key): reader.fan_in(data) for key, data in self._table("fan_ins")},
+            fan_ins={index: stored.buffer for index, stored in fan_ins.items()},
             maps=maps,
             parked={one.activation.origin: one for one in parked},
         )
@@ -147,7 +156,15 @@ class _Restoring:
         ]
         if len(outputs) != state.output_count:
             raise CorruptContentError(f"it has {len(outputs)} of {state.output_count} outputs")
-        return Restored(state, outputs, self._saved(maps), changed, converted)
+        return Restored(state, outputs, self._saved(maps, fan_ins), changed, converted)
+
+    def _age(self, parked: Parked) -> tuple[int, int, int]:
+        activation = parked.activation
+        return (
+            activation.superstep,
+            self._workflow.graph.rank.get(activation.executor_id, 0),
+            activation.shard,
+        )
 
     def _table(self, table: str) -> Iterator[tuple[str, JSONValue]]:
         prefix = f"{table}/"
@@ -157,14 +174,25 @@ class _Restoring:
 
     def _map(self, key: str, data: JSONValue) -> MapProgress:
         count = data.get("chunk_count") if isinstance(data, dict) else None
-        names = [f"items/{key}"]
-        names += [f"done/{key}/{number}" for number in range(count if isinstance(count, int) else 0)]
-        if missing := [name for name in names if name not in self._parts]:
-            raise CorruptContentError(f"its part {missing[0]!r} is missing")
-        items, *chunks = (self._parts[name] for name in names)
-        return self._reader.map_progress(data, items, chunks)
+        chunks = self._numbered(f"done/{key}", count if isinstance(count, int) else 0)
+        return self._reader.map_progress(data, self._part(f"items/{key}"), chunks)
 
-    def _saved(self, maps: Mapping[int, MapProgress]) -> Saved:
+    def _fan_ins(self) -> Iterator[tuple[int, StoredFanIn]]:
+        part_counts = Counter(key.partition("/")[0] for key, _ in self._table("fan_ins"))
+        for index, count in part_counts.items():
+            buffer = self._reader.fan_in(self._numbered(f"fan_ins/{index}", count))
+            yield _number(index), StoredFanIn(buffer, count)
+
+    def _numbered(self, name: str, count: int) -> list[JSONValue]:
+        """Return the parts of which each holds what came later than the one before."""
+        return [self._part(f"{name}/{number}") for number in range(count)]
+
+    def _part(self, name: str) -> JSONValue:
+        if name not in self._parts:
+            raise CorruptContentError(f"its part {name!r} is missing")
+        return self._parts[name]
+
+    def _saved(self, maps: Mapping[int, MapProgress], fan_ins: dict[int, StoredFanIn]) -> Saved:
         """Return what the store holds, so that the next checkpoint can build on it."""
         texts = self._stored.parts
         digests = {name: part_digest(name, text) for name, text in texts.items()}
@@ -177,11 +205,11 @@ class _Restoring:
             if not name.startswith(CONTENT) and (found := named_contents(text))
         }
         chunks = {map_id: len(progress.done) for map_id, progress in maps.items()}
-        return Saved(self._stored.metadata.revision, digests, total, contents, chunks)
+        return Saved(self._stored.metadata.revision, digests, total, contents, chunks, fan_ins)
 
 
 def _number(key: str) -> int:
-    if not key.isdecimal():
+    if not _NUMBER.fullmatch(key):
         raise CorruptContentError(f"{key!r} is no number")
     return int(key)
 
@@ -200,8 +228,26 @@ def _check_graph(graph: Graph, state: RunState) -> None:
         # A map hands its items out as they are; one that its body does not take fails there.
         if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
             raise CorruptContentError(f"{delivery.target!r} takes no {type(delivery.parcel.value).__name__}")
-    kinds: list[tuple[int, type]] = [(index, FanInEdge) for index in state.fan_ins]
-    kinds += [(progress.edge_index, MapEdge) for progress in state.maps.values()]
-    for index, kind in kinds:
-        if index >= len(graph.edges) or not isinstance(graph.edges[index], kind):
-            raise CorruptContentError(f"edge {index} of the workflow is no {kind.__name__}")
+    for progress in state.maps.values():
+        _edge(graph, progress.edge_index, MapEdge)
+    for index, buffer in state.fan_ins.items():
+        _check_fan_in(_edge(graph, index, FanInEdge), buffer)
+
+
+def _edge(graph: Graph, index: int, kind: type[EdgeT]) -> EdgeT:
+    edge = graph.edges[index] if index < len(graph.edges) else None
+    if not isinstance(edge, kind):
+        raise CorruptContentError(f"edge {index} of the workflow is no {kind.__name__}")
+    return edge
+
+
+def _check_fan_in(edge: FanInEdge, buffer: FanInBuffer) -> None:
+    """Refuse a buffer that no run leaves behind: it would fire wrongly, or never, and nobody be told."""
+    where = f"the fan-in to {edge.target!r}"
+    if unknown := sorted(buffer.keys() - set(edge.sources)):
+        raise CorruptContentError(f"{where} holds a message of {unknown[0]!r}, which is no source of it")
+    if edge.mode == "latest":
+        if any(len(waiting) > 1 for waiting in buffer.values()):
+            raise CorruptContentError(f"{where} holds several messages of one source, not only the newest")
+    elif len(buffer) == len(edge.sources):
+        raise CorruptContentError(f"{where} holds a message of every source and did not fire")

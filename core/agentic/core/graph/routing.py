@@ -148,10 +148,10 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
     if last is None:
         letter.refuse(f"no input of {edge.target!r} led to it that could be delivered again")
     elif last.passes.get(edge_index, 0) < edge.max_passes:
-        _deliver_again(routing, edge_index, edge, letter, last)
+        if edge.payload == "input" or routing.is_taken(letter, edge.target):
+            _deliver_again(routing, edge_index, edge, letter, last)
     elif edge.exhausted is not None:
-        letter.aim = None  # the edge decides
-        routing.deliver(letter, edge.exhausted)
+        routing.pass_on(letter, edge.exhausted)
     else:
         letter.held_back = True
         error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, letter.parcel.value)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.context import RunLink, Seen, SubCall
 from agentic.core.graph.crew import side_by_side
 from agentic.core.graph.errors import (
     CheckpointConflictError,
@@ -21,6 +20,7 @@ from agentic.core.graph.errors import (
     RunTimeoutError,
 )
 from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.links import RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.parcel import Packer, Parcel, pack
 from agentic.core.graph.planner import (
@@ -256,6 +256,7 @@ class Runner:
             return
         self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
         self._finished = {}
+        self._running = {}  # they are of no later superstep, which a cancellation may reach before it runs
 
     def _fails(self, result: ActivationResult) -> bool:
         return result.routing_error is not None or not is_handled(self._graph, self._state, result)
@@ -288,7 +289,10 @@ class Runner:
 
     def _break_off(self, error: Exception | None) -> None:
         results = self._results()
-        tried = {key: running.progress for key, running in self._running.items() if key not in self._finished}
+        unfinished = {key: one for key, one in self._running.items() if key not in self._finished}
+        for running in unfinished.values():
+            self._events.extend(running.sub_events)
+        tried = {key: running.progress for key, running in unfinished.items()}
         decision = break_off(
             self._graph, self._config, self._state, results, self._clock(), Ending(error, tried)
         )

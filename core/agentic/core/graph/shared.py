@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.graph.context import Seen
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import StateConflictError
+from agentic.core.graph.links import Seen
 from agentic.core.graph.messages import ActivationKey, ActivationResult
 from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import Draft

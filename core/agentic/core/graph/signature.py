@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import ConfigDict, TypeAdapter
 
 from agentic.core.graph.annotations import type_name
-from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, RetryEdge, SwitchEdge, edge_name
+from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, RetryEdge, SwitchEdge
 from agentic.core.graph.executor import Executor
 from agentic.core.graph.fingerprints import digest, fingerprint
 from agentic.core.graph.state import joined
@@ -114,10 +114,10 @@ def compare(saved: Signature, current: Signature) -> Change:
 def _parts(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
     yield _named("starts", path, ""), list(graph.starts)
     yield _named(_ORDER + "executors", path, ""), list(graph.executors)
-    yield _named(_ORDER + "edges", path, ""), [edge_name(edge) for edge in graph.edges]
+    yield _named(_ORDER + "edges", path, ""), list(graph.edge_names)
     for key in graph.reducers:
         yield _named("state key", path, key), True
-    for name, edge in _named_edges(graph):
+    for name, edge in zip(graph.edge_names, graph.edges, strict=True):
         yield _named("edge", path, name), _edge_shape(edge)
     for node in graph.executors.values():
         yield from _executor_parts(node, path)
@@ -147,7 +147,7 @@ def _code(graph: Graph, path: str) -> Iterator[tuple[str, object]]:
         inner = workflow_within(node)
         if inner is not None:
             yield from _code(inner.graph, joined(path, node.id))
-    for name, edge in _named_edges(graph):
+    for name, edge in zip(graph.edge_names, graph.edges, strict=True):
         for what, function in _functions(edge):
             yield _named(f"{what} of edge", path, name), function
     for key, reducer in graph.reducers.items():
@@ -169,15 +169,6 @@ def _functions(edge: Edge) -> Iterator[tuple[str, Callable[..., object]]]:
             pass
 
 
-def _named_edges(graph: Graph) -> Iterator[tuple[str, Edge]]:
-    """Yield the edges with names of their own: the second one between the same ends is ``a->b (2)``."""
-    counts: dict[str, int] = {}
-    for edge in graph.edges:
-        name = edge_name(edge)
-        counts[name] = counts.get(name, 0) + 1
-        yield name if counts[name] == 1 else f"{name} ({counts[name]})", edge
-
-
 def _named(what: str, path: str, name: str) -> str:
     return f"{what} {joined(path, name)}".rstrip()
 
@@ -187,11 +178,12 @@ def _changed(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
 
 
 def _refusal(saved: Signature, current: Signature) -> str:
+    both = saved.code.keys() & current.code.keys()  # of the others the parts tell
     reasons = [
         *_listed("removed", [name for name in saved.parts if name not in current.parts]),
         *_listed("added", [name for name in current.parts if name not in saved.parts]),
         *_listed("changed shape", _changed_shape(saved.parts, current.parts)),
-        *_listed("changed code", [name for name in _changed(saved.code, current.code) if name in saved.code]),
+        *_listed("changed code", [name for name in _changed(saved.code, current.code) if name in both]),
     ]
     sides = f"it was saved by {_called(saved)}, this is {_called(current)}"
     return "; ".join([sides, *reasons, _advice(saved, current)])

@@ -20,9 +20,9 @@ from agentic.core.graph.codec import to_text
 from agentic.core.graph.events import CONTENT_KEY
 from agentic.core.graph.planner import Decision
 from agentic.core.graph.records import record
-from agentic.core.graph.state import RunState
+from agentic.core.graph.state import FanInBuffer, RunState, Waiting
 from agentic.core.graph.writing import Writer
-from agentic.core.types import JSONValue, RunId
+from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
     from agentic.core.graph.parcel import Parcel
@@ -35,6 +35,44 @@ _PRUNE_EVERY = 10
 
 
 @record
+class StoredFanIn:
+    """What a store holds of a fan-in.
+
+    Attributes:
+        buffer: What waited when it was saved last.
+        part_count: The parts that hold it; each has what came later than the one before.
+    """
+
+    buffer: FanInBuffer = field(default_factory=dict)
+    part_count: int = 0
+
+    def next_part(self, buffer: FanInBuffer) -> tuple[int, FanInBuffer]:
+        """Return the number of the one part to write so that the store holds ``buffer``, and what it holds.
+
+        Parts with a higher number are to go. An empty one is not to be written.
+        """
+        added = _added(self.buffer, buffer)
+        return (0, buffer) if added is None else (self.part_count, added)
+
+
+_NO_FAN_IN = StoredFanIn()
+
+
+def _added(known: FanInBuffer, buffer: FanInBuffer) -> FanInBuffer | None:
+    """Return what came to a fan-in in addition to what was known, or None if some of that no longer waits."""
+    if not known.keys() <= buffer.keys():
+        return None
+    added: dict[ExecutorId, Waiting] = {}
+    for source, waiting in buffer.items():
+        more = waiting.since(known[source]) if source in known else waiting
+        if more is None:
+            return None
+        if more:
+            added[source] = more
+    return added
+
+
+@record
 class Saved:
     """What a store holds of a run, as far as saving the next step needs to know.
 
@@ -44,6 +82,7 @@ class Saved:
         digest: All of them, xor-ed.
         contents: Part name, or ``head`` -> hashes of the large values it names.
         chunks: Map id -> parts that hold its finished items.
+        fan_ins: Edge index -> what is stored of its fan-in.
     """
 
     revision: int = 0
@@ -51,6 +90,7 @@ class Saved:
     digest: int = 0
     contents: dict[str, frozenset[str]] = field(default_factory=dict)
     chunks: dict[int, int] = field(default_factory=dict)
+    fan_ins: dict[int, StoredFanIn] = field(default_factory=dict)
 
 
 class Snapshots:
@@ -105,7 +145,7 @@ class Snapshots:
         step = _Step(self._saved, self._uses)
         for name, converted in self._converted.items():
             step.put(name, converted, self._contents_of(converted))
-        for name, part, writer in self._parts(state):
+        for name, part, writer in self._parts(state, step):
             step.put(name, None if part is None else to_text(part), writer.contents)
         writer = Writer(self._workflow.codec)
         head = writer.head(state)
@@ -149,7 +189,7 @@ class Snapshots:
                 saved.chunks.pop(key, None)
                 if progress is not None:
                     saved.chunks[key] = len(progress.done)
-        self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks)
+        self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks, saved.fan_ins)
         self._changed.clear()
         self._outputs.clear()
         self._converted.clear()
@@ -163,7 +203,7 @@ class Snapshots:
         if revision > keep and (revision % _PRUNE_EVERY == 0 or state.status.is_final):
             await self._store.keep_last(self._run_id, keep)
 
-    def _parts(self, state: RunState) -> Iterator[tuple[str, JSONValue, Writer]]:
+    def _parts(self, state: RunState, step: _Step) -> Iterator[tuple[str, JSONValue, Writer]]:
         """Yield every part that is to be written: its name, what it holds (None: it is gone), its writer."""
         codec = self._workflow.codec
         if SIGNATURE not in self._saved.digests or self._converted:
@@ -174,9 +214,26 @@ class Snapshots:
         for table, key in self._changed:
             if table == "maps" and isinstance(key, int):
                 yield from self._map_parts(state, key)
+            elif table == "fan_ins" and isinstance(key, int):
+                yield from self._fan_in_parts(state, key, step)
             else:
                 writer = Writer(codec)
                 yield f"{table}/{key}", writer.entry(state, table, key), writer
+
+    def _fan_in_parts(
+        self, state: RunState, index: int, step: _Step
+    ) -> Iterator[tuple[str, JSONValue, Writer]]:
+        codec = self._workflow.codec
+        stored = self._saved.fan_ins.get(index, _NO_FAN_IN)
+        buffer = state.fan_ins.get(index, {})
+        count, newest = stored.next_part(buffer)
+        if newest:
+            writer = Writer(codec)
+            yield f"fan_ins/{index}/{count}", writer.fan_in(newest), writer
+            count += 1
+        for number in range(count, stored.part_count):
+            yield f"fan_ins/{index}/{number}", None, Writer(codec)
+        step.fan_ins[index] = StoredFanIn(buffer, count)
 
     def _map_parts(self, state: RunState, map_id: int) -> Iterator[tuple[str, JSONValue, Writer]]:
         codec = self._workflow.codec
@@ -207,17 +264,19 @@ class _Step:
         self._contents: dict[str, frozenset[str]] = {}
         self._texts: dict[str, str] = {}
         self._delta: dict[str, int] = {}
+        self.fan_ins: dict[int, StoredFanIn] = {}
         self.changes: dict[str, str | None] = {}
         self.digest = saved.digest
 
     def put(self, name: str, text: str | None, contents: Mapping[str, str]) -> None:
         """Write a part, or remove it."""
-        if text is None and name not in self._saved.digests:
+        # What this very save writes may go again: a migration named it, and the run is past it already.
+        before = self._digests.get(name, self._saved.digests.get(name))
+        if text is None and before is None:
             return
         self.changes[name] = text
-        before = self._digests.get(name, self._saved.digests.get(name, 0)) or 0
-        self._digests[name] = None if text is None else part_digest(name, text)
-        self.digest ^= before ^ (self._digests[name] or 0)
+        self._digests[name] = now = None if text is None else part_digest(name, text)
+        self.digest ^= (before or 0) ^ (now or 0)
         if not name.startswith(CONTENT):
             self.use(name, contents)
 
@@ -244,6 +303,7 @@ class _Step:
 
     def apply(self) -> None:
         """Take over what was saved."""
+        self._saved.fan_ins.update(self.fan_ins)
         if self._delta:
             self._uses.update(self._delta)
         for name, digest in self._digests.items():

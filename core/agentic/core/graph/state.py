@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, overload
 
@@ -23,7 +23,46 @@ class Held:
     trail: Trail = field(default_factory=dict)
 
 
-FanInBuffer = Mapping[ExecutorId, tuple[Held, ...]]
+class Waiting:
+    """Messages of one source that wait in a fan-in, oldest first; never changed.
+
+    Adding some costs what is added, however many wait: the older ones are shared with the state before.
+
+    Args:
+        newest: What came last.
+        before: What came earlier, if something did.
+    """
+
+    __slots__ = ("_before", "_count", "_newest")
+
+    def __init__(self, newest: Sequence[Held], before: Waiting | None = None) -> None:
+        self._newest = newest
+        self._before = before
+        self._count: int = len(newest) + (0 if before is None else before._count)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Held]:
+        return (held for part in reversed(list(self._parts())) for held in part._newest)
+
+    def since(self, known: Waiting) -> Waiting | None:
+        """Return what was added to ``known``, possibly nothing; None if this does not begin with it."""
+        added: list[Sequence[Held]] = []
+        for part in self._parts():
+            if part is known:
+                return Waiting([held for newest in reversed(added) for held in newest])
+            added.append(part._newest)
+        return None
+
+    def _parts(self) -> Iterator[Waiting]:
+        part: Waiting | None = self
+        while part is not None:
+            yield part
+            part = part._before
+
+
+FanInBuffer = Mapping[ExecutorId, Waiting]
 
 
 @record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from agentic.core.graph.annotations import members, shape, type_name
 from agentic.core.graph.edges import (
@@ -12,6 +13,7 @@ from agentic.core.graph.edges import (
     FanInEdge,
     FanOutEdge,
     MapEdge,
+    On,
     RetryEdge,
     SwitchEdge,
     carries_failures,
@@ -49,13 +51,19 @@ def find_type_faults(
 ) -> Iterator[str]:
     """Return where a message of a declared type would find nobody to take it.
 
-    Edges that name an unknown executor are passed over, and so is what declares no types.
+    Edges that name an unknown executor, or are ``on`` nothing known, are passed over, and so is what declares
+    no types.
     """
     nodes = {
         name: _Node(name, node.input_types, union_of((node.send_types, node.return_types)))
         for name, node in executors.items()
     }
-    known = [edge for edge in edges if {*sources_of(edge), *targets_of(edge)} <= nodes.keys()]
+    known = [
+        edge
+        for edge in edges
+        if {*sources_of(edge), *targets_of(edge)} <= nodes.keys()
+        and (isinstance(edge, (MapEdge, RetryEdge)) or edge.on in get_args(On))
+    ]
     for edge in known:
         yield from _misfits(edge, nodes)
     yield from _source_faults(known, nodes)
@@ -76,13 +84,15 @@ def _direct_misfits(edge: DirectEdge | SwitchEdge | FanOutEdge | RetryEdge, node
     for target in map(nodes.__getitem__, _message_targets(edge)):
         if carries_failures(edge) and not target.takes_any(ExecutorFailure):
             yield (
-                f"{target.id!r} gets the failure of {source.id!r} and takes {_names(target.takes)}; "
-                f"add a handler for ExecutorFailure to it"
+                f"the edge {edge_name(edge)} carries the failure of {source.id!r} to {target.id!r}, "
+                f"which takes {_names(target.takes)}; "
+                f"declare its message as `{_union((*target.takes, ExecutorFailure))}`"
             )
         if source.sends and not carries_only_failures(edge) and not any(map(target.takes_any, source.sends)):
             yield (
                 f"{source.id!r} sends {_names(source.sends)} to {target.id!r}, which takes "
-                f"{_names(target.takes)}; add a handler there, or change what {source.id!r} declares"
+                f"{_names(target.takes)}; declare its message as `{_union((*target.takes, *source.sends))}`, "
+                f"or change what {source.id!r} declares"
             )
 
 
@@ -95,24 +105,36 @@ def _message_targets(edge: Edge) -> tuple[ExecutorId, ...]:
 
 def _fan_in_misfits(edge: FanInEdge, nodes: _Nodes) -> Iterator[str]:
     target = nodes[edge.target]
+    listed = _listed(edge, nodes)
     if not target.takes_any(list[object]):
         yield (
             f"the fan-in to {target.id!r} gives it a list, but it takes {_names(target.takes)}; "
-            f"add a handler for list[...] to it"
+            f"declare its message as `{_list_of_all(listed.values())}`"
         )
         return
-    if carries_failures(edge) and not target.takes_any(list[ExecutorFailure]):
+    missing = {
+        what: sends
+        for what, sends in listed.items()
+        if not any(target.takes_any(_list_of(sent)) for sent in sends)
+    }
+    if missing:
+        held = [_items_of(taken) for taken in target.takes if can_fit(taken, list)]
         yield (
-            f"the fan-in to {target.id!r} lists the failures of its sources, but it takes "
-            f"{_names(target.takes)}; let its list hold ExecutorFailure, too"
+            f"the fan-in to {target.id!r} lists {' and '.join(missing)}, "
+            f"but it takes {_names(target.takes)}; "
+            f"declare its message as `{_list_of_all((*held, *missing.values()))}`"
         )
+
+
+def _listed(edge: FanInEdge, nodes: _Nodes) -> dict[str, Sequence[object]]:
+    """Return what a fan-in puts into its list, in words, with its types where they are declared."""
+    listed: dict[str, Sequence[object]] = {}
     for source in map(nodes.__getitem__, edge.sources):
-        sends = () if carries_only_failures(edge) else source.sends or ()
-        if sends and not any(target.takes_any(_list_of(sent)) for sent in sends):
-            yield (
-                f"the fan-in to {target.id!r} lists what {source.id!r} sends, {_names(sends)}, but it takes "
-                f"{_names(target.takes)}; let its list hold that, too"
-            )
+        if source.sends and not carries_only_failures(edge):
+            listed[f"{_names(source.sends)} from {source.id!r}"] = source.sends
+    if carries_failures(edge):
+        listed["the failures of its sources"] = (ExecutorFailure,)
+    return listed
 
 
 def _map_misfits(edge: MapEdge, nodes: _Nodes) -> Iterator[str]:
@@ -123,17 +145,17 @@ def _map_misfits(edge: MapEdge, nodes: _Nodes) -> Iterator[str]:
         if not lists:
             yield (
                 f"the map edge from {source.id!r} needs lists, but it sends {_names(source.sends)}; "
-                f"let it return list[...], or use add_edge"
+                f"let it return `list[{_union(source.sends)}]`, or use add_edge"
             )
         elif not any(map(body.takes_any, items)):
             yield (
                 f"{body.id!r} is given the items of {_names(lists)} that {source.id!r} sends, but takes "
-                f"{_names(body.takes)}; add a handler to it"
+                f"{_names(body.takes)}; declare its message as `{_union((*body.takes, *items))}`"
             )
     if not join.takes_any(list[ItemResult]):
         yield (
             f"{join.id!r} joins a map edge and takes {_names(join.takes)}; "
-            f"add a handler for list[ItemResult] to it"
+            f"declare its message as `list[ItemResult]`"
         )
 
 
@@ -162,7 +184,7 @@ def _orphans(source: _Node, sends: Sequence[object], out: Sequence[Edge], nodes:
         targets = dict.fromkeys(end for edge in out for end in receivers_of(edge))
         yield (
             f"{source.id!r} may send {_names(orphans)}, which no target of its edges takes "
-            f"({', '.join(targets)}); add a handler to one, or an edge"
+            f"({', '.join(targets)}); let one of them take it, or add an edge to who does"
         )
 
 
@@ -202,3 +224,12 @@ def _items_of(listed: object) -> tuple[object, ...]:
 
 def _names(types: Iterable[object]) -> str:
     return " or ".join(map(type_name, types)) or "nothing"
+
+
+def _list_of_all(elements: Iterable[Iterable[object]]) -> str:
+    return f"list[{_union(element for part in elements for element in part)}]"
+
+
+def _union(types: Iterable[object]) -> str:
+    """Return how to declare all of the types."""
+    return " | ".join(dict.fromkeys(map(type_name, types))) or "object"

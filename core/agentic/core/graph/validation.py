@@ -137,8 +137,8 @@ def _vain_retries(edges: Sequence[Edge], ways: Ways) -> Iterator[str]:
     for edge in retries:
         if circle_of[edge.source] != circle_of[edge.target]:
             yield (
-                f"the retry edge {edge_name(edge)} is in vain: {edge.target!r} does not lead to "
-                f"{edge.source!r}; add an edge between them"
+                f"the retry edge {edge_name(edge)} is in vain, as nothing leads from {edge.target!r} to "
+                f"{edge.source!r}; add an edge on that way"
             )
 
 

@@ -196,7 +196,11 @@ class Workflow:
         return to_svg(self.graph, run=run)
 
     def to_dict(self) -> dict[str, JSONValue]:
-        """Return the graph's shape as JSON-able data."""
+        """Return the graph's shape as JSON-able data.
+
+        ``send_types`` and ``output_types`` of an executor are what its handlers give to their context.
+        ``return_types`` are sent, too, if it has an out-edge, and are outputs otherwise. None is for unknown.
+        """
         return {"id": self.id, "version": self.version, **to_dict(self.graph)}
 
     def _start(

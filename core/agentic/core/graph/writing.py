@@ -77,15 +77,13 @@ class Writer:
                 return [self.value(state.shared[str(key)])]
             case "local" if key in state.local:
                 return dict(state.local[key])  # type: ignore[index]  # it was just found
-            case "fan_ins" if key in state.fan_ins:
-                return self.fan_in(state.fan_ins[key])  # type: ignore[index]  # it was just found
             case "parked" if key in state.parked:
                 return self.parked(state.parked[str(key)])
             case _:
                 return None
 
     def fan_in(self, buffer: FanInBuffer) -> JSONValue:
-        """Return the messages that wait in a fan-in."""
+        """Return messages that wait in a fan-in: all, or those that came last."""
         return {
             source: [{"value": self.value(one.parcel), "trail": self._trail(one.trail)} for one in held]
             for source, held in buffer.items()

@@ -40,7 +40,7 @@ def test_two_executors_of_one_name_are_refused() -> None:
 
 def test_duplicate_edge_is_refused_but_conditions_tell_edges_apart() -> None:
     builder = WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b")).add_edge("a", "b")
-    assert "the edge a -> b is there twice" in faults_of(builder)
+    assert "the edge a->b is there twice" in faults_of(builder)
     told_apart = (
         WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b"), bool).add_edge("a", "b", callable)
     )
@@ -65,7 +65,7 @@ def test_every_fault_is_reported_at_once() -> None:
         "the fan-out from 'a' has no target",
         "the fan-out from 'a' names a target twice",
         "needs max_parallel and window of at least 1",
-        "'b', the body of a map edge, is connected otherwise too",
+        "'b' is the body of a map edge and connected otherwise, too",
     ):
         assert part in faults
 
@@ -144,34 +144,37 @@ def starts() -> WorkflowBuilder:
     ("builder", "fault"),
     [
         (lambda: starts().set_start("a", "a"), "'a' is given as a start twice; name it once"),
-        (lambda: starts().add_fan_in_edge([], Join("b")), "the fan-in to 'b' has 0 sources; use add_edge"),
+        (
+            lambda: starts().add_fan_in_edge([], Join("b")),
+            "the fan-in to 'b' has 0 sources; give it two or more, or use add_edge",
+        ),
         (lambda: starts().add_fan_in_edge(["a", "a"], Join("b")), "names a source twice"),
         (lambda: starts().add_fan_out_edge("a", []), "the fan-out from 'a' has no target"),
         (
             lambda: starts().add_switch_edge("a", [Default(Node("b"))]),
-            "the switch from 'a' has no case, only a default; use add_edge",
+            "the switch from 'a' has no Case; give it one, or use add_edge",
         ),
         (
             lambda: starts().add_switch_edge("a", [Case(bool, Node("b")), Case(bool, "b"), Default("b")]),
-            "the switch from 'a' has one condition in two cases; the second is never taken",
+            "the switch from 'a' has one condition in two cases, so the second is never taken",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c"), window=0),
             "has max_parallel=16 and window=0",
         ),
         (lambda: maps().add_map_edge("a", Node("b"), Join("c"), max_parallel=0), "max_parallel=0"),
-        (lambda: maps().add_map_edge("a", Join("b"), "b"), "needs three executors: source, body and join"),
+        (lambda: maps().add_map_edge("a", Join("b"), "b"), "source, body and join must be three executors"),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_edge("c", "b"),
-            "'b', the body of a map edge, is connected otherwise too; use another executor there",
+            "'b' is the body of a map edge and connected otherwise, too",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_retry_edge("c", "b", when=bool),
-            "'b', the body of a map edge, is connected otherwise too",
+            "'b' is the body of a map edge and connected otherwise, too",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_map_edge("a", "b", Join("d")),
-            "'b', the body of a map edge, is connected otherwise too",
+            "'b' is the body of a map edge and connected otherwise, too",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, max_passes=0),
@@ -179,7 +182,7 @@ def starts() -> WorkflowBuilder:
         ),
         (
             lambda: retries().add_retry_edge("a", "b", when=bool).add_edge("a", Node("c")),
-            "the retry edge a->b is in vain: 'b' does not lead to 'a'; add an edge between them",
+            "the retry edge a->b is in vain, as nothing leads from 'b' to 'a'; add an edge on that way",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="gone"),
@@ -187,35 +190,35 @@ def starts() -> WorkflowBuilder:
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="a"),
-            "goes to 'a' again when it is exhausted, without end; name another executor",
+            "goes to 'a' when it is exhausted, too, so it never ends; name another executor",
         ),
         (
             lambda: starts().add_edge("a", Node("b"), cast(Any, "yes")),
-            "condition of the edge a->b is 'yes'; give a function (message)",
+            "condition of the edge a->b is 'yes'; give a function that takes (message)",
         ),
         (
             lambda: starts().add_edge("a", Node("b"), cast(Any, of_one)),
-            "condition of the edge a->b cannot be called with (message); give a function (message)",
+            "condition of the edge a->b takes (), but is called with (message); change its parameters",
         ),
         (
             lambda: starts().add_switch_edge("a", [Case(cast(Any, of_two), Node("b")), Default(Node("c"))]),
-            "case for 'b' of the edge a->b+c cannot be called with (message)",
+            "case for 'b' of the edge a->b+c takes (message, more), but is called with (message)",
         ),
         (
             lambda: starts().add_fan_out_edge("a", [Node("b")], select=cast(Any, of_one)),
-            "select of the edge a->b cannot be called with (message, target_ids)",
+            "select of the edge a->b takes (), but is called with (message, target_ids)",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=cast(Any, of_two)),
-            "when of the edge b->a cannot be called with (message)",
+            "when of the edge b->a takes (message, more), but is called with (message)",
         ),
         (
             lambda: starts().add_edge("a", Node("b"), on=cast(Any, "error")),
-            "the edge a->b has on='error'; use 'success', 'failure', 'always'",
+            "the edge a->b has on='error'; use one of 'success', 'failure', 'always'",
         ),
         (
             lambda: retries().add_fan_in_edge(["a", "b"], Join("c"), mode=cast(Any, "any")),
-            "the edge a+b->c has mode='any'; use 'all', 'latest', 'available'",
+            "the edge a+b->c has mode='any'; use one of 'all', 'latest', 'available'",
         ),
     ],
 )
@@ -234,7 +237,7 @@ def test_one_executor_object_under_two_ids_is_refused() -> None:
 
 def test_edge_that_carries_both_repeats_those_that_carry_one() -> None:
     builder = starts().add_edge("a", Split("b"), on="always").add_edge("a", "b", on="failure")
-    assert "the edge a -> b is there twice" in faults_of(builder)
+    assert "the edge a->b is there twice" in faults_of(builder)
     assert starts().add_edge("a", Node("b")).add_edge("a", "b", on="failure").build().id == "w"
 
 

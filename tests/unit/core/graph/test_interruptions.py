@@ -155,6 +155,31 @@ async def test_sub_workflow_of_a_cancelled_run_goes_on_where_it_stood(store: Mem
     assert entered.count("one") == 1
 
 
+async def test_events_of_a_sub_workflow_that_was_cut_off_are_in_the_record(
+    store: MemoryCheckpointStore,
+) -> None:
+    inner = two_steps([], slow=True).build()
+    broken = [True]
+
+    @executor(id="fail")
+    async def fail(text: str) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if broken:
+            raise ValueError("broken")
+
+    config = WorkflowConfig(fail_fast=True)
+    flow = WorkflowBuilder("outer", version="1", config=config).set_start(inner, fail).build()
+    with pytest.raises(ValueError, match="broken") as caught:
+        await flow.run("x", run_id="r", checkpoints=store)
+    broken.clear()
+    again = await flow.resume("r", checkpoints=store)
+    events = (*caught.value.result.events, *again.events)  # type: ignore[attr-defined]  # documented
+    numbers = [event.sequence for event in events if event.run_id == "r/inner.0.0"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert EventKind.RUN_CANCELLED in {event.kind for event in events if event.run_id == "r/inner.0.0"}
+
+
 async def test_question_beside_a_failure_can_be_answered(store: MemoryCheckpointStore) -> None:
     broken = [True]
 

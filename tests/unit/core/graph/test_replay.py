@@ -117,3 +117,33 @@ async def test_what_runs_again_in_a_superstep_that_was_broken_off_is_told() -> N
     assert views[-1].executors["bad"].status == "completed"
     assert (views[-1].executors["bad"].activation_count, views[-1].executors["bad"].attempts) == (1, 2)
     assert [due.executor_id for due in views[1].due] == ["bad"]
+
+
+async def test_two_fan_ins_between_the_same_executors_are_told_apart() -> None:
+    @executor(id="start")
+    async def start(text: str) -> str:
+        return text
+
+    @executor(id="left")
+    async def left(text: str) -> str:
+        return text
+
+    @executor(id="right")
+    async def right(text: str) -> str | None:
+        return None
+
+    @executor(id="join")
+    async def join(texts: list[str]) -> None:
+        """Gets what has come."""
+
+    workflow = (
+        WorkflowBuilder("twins")
+        .set_start(start)
+        .add_fan_out_edge(start, [left, right])
+        .add_fan_in_edge([left, right], join)
+        .add_fan_in_edge([left, right], join, mode="available")
+        .build()
+    )
+    result = await workflow.run("x")
+    assert replay(result.events)[-1].fan_ins == {"left+right->join": {"left": 1}}
+    assert replay(result.events)[-1].edges["left+right->join (2)"] == 1

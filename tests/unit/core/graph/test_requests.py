@@ -17,6 +17,7 @@ from agentic.core import (
     RunStatus,
     Workflow,
     WorkflowBuilder,
+    WorkflowConfig,
     WorkflowContext,
     executor,
     handler,
@@ -256,6 +257,47 @@ async def test_request_of_a_sub_workflow_surfaces_and_its_other_arm_is_not_run_a
         "r", checkpoints=store, responses={ids[1]: {"approved": False, "reason": "no"}}
     )
     assert done.outputs == ("web: yes", "web: no")
+
+
+async def test_events_of_a_sub_workflow_name_a_request_as_its_answer_does(
+    store: MemoryCheckpointStore,
+) -> None:
+    result = await waiting(nested(), store)
+    raised = [e.data["request"] for e in result.events if e.kind is EventKind.REQUEST_RAISED]
+    assert raised == [request.id for request in result.pending_requests]
+    done = await nested().resume(
+        "r", checkpoints=store, responses={str(request): {"approved": True} for request in raised}
+    )
+    assert done.outputs == ("web: yes", "web: yes")
+
+
+async def test_question_of_a_sub_workflow_that_was_cut_off_is_open_again_after_a_resume(
+    store: MemoryCheckpointStore,
+) -> None:
+    broken = [True]
+
+    @executor(id="slow")
+    async def slow(service: str) -> str:
+        if broken:
+            await asyncio.Event().wait()
+        return f"slow {service}"
+
+    @executor(id="fail")
+    async def fail(service: str) -> None:
+        await asyncio.sleep(0)
+        if broken:
+            raise ConnectionError("down")
+
+    inner = WorkflowBuilder("inner", version="1").set_start(Gate("gate"), slow).build()
+    config = WorkflowConfig(fail_fast=True)
+    flow = WorkflowBuilder("outer", version="1", config=config).set_start(inner, fail).build()
+    with pytest.raises(ConnectionError) as caught:
+        await flow.run("web", run_id="r", checkpoints=store)
+    assert caught.value.result.pending_requests == ()  # type: ignore[attr-defined]  # documented
+    broken.clear()
+    (request,) = (await flow.resume("r", checkpoints=store)).pending_requests
+    done = await flow.resume("r", checkpoints=store, responses={request.id: {"approved": True}})
+    assert (request.id, done.outputs) == ("r:inner.0.0/gate.0.0.1", ("slow web", "web: yes"))
 
 
 async def test_question_in_a_run_that_nobody_could_go_on_with_is_an_error() -> None:

@@ -15,6 +15,7 @@ from agentic.core import (
     Executor,
     ItemResult,
     MemoryCheckpointStore,
+    RetryPolicy,
     RunStatus,
     Workflow,
     WorkflowBuilder,
@@ -462,3 +463,78 @@ async def test_migration_makes_a_run_of_an_old_version_one_of_the_new(store: Mem
     assert result.outputs == ("x" * 50_000 + "y",)
     again = await asks("2").build().resume("r", checkpoints=store)
     assert again.outputs == result.outputs
+
+
+async def test_what_a_migration_renamed_and_the_same_save_drops_is_not_stored(
+    store: MemoryCheckpointStore,
+) -> None:
+    await echo("!", "1").run("x" * 50_000, run_id="r", checkpoints=store)
+    flow = asks("2").add_migration("1", renamed).build()
+    await flow.resume("r", checkpoints=store, responses={"r:ask.0.0.1": "y"})
+    parts = (await store.load(RunId("r"), 3)).parts
+    assert [name for name in parts if name.startswith("parked/")] == []
+
+
+class ShuffledStore(MemoryCheckpointStore):
+    """Returns parts in an order of its own."""
+
+    async def latest(self, run_id: RunId) -> StoredCheckpoint:
+        stored = await super().latest(run_id)
+        return replace(stored, parts=dict(sorted(stored.parts.items(), reverse=True)))
+
+
+async def test_order_of_a_stores_parts_does_not_matter() -> None:
+    @executor(id="split")
+    async def split(text: str, ctx: WorkflowContext) -> None:
+        for number in range(12):
+            await ctx.send_message(f"{text}{number}")
+
+    @executor(id="ask")
+    async def ask(text: str, ctx: WorkflowContext) -> str:
+        return await ctx.request_info(text, str)
+
+    store = ShuffledStore()
+    flow = WorkflowBuilder("order").set_start(split).add_edge(split, ask).build()
+    first = await flow.run("x", run_id="r", checkpoints=store)
+    again = await flow.resume("r", checkpoints=store)
+    assert [asked.data for asked in again.pending_requests] == [
+        asked.data for asked in first.pending_requests
+    ]
+    responses = {asked.id: str(asked.data) for asked in first.pending_requests}
+    end = await flow.resume("r", checkpoints=store, responses=responses)
+    assert end.outputs == tuple(f"x{number}" for number in range(12))
+
+
+class SlowStore(MemoryCheckpointStore):
+    """Tells when it saves what came of a superstep, and takes its time."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__()
+        self.revision = revision
+        self.is_saving = asyncio.Event()
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        await super().save(checkpoint)
+        if checkpoint.metadata.revision == self.revision:
+            self.is_saving.set()
+            await asyncio.Event().wait()
+
+
+async def test_cancellation_between_two_supersteps_leaves_nothing_of_the_first_in_the_second() -> None:
+    tries: list[tuple[str, int]] = []
+
+    @executor(id="flaky", retry=RetryPolicy(max_attempts=2, first_delay_s=0))
+    async def flaky(text: str, ctx: WorkflowContext) -> str:
+        tries.append((text, ctx.attempt))
+        if text == "a" and ctx.attempt == 1:
+            raise OSError(text)
+        return text + "a"
+
+    store = SlowStore(revision=2)
+    flow = WorkflowBuilder("loop").set_start(flaky).add_edge(flaky, flaky, lambda text: len(text) < 3).build()
+    run = asyncio.create_task(flow.run("a", run_id="r", checkpoints=store))
+    await store.is_saving.wait()
+    run.cancel()
+    await asyncio.wait([run])
+    await flow.resume("r", checkpoints=store)
+    assert tries == [("a", 1), ("a", 2), ("aa", 1)]

@@ -25,6 +25,7 @@ from agentic.core.graph import (
     InvalidPolicyError,
     RetriesExhaustedError,
     RunTimeoutError,
+    UndeliverableMessageError,
 )
 
 AT_ONCE = RetryPolicy(max_attempts=3, first_delay_s=0)
@@ -118,6 +119,46 @@ async def test_retry_edge_can_send_the_message_instead_of_the_input() -> None:
         .build()
     )
     assert (await flow.run("x")).outputs == ("x012",)
+
+
+async def test_message_that_the_worker_does_not_take_cannot_be_sent_to_it_again() -> None:
+    @executor(id="check")
+    async def check(draft: str) -> str | int:
+        return 7
+
+    workflow = (
+        WorkflowBuilder("review")
+        .set_start(Worker("work"))
+        .add_edge("work", check)
+        .add_retry_edge(check, "work", when=lambda _: True, payload="message")
+        .build()
+    )
+    with pytest.raises(UndeliverableMessageError, match="'work' takes no int"):
+        await workflow.run("a")
+
+
+async def test_message_for_the_worker_alone_goes_nowhere_else_when_no_pass_is_left() -> None:
+    @executor(id="check")
+    async def check(draft: str, ctx: WorkflowContext) -> None:
+        await ctx.send_message(draft, "work")
+
+    @executor(id="give_up")
+    async def give_up(draft: str) -> str:
+        return draft
+
+    @executor(id="watch")
+    async def watch(draft: str) -> str:
+        return f"watched {draft}"
+
+    workflow = (
+        WorkflowBuilder("review")
+        .set_start(Worker("work"))
+        .add_edge("work", check)
+        .add_retry_edge(check, "work", when=lambda _: True, max_passes=1, exhausted=give_up)
+        .add_edge(check, watch, lambda _: True)
+        .build()
+    )
+    assert (await workflow.run("a")).outputs == ("a1",)
 
 
 def flaky(

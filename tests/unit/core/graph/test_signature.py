@@ -473,6 +473,15 @@ class TestCompare:
 
         assert "changed code: condition of edge a->b (2);" in refusal(of(1), of(2))
 
+    def test_what_is_gone_is_told_once(self) -> None:
+        def of(end: str) -> Workflow:
+            builder = WorkflowBuilder("w", version="1").set_start(Node("a"))
+            return builder.add_edge("a", Node(end), lambda m: m > 1).build()
+
+        text = refusal(of("b"), of("c"))
+        assert "removed: edge a->b, executor b; added: edge a->c, executor c;" in text
+        assert "changed code" not in text
+
     def test_long_lists_are_cut(self) -> None:
         builder = WorkflowBuilder("w").set_start(Node("a"))
         small = builder.build()

@@ -85,41 +85,50 @@ RESULTS = list[ItemResult]
     [
         (
             lambda: text().add_edge("a", node("b", int)),
-            "'a' sends str to 'b', which takes int; add a handler there",
+            "'a' sends str to 'b', which takes int; declare its message as `int | str`, or change what 'a'",
         ),
         (
             lambda: WorkflowBuilder("w").set_start(sender("a", bytes)).add_edge("a", node("b", int | str)),
-            "'a' sends bytes to 'b', which takes int or str; add a handler there",
+            "'a' sends bytes to 'b', which takes int or str; declare its message as `int | str | bytes`",
         ),
         (
             lambda: text().add_switch_edge("a", [Case(bool, node("b", int)), Default(node("c", str))]),
-            "'a' sends str to 'b', which takes int; add a handler there",
+            "'a' sends str to 'b', which takes int; declare its message as `int | str`, or change what 'a'",
         ),
         (
             lambda: text().add_fan_out_edge("a", [node("b", str), node("c", int)], select=lambda m, ids: ids),
-            "'a' sends str to 'c', which takes int; add a handler there",
+            "'a' sends str to 'c', which takes int; declare its message as `int | str`",
         ),
         (
             lambda: verdict().add_edge("a", node("b", Good)),
-            "'a' may send Bad, which no target of its edges takes (b); add a handler to one, or an edge",
+            "'a' may send Bad, which no target of its edges takes (b); let one of them take it, or add an",
         ),
         (
             lambda: text().add_edge("a", node("b", str), on="failure"),
-            "'b' gets the failure of 'a' and takes str; add a handler for ExecutorFailure to it",
+            (
+                "the edge a->b carries the failure of 'a' to 'b', which takes str; "
+                "declare its message as `str | ExecutorFailure`"
+            ),
         ),
         (
             lambda: text().add_edge("a", node("b", ExecutorFailure), on="always"),
-            "'a' sends str to 'b', which takes ExecutorFailure; add a handler there",
+            (
+                "'a' sends str to 'b', which takes ExecutorFailure; "
+                "declare its message as `ExecutorFailure | str`"
+            ),
         ),
         (
             lambda: text().add_edge("a", node("b", str, str)).add_fan_in_edge(["a", "b"], node("c", str)),
-            "the fan-in to 'c' gives it a list, but it takes str; add a handler for list[...] to it",
+            "the fan-in to 'c' gives it a list, but it takes str; declare its message as `list[str]`",
         ),
         (
             lambda: (
                 text().add_edge("a", node("b", str, int)).add_fan_in_edge(["a", "b"], node("c", list[str]))
             ),
-            "the fan-in to 'c' lists what 'b' sends, int, but it takes list[str]; let its list hold that",
+            (
+                "the fan-in to 'c' lists int from 'b', but it takes list[str]; "
+                "declare its message as `list[str | int]`"
+            ),
         ),
         (
             lambda: (
@@ -127,19 +136,36 @@ RESULTS = list[ItemResult]
                 .add_edge("a", node("b", str, str))
                 .add_fan_in_edge(["a", "b"], node("c", list[str]), on="failure")
             ),
-            "the fan-in to 'c' lists the failures of its sources, but it takes list[str]; let its list hold",
+            (
+                "the fan-in to 'c' lists the failures of its sources, but it takes list[str]; "
+                "declare its message as `list[str | ExecutorFailure]`"
+            ),
         ),
         (
             lambda: text().add_map_edge("a", node("b", str), node("c", RESULTS)),
-            "the map edge from 'a' needs lists, but it sends str; let it return list[...], or use add_edge",
+            "the map edge from 'a' needs lists, but it sends str; let it return `list[str]`, or use add_edge",
+        ),
+        (
+            lambda: (
+                text()
+                .add_edge("a", node("b", str, Good | Bad))
+                .add_fan_in_edge(["a", "b"], node("c", list[int] | tuple[int, ...]))
+            ),
+            (
+                "the fan-in to 'c' lists str from 'a' and Good or Bad from 'b', but it takes list[int] or "
+                "tuple[int, ...]; declare its message as `list[int | str | Good | Bad]`"
+            ),
         ),
         (
             lambda: numbers().add_map_edge("a", node("b", str), node("c", RESULTS)),
-            "'b' is given the items of list[int] that 'a' sends, but takes str; add a handler to it",
+            (
+                "'b' is given the items of list[int] that 'a' sends, but takes str; "
+                "declare its message as `str | int`"
+            ),
         ),
         (
             lambda: numbers().add_map_edge("a", node("b", int), node("c", list[str])),
-            "'c' joins a map edge and takes list[str]; add a handler for list[ItemResult] to it",
+            "'c' joins a map edge and takes list[str]; declare its message as `list[ItemResult]`",
         ),
         (
             lambda: WorkflowBuilder("w").set_start(node("a", str)).add_edge("a", node("b", str)),
@@ -159,7 +185,7 @@ RESULTS = list[ItemResult]
                 .add_edge("a", node("b", str, Good))
                 .add_retry_edge("b", "a", when=bool, payload="message")
             ),
-            "'b' sends Good to 'a', which takes str; add a handler there, or change what 'b' declares",
+            "'b' sends Good to 'a', which takes str; declare its message as `str | Good`, or change what 'b'",
         ),
         (
             lambda: (
@@ -167,7 +193,7 @@ RESULTS = list[ItemResult]
                 .add_edge("a", node("b", str, Good))
                 .add_retry_edge("b", "a", when=bool, exhausted=node("c", Bad))
             ),
-            "'b' sends Good to 'c', which takes Bad; add a handler there, or change what 'b' declares",
+            "'b' sends Good to 'c', which takes Bad; declare its message as `Bad | Good`, or change what 'b'",
         ),
     ],
 )

@@ -7,11 +7,12 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, handler
+from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, WorkflowContext, handler
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
@@ -308,6 +309,31 @@ class TestData:
             "respect_retry_after": True,
         }
 
+    def test_executor_tells_what_it_takes_sends_yields_and_returns(self) -> None:
+        class Typed(Executor):
+            @handler
+            async def run(self, message: str, ctx: WorkflowContext[int, bytes]) -> list[str] | None:
+                return [message]
+
+        class Open(Executor):
+            @handler
+            async def run(self, message: str, ctx: WorkflowContext) -> Any:
+                return message
+
+        typed, open_ = listed(to_dict(graph_of(nodes=[Typed("a"), Open("b")])), "executors")
+        assert types_of(typed) == {
+            "input_types": ["str"],
+            "send_types": ["int"],
+            "output_types": ["bytes"],
+            "return_types": ["list[str]"],
+        }
+        assert types_of(open_) == {
+            "input_types": ["str"],
+            "send_types": None,
+            "output_types": None,
+            "return_types": None,
+        }
+
     def test_edges_tell_all_their_facts(self) -> None:
         assert listed(to_dict(switch()), "edges") == [
             {
@@ -340,6 +366,10 @@ class TestData:
         assert isinstance(inner, dict)
         assert (inner["id"], inner["version"]) == ("inner", "7")
         assert [node["id"] for node in listed(inner, "executors")] == ["load", "deep"]
+
+
+def types_of(executor: Mapping[str, object]) -> dict[str, object]:
+    return {name: fact for name, fact in executor.items() if name.endswith("_types")}
 
 
 def listed(data: Mapping[str, object], key: str) -> list[dict[str, object]]:

@@ -16,7 +16,6 @@ from agentic.core.graph.edges import (
     MapEdge,
     RetryEdge,
     SwitchEdge,
-    edge_name,
     sources_of,
     targets_of,
 )
@@ -32,7 +31,10 @@ def graph_to_dict(graph: Graph) -> dict[str, JSONValue]:
     return {
         "starts": _texts(graph.starts),
         "executors": [_executor(node) for node in graph.executors.values()],
-        "edges": [edge_to_dict(edge) for edge in graph.edges],
+        "edges": [
+            {"name": name, **edge_to_dict(edge)}
+            for name, edge in zip(graph.edge_names, graph.edges, strict=True)
+        ],
         "reducers": {name: _named(reducer) for name, reducer in graph.reducers.items()},
     }
 
@@ -44,6 +46,7 @@ def _executor(node: Executor) -> JSONValue:
         "input_types": _types(node.input_types),
         "send_types": _types(node.send_types),
         "output_types": _types(node.output_types),
+        "return_types": _types(node.return_types),
         "max_parallel": node.max_parallel,
         "retry": _retry_policy(node.retry),
         "timeout_s": node.timeout_s,
@@ -65,9 +68,8 @@ def _retry_policy(policy: RetryPolicy | None) -> JSONValue:
 
 
 def edge_to_dict(edge: Edge) -> dict[str, JSONValue]:
-    """Return all facts of an edge; functions by their names."""
+    """Return all facts of an edge but its name; functions by their names."""
     facts: dict[str, JSONValue] = {
-        "name": edge_name(edge),
         "sources": _texts(sources_of(edge)),
         "targets": _texts(targets_of(edge)),
         "on": "success" if isinstance(edge, (MapEdge, RetryEdge)) else edge.on,

@@ -20,7 +20,6 @@ from agentic.core.graph.edges import (
     On,
     RetryEdge,
     SwitchEdge,
-    edge_name,
 )
 from agentic.core.graph.executor import Executor
 from agentic.core.graph.subgraph import WorkflowExecutor
@@ -64,7 +63,10 @@ class Wire:
 
 def wires_of(graph: Graph) -> list[Wire]:
     """Return one wire per edge, in declaration order."""
-    return [_wire(edge, f"/{index}") for index, edge in enumerate(graph.edges)]
+    return [
+        _wire(edge, name, f"/{index}")
+        for index, (edge, name) in enumerate(zip(graph.edges, graph.edge_names, strict=True))
+    ]
 
 
 def workflow_within(node: Executor) -> Workflow | None:
@@ -78,8 +80,7 @@ def function_name(function: Callable[..., object]) -> str:
     return "" if name == "<lambda>" else name
 
 
-def _wire(edge: Edge, junction_id: str) -> Wire:
-    name = edge_name(edge)
+def _wire(edge: Edge, name: str, junction_id: str) -> Wire:
     match edge:
         case DirectEdge():
             return Wire(name=name, on=edge.on, arrows=(_direct(edge),))
@@ -87,7 +88,7 @@ def _wire(edge: Edge, junction_id: str) -> Wire:
             junction = Junction(id=junction_id, kind="switch", text=_with_on("switch", edge.on))
             return Wire(name=name, on=edge.on, junction=junction, arrows=_switch(edge, junction_id))
         case FanOutEdge():
-            return _fan_out(edge, junction_id)
+            return _fan_out(edge, name, junction_id)
         case FanInEdge():
             junction = Junction(id=junction_id, kind="fan_in", text=_with_on(f"join {edge.mode}", edge.on))
             arms = _arms(edge.sources, junction_id)
@@ -121,13 +122,13 @@ def _switch(edge: SwitchEdge, junction_id: str) -> tuple[Arrow, ...]:
     return (into, *cases, Arrow(source=junction_id, target=edge.default, label="default", line="dashed"))
 
 
-def _fan_out(edge: FanOutEdge, junction_id: str) -> Wire:
+def _fan_out(edge: FanOutEdge, name: str, junction_id: str) -> Wire:
     chosen = "" if edge.select is None else f"select {function_name(edge.select)}".rstrip()
     line: Line = "dashed" if chosen else "thick"
     into = Arrow(source=edge.source, target=junction_id, has_head=False)
     arms = [Arrow(source=junction_id, target=end, line=line) for end in edge.targets]
     junction = Junction(id=junction_id, kind="fan_out", text=_with_on(chosen or "fan-out", edge.on))
-    return Wire(name=edge_name(edge), on=edge.on, junction=junction, arrows=(into, *arms))
+    return Wire(name=name, on=edge.on, junction=junction, arrows=(into, *arms))
 
 
 def _arms(sources: Iterable[str], junction_id: str) -> list[Arrow]:

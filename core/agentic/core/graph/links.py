@@ -1,0 +1,95 @@
+"""What ties an activation to the run around it, and to the sub-runs within it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.history import HistorySource
+from agentic.core.graph.parcel import Packer, Parcel
+from agentic.core.graph.progress import Asked, SubRun
+from agentic.core.graph.records import record
+from agentic.core.types import JSONValue, RunId
+
+if TYPE_CHECKING:
+    from agentic.core.graph.edges import Graph
+    from agentic.core.graph.result import RunResult
+    from agentic.core.graph.workflow import Workflow
+
+
+class SubRunner(Protocol):
+    """Runs a workflow as part of another's activation."""
+
+    def __call__(
+        self, workflow: Workflow, message: object, call: SubCall, /
+    ) -> Awaitable[tuple[RunResult, SubRun]]:
+        """Run ``workflow``, or go on with it."""
+        ...
+
+
+@record
+class SubCall:
+    """One call of ``ctx.run_workflow``.
+
+    Attributes:
+        run_id: Name of the sub-run.
+        path: Where its events appear.
+        before: Where it stood when the activation ended last time.
+        answers: What was answered or expired of what it asked, by name in the sub-run.
+        keeps_inputs: Whether the activation may be tried again.
+        deadline: When the activation must be done, in seconds since the epoch.
+        keep: Told where the sub-run stands when it is cancelled.
+    """
+
+    run_id: RunId
+    path: str
+    before: SubRun | None
+    answers: Mapping[str, Asked]
+    keeps_inputs: bool
+    deadline: float | None
+    keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
+
+
+@record
+class RunLink:
+    """What a context needs of the run around it.
+
+    Attributes:
+        graph: The workflow's.
+        run_id: The run.
+        path: Where it lives when it is a sub-workflow's.
+        clock: Seconds since the epoch.
+        tell: Takes live events, if anybody listens.
+        run_sub: Runs sub-workflows.
+        pack: Makes parcels of what is sent, yielded or written.
+        deadline: Of the run, seconds since the epoch.
+        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
+        is_stored: Whether somebody can go on with the run.
+        history: Knows other runs.
+    """
+
+    graph: Graph
+    run_id: RunId
+    path: str
+    clock: Callable[[], float]
+    tell: Callable[[WorkflowEvent], None] | None
+    run_sub: SubRunner
+    pack: Packer
+    deadline: float | None = None
+    keeps_inputs: bool = False
+    is_stored: bool = False
+    history: HistorySource | None = None
+
+
+@record
+class Seen:
+    """What an activation sees of the run's state.
+
+    Attributes:
+        shared: The shared state, by key.
+        local: The executor's own state.
+    """
+
+    shared: Mapping[str, Parcel]
+    local: Mapping[str, JSONValue]
