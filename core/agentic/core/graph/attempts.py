@@ -36,11 +36,12 @@ class Attempts:
     Attributes:
         progress: What outlives the tries so far, also when they are cancelled.
         sub_events: Durable events of the sub-workflows in them.
+        unjudged: What came of it, from when conditions are asked about it.
     """
 
     __slots__ = (
         "_activation", "_cancel_count", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started",
-        "_timeout_s", "progress", "sub_events",
+        "_timeout_s", "progress", "sub_events", "unjudged",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +60,7 @@ class Attempts:
         self._timeout_s = executor.timeout_s or config.timeout_s
         self.progress = activation.delivery.progress
         self.sub_events: tuple[WorkflowEvent, ...] = ()
+        self.unjudged: ActivationResult | None = None
         # A handler may change its message, and who handles it again must not see that.
         self._keeps_input = (
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
@@ -120,6 +122,7 @@ class Attempts:
                 self.sub_events += tuple(context._sub_events)
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
+                self.unjudged = outcome
                 return await judged(outcome, link)
             return outcome
         self.progress = without_open(context._kept())
@@ -210,7 +213,8 @@ class Attempts:
         if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
             return failed
         record = failure_of(executor_id, error, len(self.progress.failures))
-        return await judged(replace(failed, sends=(Sent(self._link.pack(record)),)), self._link)
+        self.unjudged = replace(failed, sends=(Sent(self._link.pack(record)),))
+        return await judged(self.unjudged, self._link)
 
 
 async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
@@ -222,10 +226,10 @@ async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     except asyncio.CancelledError as exc:
         if _cancel_count() > cancel_count:
             raise
-        return replace(result, routing_error=HandlerStoppedError(source, exc))
+        return replace(result, routing_error=HandlerStoppedError(source, exc), is_judged=True)
     except Exception as exc:
-        return replace(result, routing_error=exc)
-    return replace(result, verdicts=verdicts, routing_error=None)
+        return replace(result, routing_error=exc, is_judged=True)
+    return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
 
 
 def _tries_so_far(progress: Progress) -> int:

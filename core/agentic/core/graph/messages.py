@@ -134,6 +134,7 @@ class ActivationResult:
         progress: Attempts that failed, and what outlives them.
         duration_s: Wall time.
         sub_events: Durable events of the sub-workflows it ran, in order.
+        is_judged: Whether conditions and selectors have been asked; not, if the run ended meanwhile.
     """
 
     activation: Activation
@@ -148,6 +149,7 @@ class ActivationResult:
     progress: Progress = NEW
     duration_s: float = 0.0
     sub_events: tuple[WorkflowEvent, ...] = ()
+    is_judged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

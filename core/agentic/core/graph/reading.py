@@ -118,6 +118,7 @@ class _Result(_Model):
     is_parked: StrictBool
     progress: _Progress
     duration_s: Seconds
+    is_judged: StrictBool
 
 
 class Head(_Model):
@@ -333,6 +334,7 @@ class Reader:
             parked=data.is_parked,
             progress=self._progress(data.progress),
             duration_s=data.duration_s,
+            is_judged=data.is_judged,
         )
 
     def _progress(self, data: _Progress) -> Progress:

@@ -266,9 +266,9 @@ class Runner:
         return [r for a in due(self._state) if (r := self._finished.get(a.key)) is not None]
 
     async def _rejudge(self) -> None:
-        """Ask the conditions again that raised when the superstep was broken off."""
+        """Ask the conditions again that raised, or had not answered, when the superstep was broken off."""
         for key, kept in self._state.kept.items():
-            if kept.routing_error is not None:
+            if kept.routing_error is not None or not kept.is_judged:
                 again = await judged(kept, self._link)
                 self._state = replace(self._state, kept={**self._state.kept, key: again})
 
@@ -288,6 +288,9 @@ class Runner:
             raise _StoppedError(RunTimeoutError(self._state.run_id, limit, list(unfinished))) from None
 
     def _break_off(self, error: Exception | None) -> None:
+        for key, running in self._running.items():
+            if key not in self._finished and running.unjudged is not None:
+                self._finished[key] = replace(running.unjudged, is_judged=False)
         results = self._results()
         unfinished = {key: one for key, one in self._running.items() if key not in self._finished}
         for running in unfinished.values():

@@ -167,6 +167,7 @@ class Writer:
             "is_parked": result.parked,
             "progress": self._progress(result.progress),
             "duration_s": result.duration_s,
+            "is_judged": result.is_judged,
         }
 
     def _sent(self, sent: Sent) -> JSONValue:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from agentic.core import Case, Default, WorkflowBuilder, executor
+from agentic.core import (
+    Case,
+    Default,
+    MemoryCheckpointStore,
+    WorkflowBuilder,
+    WorkflowConfig,
+    executor,
+)
 from agentic.core.graph import FunctionExecutor
 
 Words = list[str]
@@ -55,3 +63,37 @@ async def test_what_is_done_to_a_message_while_deciding_about_it_is_not_delivere
     build: Callable[[], WorkflowBuilder],
 ) -> None:
     assert (await build().build().run("one two")).outputs == ("a: one two",)
+
+
+@pytest.mark.parametrize("limit_s", [None, 0.05])
+async def test_run_that_ends_while_a_condition_is_asked_does_not_run_the_handler_again(
+    limit_s: float | None,
+) -> None:
+    handled: list[str] = []
+    is_asking, may_answer = asyncio.Event(), asyncio.Event()
+
+    @executor(id="work")
+    async def work(text: str) -> str:
+        handled.append(text)
+        return text
+
+    @executor(id="end")
+    async def end(text: str) -> str:
+        return text
+
+    async def is_good(text: str) -> bool:
+        is_asking.set()
+        await may_answer.wait()
+        return True
+
+    store = MemoryCheckpointStore()
+    flow = WorkflowBuilder("asks").set_start(work).add_edge(work, end, is_good).build()
+    config = WorkflowConfig(run_timeout_s=limit_s)
+    run = asyncio.create_task(flow.run("x", run_id="r", checkpoints=store, config=config))
+    await is_asking.wait()
+    if limit_s is None:
+        run.cancel()
+    await asyncio.wait([run])
+    may_answer.set()
+    result = await flow.resume("r", checkpoints=store)
+    assert (handled, result.outputs) == (["x"], ("x",))

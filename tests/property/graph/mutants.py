@@ -1,0 +1,133 @@
+"""Faults of the planner, one at a time: each has to be found by the simulator.
+
+python -m tests.property.graph.mutants          # all of them, with the runs it took
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType, FunctionType, ModuleType
+
+from tests.property.graph.simulator import simulate
+
+from agentic.core.graph import joins, letters, maps, planner, routing, shared
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: ``old`` is written as ``new`` in a module's source, where it is once."""
+
+    module: ModuleType
+    old: str
+    new: str
+
+
+MUTANTS: Mapping[str, Mutant] = {
+    "executors run in the order their messages came in": Mutant(
+        planner, "sorted(deliveries, key=lambda d: rank[d.target])", "deliveries"
+    ),
+    "what finished before a superstep was broken off is forgotten": Mutant(
+        planner, "        **state.kept,\n", ""
+    ),
+    "what finished in a superstep that is broken off runs again": Mutant(
+        planner, "self.draft.kept = finished", "self.draft.kept = {}"
+    ),
+    "a superstep that failed is merged nevertheless": Mutant(
+        planner,
+        "        self.draft = Draft(self.state)\n        self.draft.outputs",
+        "        self.draft.outputs",
+    ),
+    "what was answered stays parked": Mutant(planner, 'draft.drop("parked", origin)', "pass"),
+    "a run takes a superstep too many": Mutant(
+        planner,
+        "draft.superstep >= self.config.max_supersteps",
+        "draft.superstep > self.config.max_supersteps",
+    ),
+    "a join does not wait for its last source": Mutant(
+        joins, "if len(buffer) == len(edge.sources) and", "if len(buffer) >= len(edge.sources) - 1 and"
+    ),
+    "a join keeps what it has delivered": Mutant(joins, 'routing.draft.drop("fan_ins", edge_index)', "pass"),
+    "a join does not wait for what is parked": Mutant(
+        joins, "index, edge, live | waiting | others", "index, edge, live | others"
+    ),
+    "a message that was replaced vanishes silently": Mutant(joins, "routing.superseded +=", "_ ="),
+    "a message that nobody takes vanishes silently": Mutant(routing, "routing.lost.append(lost)", "pass"),
+    "an input is delivered once too often": Mutant(routing, "< edge.max_passes", "<= edge.max_passes"),
+    "receivers share one object": Mutant(
+        letters, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"
+    ),
+    "more items of a map are under way than its window has": Mutant(
+        maps, "edge.window - live", "edge.window"
+    ),
+    "what was written first is reduced last": Mutant(
+        shared,
+        "    for result in results:\n        if not",
+        "    for result in reversed(results):\n        if not",
+    ),
+}
+
+
+def runs_until_caught(name: str, limit: int = 300) -> int | None:
+    """Return how many runs it took to find a mutant, None if ``limit`` of them were as they should be."""
+    for seed in range(limit):
+        with mutated(MUTANTS[name]):
+            try:
+                simulate(seed)
+            except Exception:  # whatever it breaks
+                is_caught = True
+            else:
+                is_caught = False
+        if is_caught:
+            simulate(seed)  # without the fault it is as it should be
+            return seed + 1
+    return None
+
+
+@contextmanager
+def mutated(mutant: Mutant) -> Iterator[None]:
+    """Put a mutant's code in the place of the functions that it changes, wherever they were imported."""
+    source = inspect.getsource(mutant.module)
+    assert source.count(mutant.old) == 1, f"{mutant.old!r} is no longer what the code says"
+    faulty = {**vars(mutant.module)}
+    exec(compile(source.replace(mutant.old, mutant.new), str(mutant.module.__file__), "exec"), faulty)
+    codes = dict(_codes(faulty, mutant.module.__name__))
+    before: list[tuple[FunctionType, CodeType]] = []
+    for name, function in _functions(vars(mutant.module), mutant.module.__name__):
+        before.append((function, function.__code__))
+        function.__code__ = codes[name]
+    try:
+        yield
+    finally:
+        for function, code in before:
+            function.__code__ = code
+
+
+def _codes(space: Mapping[str, object], module: str) -> Iterator[tuple[str, CodeType]]:
+    return ((name, function.__code__) for name, function in _functions(space, module))
+
+
+def _functions(space: Mapping[str, object], module: str) -> Iterator[tuple[str, FunctionType]]:
+    """Yield the functions and methods that a module defines, by their qualified names."""
+    for found in space.values():
+        if isinstance(found, FunctionType) and found.__module__ == module:
+            yield found.__qualname__, found
+        elif isinstance(found, type) and found.__module__ == module:
+            yield from _functions(vars(found), module)
+
+
+def main() -> None:
+    """Tell of each mutant when it is found."""
+    for name in MUTANTS:
+        began = time.perf_counter()
+        runs = runs_until_caught(name)
+        found = "NOT FOUND" if runs is None else f"run {runs}"
+        sys.stdout.write(f"{name}: {found}, {time.perf_counter() - began:.1f} s\n")
+
+
+if __name__ == "__main__":
+    main()

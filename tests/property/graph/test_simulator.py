@@ -1,0 +1,22 @@
+"""Whatever happens to a run from outside cannot be seen in what comes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.property.graph.effort import EFFORT
+from tests.property.graph.simulator import simulate
+from tests.property.graph.troubles import BLOWS
+
+SEEDS_AT_A_TIME = 30
+
+
+@pytest.mark.faults
+@pytest.mark.requirement("CK09")
+@pytest.mark.parametrize("part", range(3 * EFFORT))
+def test_kills_cancellations_timeouts_and_store_failures_lose_nothing_and_double_nothing(part: int) -> None:
+    hits = Counter[str]()
+    for seed in range(part * SEEDS_AT_A_TIME, (part + 1) * SEEDS_AT_A_TIME):
+        hits += simulate(seed)[1]
+    assert hits.keys() == set(BLOWS)
