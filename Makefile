@@ -1,6 +1,8 @@
 # make demo   everything once, from nothing: servers, database, worker, two agents, rows
 # make test   every test, on real servers on loopback
 # make docs   the documentation site, into docs/_build/html
+# make simulate   a minute of random runs that are killed, cancelled and cut off at any point
+# make coverage   which lines and branches of the graph engine its tests reach
 # make check  format, lint, types, import contracts
 
 PYTHON ?= python3
@@ -9,7 +11,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs format requirements clean
+.PHONY: help demo test check docs simulate coverage format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -30,6 +32,14 @@ check: $(VENV)/.dev
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --nitpicky --fail-on-warning --keep-going --quiet \
 		-b html -d docs/_build/doctrees docs docs/_build/html
+
+simulate: $(VENV)/.dev
+	$(BIN)/python -m tests.property.graph.simulator
+
+# On Python 3.12 or newer: in 3.11, coroutines that are traced miss cancellations.
+coverage: $(VENV)/.dev
+	$(BIN)/coverage run -m pytest -q tests/unit/core/graph tests/property
+	$(BIN)/coverage report
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -18,7 +18,7 @@ from agentic.core.graph.state import RunState
 from agentic.core.types import RunId
 
 MAX_LEGS = 80
-_SAME_ERRORS = 4
+_SAME_ERRORS = 8
 
 
 @dataclass(frozen=True)
