@@ -45,6 +45,10 @@ class WorkflowConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise InvalidPolicyError(name, value, f"at least {least}")
+        if self.on_checkpoint_failure not in {"fail", "continue"}:
+            raise InvalidPolicyError(
+                "on_checkpoint_failure", self.on_checkpoint_failure, "'fail' or 'continue'"
+            )
         for name in ("timeout_s", "run_timeout_s"):
             value = getattr(self, name)
             if value is not None and value <= 0:

@@ -25,6 +25,7 @@ from agentic.core.graph.records import record
 from agentic.core.graph.signature import Change, Signature, compare
 from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, StoredFanIn, named_contents
 from agentic.core.graph.state import FanInBuffer, MapProgress, Parked, RunState
+from agentic.core.graph.views.wiring import workflow_within
 from agentic.core.types import ExecutorId, JSONValue
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
         )
         raise CorruptCheckpointError(checkpoint_id, where) from exc
     except CorruptContentError as exc:
-        raise CorruptCheckpointError(checkpoint_id, str(exc)) from exc
+        where = f"{exc.path}: " if exc.path else ""
+        raise CorruptCheckpointError(checkpoint_id, where + exc.reason) from exc
 
 
 def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
@@ -216,9 +218,9 @@ def _number(key: str) -> int:
 
 def _check_graph(graph: Graph, state: RunState) -> None:
     """Refuse a state that names executors or edges which the workflow does not have."""
-    deliveries = [activation.delivery for activation in state.activations]
-    deliveries += [parked.activation.delivery for parked in state.parked.values()]
-    for delivery in deliveries:
+    due = [(activation.delivery, activation.delivery.progress) for activation in state.activations]
+    waiting = [(parked.activation.delivery, parked.progress) for parked in state.parked.values()]
+    for delivery, progress in due + waiting:
         if delivery.target not in graph.executors:
             raise CorruptContentError(
                 f"it names an executor {delivery.target!r}, which the workflow does not have"
@@ -228,8 +230,11 @@ def _check_graph(graph: Graph, state: RunState) -> None:
         # A map hands its items out as they are; one that its body does not take fails there.
         if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
             raise CorruptContentError(f"{delivery.target!r} takes no {type(delivery.parcel.value).__name__}")
-    for progress in state.maps.values():
-        _edge(graph, progress.edge_index, MapEdge)
+        if inner := workflow_within(graph.executors[delivery.target]):
+            for sub_run in progress.sub_runs.values():
+                _check_graph(inner.graph, sub_run.state)
+    for map_progress in state.maps.values():
+        _edge(graph, map_progress.edge_index, MapEdge)
     for index, buffer in state.fan_ins.items():
         _check_fan_in(_edge(graph, index, FanInEdge), buffer)
 

@@ -35,7 +35,9 @@ from agentic.core.graph import (
     StoredCheckpoint,
     UnencodableError,
 )
+from agentic.core.graph.checkpoints import part_digest
 from agentic.core.graph.document import Document
+from agentic.core.graph.restoring import restore
 from agentic.core.types import RunId
 
 
@@ -538,3 +540,22 @@ async def test_cancellation_between_two_supersteps_leaves_nothing_of_the_first_i
     await asyncio.wait([run])
     await flow.resume("r", checkpoints=store)
     assert tries == [("a", 1), ("a", 2), ("aa", 1)]
+
+
+async def test_crafted_state_of_a_sub_workflow_is_refused(store: MemoryCheckpointStore) -> None:
+    @executor(id="ask")
+    async def ask(text: str, ctx: WorkflowContext) -> str:
+        return await ctx.request_info(text, str)
+
+    inner = WorkflowBuilder("inner").set_start(ask).build().as_executor("inner")
+    flow = WorkflowBuilder("outer").set_start(inner).build()
+    await flow.run("x", run_id="r", checkpoints=store)
+    stored = await store.latest(RunId("r"))
+    parts = {name: text.replace('"to":"ask"', '"to":"other"') for name, text in stored.parts.items()}
+    assert parts != stored.parts
+    digest = 0
+    for name, text in parts.items():
+        digest ^= part_digest(name, text)
+    head = json.dumps({**json.loads(stored.head), "digest": f"{digest:032x}"})
+    with pytest.raises(CorruptCheckpointError, match="an executor 'other', which the workflow does not have"):
+        restore(replace(stored, head=head, parts=parts), flow)

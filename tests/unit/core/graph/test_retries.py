@@ -369,3 +369,10 @@ def test_policy_that_makes_no_sense_is_refused(change: dict[str, float], said: s
 def test_limit_that_makes_no_sense_is_refused(name: str) -> None:
     with pytest.raises(InvalidPolicyError, match=f"{name} is 0"):
         WorkflowConfig(**{name: 0})  # type: ignore[arg-type]  # by name
+
+
+def test_what_to_do_when_a_checkpoint_fails_is_one_of_two_words() -> None:
+    with pytest.raises(
+        InvalidPolicyError, match="on_checkpoint_failure is 'ignore'; give 'fail' or 'continue'"
+    ):
+        WorkflowConfig(on_checkpoint_failure="ignore")  # type: ignore[arg-type]  # that is the fault
