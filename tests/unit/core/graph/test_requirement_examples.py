@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,17 @@ from agentic.core import (
     Executor,
     ExecutorKind,
     MemoryCheckpointStore,
+    RetryPolicy,
     RunStatus,
     Workflow,
     WorkflowBuilder,
+    WorkflowConfig,
     WorkflowContext,
     executor,
     handler,
 )
+from agentic.core.graph import UndeliverableMessageError
+from agentic.core.types import ExecutorId
 
 
 @dataclass(frozen=True)
@@ -274,3 +280,42 @@ async def test_deadlock_is_named_and_not_waited_for() -> None:
     flow = WorkflowBuilder("stuck").set_start(step("a"), never).add_fan_in_edge(["a", "never"], join).build()
     result = await flow.run("")
     assert (result.waiting_fan_ins, result.outputs) == (("join",), ())
+
+
+@pytest.mark.requirement("EX19", "EX22", "EN08", "EN13")
+def test_a_workflow_is_executors_by_id_with_a_configuration_each_and_one_of_its_own() -> None:
+    @executor(id="fetch", retry=RetryPolicy(max_attempts=4), timeout_s=2.5, max_parallel=3)
+    async def fetch(url: str) -> str:
+        return url
+
+    @executor(id="store")
+    async def store(page: str) -> None:
+        """Keep it."""
+
+    config = WorkflowConfig(max_supersteps=7)
+    workflow = WorkflowBuilder("pages", config=config).set_start(fetch).add_edge(fetch, store).build()
+    assert workflow.config.max_supersteps == 7
+    assert workflow.graph.executors[ExecutorId("fetch")] is fetch
+    definition = json.loads(json.dumps(workflow.to_dict()))
+    by_id = {node["id"]: node for node in definition["executors"]}
+    assert by_id["fetch"]["timeout_s"] == 2.5
+    assert by_id["fetch"]["max_parallel"] == 3
+    assert by_id["fetch"]["retry"]["max_attempts"] == 4
+    assert by_id["store"]["retry"] is None
+    assert [edge["name"] for edge in definition["edges"]] == ["fetch->store"]
+
+
+@pytest.mark.requirement("EX09")
+async def test_json_values_pass_between_executors_and_each_checks_what_it_takes() -> None:
+    @executor(id="parse")
+    async def parse(text: str) -> Any:
+        return json.loads(text)
+
+    @executor(id="count")
+    async def count(values: dict[str, int]) -> int:
+        return sum(values.values())
+
+    workflow = WorkflowBuilder("json").set_start(parse).add_edge(parse, count).build()
+    assert (await workflow.run('{"a": 1, "b": 2}')).outputs == (3,)
+    with pytest.raises(UndeliverableMessageError, match="'count' takes no dict"):
+        await workflow.run('{"a": "one"}')
