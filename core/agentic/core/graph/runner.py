@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 Listener = Callable[[WorkflowEvent], None]
 
-# Handlers that never wait would keep the loop from everyone else, listeners included. A turn of the loop costs as
-# much as a superstep.
+# Handlers that never wait would keep the loop from everyone else, listeners included; each turn of it costs
+# as much as a superstep.
 _YIELD_AFTER_S = 0.01
 _NO_LOCAL: Mapping[str, JSONValue] = {}
 
