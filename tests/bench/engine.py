@@ -13,12 +13,11 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tests.bench.measuring import Figures, Stopwatch, idle, importing, main, per_piece
+from tests.bench.measuring import Figures, idle, importing, main, overhead, per_piece
 
 if TYPE_CHECKING:
     from agentic.core import Executor, Workflow, WorkflowContext
 
-OVERHEAD_ROUNDS = 7
 STEPS = 1000
 WIDTH = 100
 MANY = 10_000
@@ -146,48 +145,6 @@ def late_checkpoint() -> Figures:
     }
 
 
-def overhead() -> Figures:
-    """Return by how much the engine slows down calls that take a millisecond of processor time each.
-
-    The engine and the plain loop take turns, and the fastest round of each counts: whatever else the machine
-    does would be many times what is to be measured.
-    """
-    rounds = _rounds_per_millisecond()
-
-    def work() -> None:
-        for _ in range(rounds):
-            pass
-
-    async def handle(count: int) -> int:
-        work()
-        return count + 1
-
-    async def plain() -> None:
-        count = 0
-        while count < STEPS:
-            count = await handle(count)
-
-    async def run() -> Figures:
-        workflow = loop(STEPS, work)
-        times: dict[str, list[float]] = {"plain": [], "engine": []}
-        for _ in range(OVERHEAD_ROUNDS):
-            for name, start in (("plain", plain), ("engine", partial(workflow.run, 0))):
-                watch = Stopwatch()
-                await start()
-                times[name].append(watch.read().cpu_s)
-        return {"percent": (min(times["engine"]) / min(times["plain"]) - 1) * 100}
-
-    return asyncio.run(run())
-
-
-def _rounds_per_millisecond() -> int:
-    tries = 100_000
-    watch = Stopwatch()
-    for _ in range(tries):
-        pass
-    return round(tries * 0.001 / watch.read().cpu_s)
-
-
 def unseen_event() -> Figures:
     """Return what a handler pays for an event that nobody listens to."""
     from agentic.core import WorkflowBuilder, executor
@@ -226,7 +183,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "chain-long": lambda: _run(chain(MANY), 0, MANY),
     "branch-wide": partial(branch, MANY),
     "map": map_item,
-    "overhead": overhead,
+    "overhead": lambda: asyncio.run(overhead(lambda work: loop(STEPS, work).run(0))),
     "event": unseen_event,
 }
 

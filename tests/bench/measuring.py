@@ -60,6 +60,35 @@ async def per_piece(
     }
 
 
+class Work:
+    """Calls that keep the processor busy for a millisecond each, and say how long they took altogether.
+
+    What an engine costs beside them is the rest of the run's time. Comparing two runs would not do: from
+    one to the next a shared machine changes by more than what is looked for.
+    """
+
+    def __init__(self) -> None:
+        self.taken_s = 0.0
+
+    def __call__(self) -> None:
+        start = time.thread_time()
+        while time.thread_time() < start + 0.001:
+            for _ in range(1000):
+                pass
+        self.taken_s += time.thread_time() - start
+
+
+async def overhead(run: Callable[[Work], Awaitable[object]]) -> Figures:
+    """Return what ``run`` adds to the work it does, in percent of it."""
+    shares = []
+    for _ in range(REPEATS):
+        work = Work()
+        watch = Stopwatch()
+        await run(work)
+        shares.append((watch.read().cpu_s / work.taken_s - 1) * 100)
+    return {"percent": statistics.median(shares)}
+
+
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """Return a folder for databases, on a disk: in memory a commit would cost nothing."""
     HOME.mkdir(exist_ok=True)

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import TYPE_CHECKING, Annotated, NewType
 
-from pydantic import JsonValue
+from typing_extensions import TypeAliasType
 
-JSONValue = JsonValue
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, JsonValue
+    from pydantic_core import CoreSchema
+
+    JSONValue = JsonValue
+else:
+
+    class _AsPydanticDoes:
+        """Has pydantic check a JSON value as its own ``JsonValue``, whose module is slow to import."""
+
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+            from pydantic import JsonValue
+
+            return handler.generate_schema(JsonValue)
+
+    JSONValue = TypeAliasType(
+        "JSONValue",
+        Annotated[
+            list["JSONValue"] | dict[str, "JSONValue"] | str | bool | int | float | None,
+            _AsPydanticDoes,
+        ],
+    )
 """Anything ``json.dumps`` takes and ``json.loads`` gives back."""
 
 ExecutorId = NewType("ExecutorId", str)

@@ -13,7 +13,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from tests.bench.measuring import Figures, Stopwatch, idle, importing, main, per_commit, per_piece, scratch
+from tests.bench.measuring import (
+    Figures,
+    Stopwatch,
+    idle,
+    importing,
+    main,
+    overhead,
+    per_commit,
+    per_piece,
+    scratch,
+)
 
 os.environ |= {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
 
@@ -39,10 +49,14 @@ def _hop(state: Mapping[str, int]) -> dict[str, int]:
     return {"count": state["count"] + 1}
 
 
-def _loop(steps: int) -> Any:
+def _loop(steps: int, work: Callable[[], object] = int) -> Any:
+    def hop(state: Mapping[str, int]) -> dict[str, int]:
+        work()
+        return _hop(state)
+
     graph: Any = import_module("langgraph.graph")
     builder = graph.StateGraph(Counted)
-    builder.add_node("hop", _hop)
+    builder.add_node("hop", hop)
     builder.add_edge(graph.START, "hop")
     builder.add_conditional_edges(
         "hop", lambda state: "hop" if state["count"] < steps else graph.END, ["hop", graph.END]
@@ -92,6 +106,13 @@ def _timed(builder: Any, start: Mapping[str, object], pieces: int, *, stored: bo
     return asyncio.run(per_piece(run, pieces))
 
 
+def _overhead() -> Figures:
+    async def run(work: Callable[[], object]) -> None:
+        _loop(STEPS, work).compile().invoke({"count": 0}, CONFIG)
+
+    return asyncio.run(overhead(run))
+
+
 def _durable(synchronous: str) -> Figures:
     saver: Any = import_module("langgraph.checkpoint.sqlite").SqliteSaver
     with scratch() as folder:
@@ -115,6 +136,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "branch": lambda: _timed(_fan(WIDTH), {"found": []}, WIDTH),
     "checkpoint": lambda: _timed(_loop(STEPS), {"count": 0}, STEPS, stored=True),
     "checkpoint-chain": lambda: _timed(_chain(WIDTH), {"count": 0}, WIDTH, stored=True),
+    "overhead": _overhead,
     "chain": lambda: _timed(_chain(WIDTH), {"count": 0}, WIDTH),
     "durable-full": partial(_durable, "FULL"),
     "durable-normal": partial(_durable, "NORMAL"),

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Never
 
-from tests.bench.measuring import Figures, idle, importing, main, per_piece
+from tests.bench.measuring import Figures, idle, importing, main, overhead, per_piece
 
 STEPS = 1000
 WIDTH = 100
@@ -24,8 +24,9 @@ def _node(framework: Any, id: str, function: Callable[..., object], ctx: object,
     return framework.executor(id=id)(function)
 
 
-def _loop(framework: Any, storage: object = None) -> Any:
+def _loop(framework: Any, storage: object = None, work: Callable[[], object] = int) -> Any:
     async def hop(message: Any, ctx: Any) -> None:
+        work()
         if message + 1 >= STEPS:
             await ctx.yield_output(message + 1)
         else:
@@ -101,6 +102,11 @@ def _stored_chain() -> Figures:
     return asyncio.run(_timed(build, 0, WIDTH, WIDTH, repeats=1))
 
 
+def _overhead() -> Figures:
+    framework: Any = import_module("agent_framework")
+    return asyncio.run(overhead(lambda work: _loop(framework, work=work).run(0)))
+
+
 def _load() -> None:
     # Its root loads what is asked for only.
     framework: Any = import_module("agent_framework")
@@ -119,6 +125,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     ),
     "checkpoint-chain": _stored_chain,
     "chain": lambda: _measured(lambda framework: _chain(framework, WIDTH), 0, WIDTH, WIDTH),
+    "overhead": _overhead,
     "idle": _idle,
     "import": lambda: importing(_load),
 }

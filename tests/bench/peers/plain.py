@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench.measuring import Figures, Stopwatch, main, per_commit, per_piece, scratch
+from tests.bench.measuring import Figures, Stopwatch, Work, main, overhead, per_commit, per_piece, scratch
 
 HOPS = 1000
 WIDTH = 100
@@ -32,6 +32,19 @@ def task_per_hop() -> Figures:
             count = await asyncio.create_task(hop(count))
 
     return asyncio.run(per_piece(run, HOPS))
+
+
+def task_per_millisecond() -> Figures:
+    """Return what a task for each call adds to the call."""
+
+    async def call(work: Work) -> None:
+        work()
+
+    async def run(work: Work) -> None:
+        for _ in range(HOPS):
+            await asyncio.create_task(call(work))
+
+    return asyncio.run(overhead(run))
 
 
 def gathered() -> Figures:
@@ -64,6 +77,7 @@ def commit(synchronous: str) -> Figures:
 
 CASES: dict[str, Callable[[], Figures]] = {
     "step": task_per_hop,
+    "overhead": task_per_millisecond,
     "branch": gathered,
     "durable-full": partial(commit, "FULL"),
     "durable-normal": partial(commit, "NORMAL"),

@@ -14,7 +14,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from agentic.core.graph.codec_builtins import BUILT_IN
+from agentic.core.graph.codec_builtins import BUILT_IN, is_url, url_plan
 from agentic.core.graph.codec_plans import (
     ATOMS,
     BIG,
@@ -22,6 +22,7 @@ from agentic.core.graph.codec_plans import (
     LEAST,
     MAIN,
     Plan,
+    Read,
     RefusalError,
     Write,
     has_plain_keys,
@@ -180,6 +181,8 @@ class _Writer:
             raise RefusalError(f"reading it raised {type(exc).__name__}", stored_name(type(value))) from exc
 
     def _write_of(self, cls: type) -> Write:
+        if is_url(cls):
+            return plan_of(cls).write
         raise RefusalError(_undeclared(plan_of(cls)), stored_name(cls))
 
 
@@ -242,7 +245,7 @@ class _Reader:
         if has_plain_keys(data):
             return walk_values(self, data.items(), depth + 1, KEY_STEP)
         tag = data.get("$")
-        read = self._reads.get(tag) if isinstance(tag, str) else None
+        read = self._read_of(tag) if isinstance(tag, str) else None
         if read is None:
             raise RefusalError(_unknown(tag, self._reads))
         try:
@@ -251,6 +254,12 @@ class _Reader:
             raise
         except Exception as exc:
             raise RefusalError(f"it cannot be read as {shown(tag)}: {type(exc).__name__}") from exc
+
+    def _read_of(self, tag: str) -> Read | None:
+        read = self._reads.get(tag)
+        if read is None and (plan := url_plan(tag)):
+            read = self._reads[tag] = plan.read
+        return read
 
 
 def _opaque(cls: type) -> JSONValue:

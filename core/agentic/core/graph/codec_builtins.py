@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import pydantic
-
 from agentic.core.graph.codec_plans import (
     BIG,
     KEY_STEP,
@@ -148,12 +146,30 @@ def _unread(_: Walker[object], __: dict[str, Any], ___: int) -> object:
     raise RefusalError("plain JSON needs no mark")
 
 
-_URLS: tuple[type, ...] = (
-    pydantic.AnyUrl, pydantic.AnyHttpUrl, pydantic.HttpUrl, pydantic.AnyWebsocketUrl, pydantic.WebsocketUrl,
-    pydantic.FileUrl, pydantic.FtpUrl, pydantic.PostgresDsn, pydantic.CockroachDsn, pydantic.AmqpDsn,
-    pydantic.RedisDsn, pydantic.MongoDsn, pydantic.KafkaDsn, pydantic.NatsDsn, pydantic.MySQLDsn,
-    pydantic.MariaDBDsn, pydantic.ClickHouseDsn, pydantic.SnowflakeDsn,
-)  # fmt: skip
+_URLS = frozenset({
+    "AnyUrl", "AnyHttpUrl", "HttpUrl", "AnyWebsocketUrl", "WebsocketUrl", "FileUrl", "FtpUrl", "PostgresDsn",
+    "CockroachDsn", "AmqpDsn", "RedisDsn", "MongoDsn", "KafkaDsn", "NatsDsn", "MySQLDsn", "MariaDBDsn",
+    "ClickHouseDsn", "SnowflakeDsn",
+})  # fmt: skip
+
+
+def is_url(cls: type) -> bool:
+    """Return whether ``cls`` is one of pydantic's URLs, without importing them."""
+    return cls.__module__ == "pydantic.networks" and cls.__name__ in _URLS
+
+
+def url_plan(name: object) -> Plan | None:
+    """Return the plan for pydantic's URL of this name, if there is one.
+
+    Their module costs as much as a third of the engine's import, so it waits until one of them is met.
+    """
+    if name not in _URLS:
+        return None
+    from pydantic import networks
+
+    cls = getattr(networks, str(name))
+    return _text(cls, str(name), str, cls)
+
 
 BUILT_IN: tuple[Plan, ...] = (
     Plan(str, "str", lambda _, value, __: value, _unread),
@@ -178,6 +194,5 @@ BUILT_IN: tuple[Plan, ...] = (
     _text(type(Path()), "Path", str, Path),
     _text(PurePosixPath, "PurePosixPath", str, PurePosixPath),
     _text(PureWindowsPath, "PureWindowsPath", str, PureWindowsPath),
-    *(_text(url, url.__name__, str, url) for url in _URLS),
 )
-"""Every type that is known without being declared, ``datetime`` before ``date``, whose subclass it is."""
+"""The types of the standard library that need no declaration: ``datetime`` before ``date``, its base."""

@@ -11,10 +11,9 @@ from operator import attrgetter, itemgetter
 from typing import Any, TypeVar
 
 import pydantic
-from pydantic import BaseModel, RootModel, ValidationError
-from pydantic.dataclasses import is_pydantic_dataclass
+from pydantic import BaseModel, ValidationError
 
-from agentic.core.graph.codec_builtins import BUILT_IN
+from agentic.core.graph.codec_builtins import BUILT_IN, is_url, url_plan
 from agentic.core.graph.codec_plans import (
     Plan,
     RefusalError,
@@ -33,7 +32,7 @@ _MODEL_PARTS = {"$": str, "v": dict, "extra": dict, "private": dict, "unset": li
 
 @lru_cache(maxsize=1024)
 def plan_of(cls: type) -> Plan:
-    """Return the plan of a dataclass, a pydantic model, an enum or a NamedTuple.
+    """Return the plan of a dataclass, a pydantic model or URL, an enum or a NamedTuple.
 
     Raises:
         RefusalError: ``cls`` is none of them, or its values cannot be made again from their fields.
@@ -44,10 +43,19 @@ def plan_of(cls: type) -> Plan:
         return _model_plan(cls)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return _named_tuple_plan(cls)
-    base = next((plan.cls for plan in BUILT_IN if issubclass(cls, plan.cls)), None)
+    if is_url(cls) and (plan := url_plan(cls.__name__)):
+        return plan
+    base = next((plan.cls for plan in BUILT_IN if issubclass(cls, plan.cls)), None) or next(
+        filter(is_url, cls.__mro__), None
+    )
     if base is None and dataclasses.is_dataclass(cls):
-        return _pydantic_dataclass_plan(cls) if is_pydantic_dataclass(cls) else _dataclass_plan(cls)
+        return _pydantic_dataclass_plan(cls) if _is_pydantic_dataclass(cls) else _dataclass_plan(cls)
     raise RefusalError(_why_not(cls, base), stored_name(cls))
+
+
+def _is_pydantic_dataclass(cls: type) -> bool:
+    # pydantic's function of this name, without its module, which is as large as the engine's whole codec.
+    return "__is_pydantic_dataclass__" in vars(cls)
 
 
 def _why_not(cls: type, base: type | None) -> str:
@@ -132,7 +140,7 @@ def _described_fields(cls: type[Any]) -> tuple[str, tuple[str, ...], tuple[str, 
     init_names = tuple(field.name for field in fields if field.init)
     taken = list(inspect.signature(cls).parameters)
     # Those of pydantic's dataclasses have aliases, so they are counted.
-    if len(taken) != len(init_names) or (not is_pydantic_dataclass(cls) and set(taken) != set(init_names)):
+    if len(taken) != len(init_names) or (not _is_pydantic_dataclass(cls) and set(taken) != set(init_names)):
         raise RefusalError(
             "its constructor does not take just its fields, so it cannot be made again from them; "
             "leave InitVar and an __init__ of its own out, or use a pydantic model",
@@ -203,7 +211,7 @@ def _made_model(
     private: dict[str, Any],
     unset: list[str],
 ) -> BaseModel:
-    made: BaseModel = _validated(cls, fields["root"] if issubclass(cls, RootModel) else {**fields, **extra})
+    made: BaseModel = _validated(cls, fields["root"] if cls.__pydantic_root_model__ else {**fields, **extra})
     _refuse_changes(vars(made), fields)
     _refuse_changes(made.__pydantic_extra__ or {}, extra)
     if unknown := private.keys() - cls.__private_attributes__.keys():
