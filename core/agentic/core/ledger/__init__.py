@@ -1,0 +1,1 @@
+"""The ledger's records and port, and the ledger in memory."""

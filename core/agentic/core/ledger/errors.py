@@ -1,0 +1,46 @@
+"""What can go wrong with the ledger."""
+
+from __future__ import annotations
+
+from agentic.core.errors import AgenticError
+from agentic.core.types import RunId
+
+
+class LedgerError(AgenticError):
+    """Something is wrong with the ledger."""
+
+
+class LedgerUnavailableError(LedgerError):
+    """The store behind the ledger cannot be reached or used."""
+
+
+class LedgerConflictError(LedgerError):
+    """Two transactions got into each other's way, and this one was undone; begin it again."""
+
+
+class RunExistsError(LedgerError):
+    """A run cannot be accepted, as another one has its id."""
+
+    def __init__(self, run_id: RunId) -> None:
+        super().__init__(
+            f"there is a run {run_id!r} already; leave run_id out, or give an idempotency_key to get that run"
+        )
+        self.run_id = run_id
+
+
+class UnknownRunError(LedgerError):
+    """The ledger has no such run."""
+
+    def __init__(self, run_id: RunId) -> None:
+        super().__init__(f"the ledger has no run {run_id!r}; list the runs with `agentic executions list`")
+        self.run_id = run_id
+
+
+class NoDatabaseError(LedgerError):
+    """``ctx.on_commit`` was used with a ledger that is no database."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "ctx.on_commit needs a ledger in SQL, as it writes rows in its transaction; "
+            "name a database (AGENTIC_DATABASE_URL)"
+        )

@@ -1,0 +1,357 @@
+"""What the ledger holds of runs and activations, and what is written to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
+from agentic.core.graph.result import RunStatus
+from agentic.core.types import ExecutorId, RunId
+
+DEFAULT_QUEUE = "agentic.default"
+MAX_PRIORITY = 9
+"""Priorities are 0 to 9; of what could run, the highest goes first."""
+
+OnCrash = Literal["retry", "fail", "review"]
+"""What follows when the process that runs an activation dies: run it again, up to ``max_crashes`` times; fail
+it at once; or let a person decide."""
+
+
+class ActivationStatus(StrEnum):
+    """Where an activation stands."""
+
+    PENDING = "pending"  # can be claimed, from `not_before` on
+    BLOCKED = "blocked"  # its turn comes when an earlier one of its executor is closed
+    RUNNING = "running"  # claimed, by whoever has the fence, for as long as the lease lasts
+    WAITING = "waiting"  # for the end of a child run
+    REVIEW = "review"  # its worker died, and a person has to say what follows
+    DONE = "done"  # has a result, which may be a failure
+    DEAD = "dead"  # has a result: that it was given up, after its workers died
+    SKIPPED = "skipped"  # will not run: its superstep was broken off, or an earlier one of its lane failed
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its superstep cannot end without it."""
+        return self in _OPEN
+
+
+_OPEN = frozenset(
+    {
+        ActivationStatus.PENDING,
+        ActivationStatus.BLOCKED,
+        ActivationStatus.RUNNING,
+        ActivationStatus.WAITING,
+        ActivationStatus.REVIEW,
+    }
+)
+
+
+class ActivationId(NamedTuple):
+    """Names an activation over all runs of a project."""
+
+    run_id: RunId
+    superstep: int
+    executor_id: ExecutorId
+    shard: int
+
+    def __str__(self) -> str:
+        return f"{self.run_id}:{self.superstep}:{self.executor_id}:{self.shard}"
+
+
+class Lease(NamedTuple):
+    """The right to settle an activation: of all claims of it, the one with the newest fence has it."""
+
+    id: ActivationId
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewActivation:
+    """An activation of the superstep that is due from now on.
+
+    Attributes:
+        id: Its name.
+        position: Its place among those of the superstep, from 0: in planner order.
+        lanes: How many of its executor may run at a time. With 1, each waits for the one before it.
+        queue: Which workers may claim it.
+        on_crash: What follows when its worker dies.
+        max_crashes: How often its workers may die before it is given up.
+        result: Set when it is finished already, and kept from before the superstep was broken off.
+    """
+
+    id: ActivationId
+    position: int
+    lanes: int = 1
+    queue: str = DEFAULT_QUEUE
+    on_crash: OnCrash = "retry"
+    max_crashes: int = 2
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventBatch:
+    """Durable events that one decision gave.
+
+    Attributes:
+        run_id: The run.
+        first: Sequence of the first one.
+        last: Sequence of the last one.
+        text: A JSON array of them.
+    """
+
+    run_id: RunId
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a decision of the planner writes, all of it or nothing.
+
+    Attributes:
+        checkpoint: Where the run stands now. Its metadata says superstep, revision and status.
+        activations: Those of the superstep that is due; none when the run has ended or rests.
+        events: What the decision told.
+        error: What failed the run.
+        wake_at: When the first deadline of an open request passes, in seconds since the epoch.
+    """
+
+    checkpoint: Checkpoint
+    activations: Sequence[NewActivation] = ()
+    events: EventBatch | None = None
+    error: str | None = None
+    wake_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run to be accepted.
+
+    Attributes:
+        step: Its first step, of revision 1.
+        workflow: Name by which any worker finds the workflow.
+        idempotency_key: A second run with the same key is not accepted; None for no key.
+        priority: 0 to 9; higher goes first.
+        deadline: When it has to be done, in seconds since the epoch.
+        max_parallel: How many of its activations may run at a time; None for no limit.
+        parent: The activation that waits for its end, if it is a child run.
+    """
+
+    step: Step
+    workflow: str
+    idempotency_key: str | None = None
+    priority: int = 0
+    deadline: float | None = None
+    max_parallel: int | None = None
+    parent: ActivationId | None = None
+
+    @property
+    def run_id(self) -> RunId:
+        """The run."""
+        return self.step.checkpoint.metadata.run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run as the ledger knows it. Times are seconds since the epoch by the store's clock.
+
+    Attributes:
+        run_id: The run.
+        workflow: Name by which any worker finds the workflow.
+        status: Where it stands.
+        superstep: The one that is due, or runs.
+        revision: Of its newest checkpoint.
+        priority: 0 to 9; higher goes first.
+        created_at: When it was accepted.
+        updated_at: When it last went on.
+        finished_at: When it ended.
+        deadline: When it has to be done.
+        wake_at: When the first deadline of an open request passes.
+        max_parallel: How many of its activations may run at a time.
+        parent: The activation that waits for its end.
+        idempotency_key: As it was accepted.
+        cancel_reason: Set when it is to be cancelled.
+        cancel_at: When that was asked for.
+        is_paused: Whether nothing of it may be claimed for now.
+        note: Why it does not go on, as the last worker that tried said.
+        error: What failed it.
+    """
+
+    run_id: RunId
+    workflow: str
+    status: RunStatus
+    superstep: int
+    revision: int
+    priority: int
+    created_at: float
+    updated_at: float
+    finished_at: float | None = None
+    deadline: float | None = None
+    wake_at: float | None = None
+    max_parallel: int | None = None
+    parent: ActivationId | None = None
+    idempotency_key: str | None = None
+    cancel_reason: str | None = None
+    cancel_at: float | None = None
+    is_paused: bool = False
+    note: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivationRow:
+    """An activation as the ledger knows it. Times are seconds since the epoch by the store's clock.
+
+    Attributes:
+        id: Its name.
+        status: Where it stands.
+        position: Its place in the superstep.
+        lanes: How many of its executor may run at a time.
+        queue: Which workers may claim it.
+        priority: Of its run.
+        fence: Counts its claims, those that were given back included.
+        crashes: How often its worker died.
+        on_crash: What follows when its worker dies.
+        max_crashes: How often its workers may die.
+        not_before: When it may be claimed.
+        lease_until: When the claim ends unless it is extended.
+        worker: Who claimed it last.
+        dispatched_at: When a worker was last told of it.
+        progress: What outlives its tries, as JSON.
+        result: What came of it, as JSON.
+        note: Why it waits, or was given up.
+        waits_for: The child run whose end it waits for.
+        started_at: When it was first claimed.
+        finished_at: When it was closed.
+    """
+
+    id: ActivationId
+    status: ActivationStatus
+    position: int
+    lanes: int
+    queue: str
+    priority: int
+    fence: int = 0
+    crashes: int = 0
+    on_crash: OnCrash = "retry"
+    max_crashes: int = 2
+    not_before: float = 0.0
+    lease_until: float | None = None
+    worker: str | None = None
+    dispatched_at: float | None = None
+    progress: str | None = None
+    result: str | None = None
+    note: str | None = None
+    waits_for: RunId | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """An activation in the hands of who claimed it.
+
+    Attributes:
+        lease: Its name and fence.
+        workflow: Name of the workflow of its run.
+        revision: Of the checkpoint it is described in.
+        queue: It was taken from.
+        priority: Of its run.
+        crashes: How often its workers died.
+        progress: What outlives its tries so far, as JSON.
+        deadline: Of the run, in seconds since the epoch.
+        parent: Of its run, if that is a child run.
+    """
+
+    lease: Lease
+    workflow: str
+    revision: int
+    queue: str
+    priority: int
+    crashes: int = 0
+    progress: str | None = None
+    deadline: float | None = None
+    parent: ActivationId | None = None
+
+
+class LeaseState(StrEnum):
+    """What a heartbeat finds."""
+
+    HELD = "held"
+    CANCELLED = "cancelled"  # still held, and the run is to be cancelled
+    LOST = "lost"  # somebody else has the activation, or nobody; nothing done with it will count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What becomes of a claimed activation.
+
+    Attributes:
+        status: Any but ``RUNNING`` and ``BLOCKED``.
+        result: What came of it, as JSON; for a closed one.
+        progress: What outlives its tries; None leaves it as it was.
+        delay_s: How long until it may be claimed again; for a pending one.
+        note: Why.
+        waits_for: The child run whose end it waits for; for a waiting one.
+        is_crash: Whether its worker died.
+        skips_rest: Whether those behind it in its lane will not run.
+    """
+
+    status: ActivationStatus
+    result: str | None = None
+    progress: str | None = None
+    delay_s: float = 0.0
+    note: str | None = None
+    waits_for: RunId | None = None
+    is_crash: bool = False
+    skips_rest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivationOutcome:
+    """A closed activation, as far as the planner has to know."""
+
+    id: ActivationId
+    status: ActivationStatus
+    result: str | None
+    progress: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatchable:
+    """An activation that a worker should be told of.
+
+    Attributes:
+        id: Its name.
+        queue: Which workers may claim it.
+        priority: Of its run.
+        workflow: Name of the workflow of its run.
+        fence: Counts its claims so far.
+        not_before: When it may be claimed, in seconds since the epoch.
+    """
+
+    id: ActivationId
+    queue: str
+    priority: int
+    workflow: str
+    fence: int
+    not_before: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanges:
+    """What changed in a run since a checkpoint, complete enough to follow.
+
+    Attributes:
+        metadata: Of the newest checkpoint.
+        head: JSON.
+        changes: Part name -> JSON, or None for a part that is gone.
+    """
+
+    metadata: CheckpointMetadata
+    head: str
+    changes: Mapping[str, str | None] = field(default_factory=dict)
