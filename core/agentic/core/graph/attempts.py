@@ -74,18 +74,30 @@ class Attempts:
         Raises:
             CancelledError: The run was cancelled.
         """
-        tries = _tries_so_far(self.progress) if self.progress.failures else 0
         while True:
-            tries += 1
-            begun = time.perf_counter()
-            outcome = await self._try()
+            outcome = await self.next_try()
             if isinstance(outcome, ActivationResult):
                 return outcome
-            delay = delay_before_retry(self._policy, tries, outcome, random.random())  # noqa: S311  # jitter is no secret
-            self._note(outcome, time.perf_counter() - begun, delay)
-            if delay is None:
-                return await self._failed(outcome)
-            await asyncio.sleep(delay)
+            await asyncio.sleep(outcome)
+
+    async def next_try(self) -> ActivationResult | float:
+        """Try once; return the result, or the seconds to wait before the next try.
+
+        Raises:
+            CancelledError: The run was cancelled.
+        """
+        begun = time.perf_counter()
+        outcome = await self._try()
+        if isinstance(outcome, ActivationResult):
+            return outcome
+        return await self.fail(outcome, time.perf_counter() - begun)
+
+    async def fail(self, error: Exception, duration_s: float = 0.0) -> ActivationResult | float:
+        """Note that a try failed; return as :meth:`next_try` does."""
+        tries = _tries_so_far(self.progress) + 1 if self.progress.failures else 1
+        delay = delay_before_retry(self._policy, tries, error, random.random())  # noqa: S311  # jitter is no secret
+        self._note(error, duration_s, delay)
+        return await self._failed(error) if delay is None else delay
 
     async def _try(self) -> ActivationResult | Exception:
         """Enter the handler once; return what came of it, or the error."""
@@ -174,7 +186,8 @@ class Attempts:
         # By position, as in each superstep: that is half the work of a call with names.
         return ActivationResult(
             self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
-            context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told,
+            context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told, True,
+            tuple(context._commits) if context._commits else (),
         )  # fmt: skip
 
     def _parks(self, exc: BaseException, context: Context) -> bool:

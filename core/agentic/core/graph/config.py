@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agentic.core.graph.crashes import TWICE_MORE, CrashPolicy
 from agentic.core.graph.errors import InvalidPolicyError
 from agentic.core.graph.history import HistorySource
 from agentic.core.graph.retries import ONCE, RetryPolicy
@@ -21,6 +22,7 @@ class WorkflowConfig:
         max_parallel: Activations handled at a time, over all executors; None for no limit. Sub-workflows have
             limits of their own.
         retry: For executors that have no policy of their own.
+        crash: For executors that have no policy of their own.
         timeout_s: Seconds an attempt may take, for executors that have no timeout of their own.
         run_timeout_s: Seconds the run may take.
         on_checkpoint_failure: ``fail`` ends the run when a checkpoint cannot be saved; ``continue`` goes on
@@ -34,6 +36,7 @@ class WorkflowConfig:
     fail_fast: bool = False
     max_parallel: int | None = None
     retry: RetryPolicy = ONCE
+    crash: CrashPolicy = TWICE_MORE
     timeout_s: float | None = None
     run_timeout_s: float | None = None
     on_checkpoint_failure: Literal["fail", "continue"] = "fail"

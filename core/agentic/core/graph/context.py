@@ -15,11 +15,16 @@ from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.answers import name_type
 from agentic.core.graph.codec import describe, from_text, to_text
-from agentic.core.graph.errors import HandlerError, NotStoredError, RequestExpiredError
+from agentic.core.graph.errors import (
+    HandlerError,
+    NoLedgerError,
+    NotStoredError,
+    RequestExpiredError,
+)
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory
 from agentic.core.graph.links import RunLink, Seen, SubCall
-from agentic.core.graph.messages import Activation, Sent
+from agentic.core.graph.messages import Activation, OnCommit, Sent
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.reducing import reduced
@@ -54,9 +59,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     # Those that a handler must not touch are private, and read by the attempt that made the context.
     __slots__ = (
-        "_activation", "_ask_count", "_asked", "_called", "_keeps_inputs", "_link", "_live_count", "_local",
-        "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared", "_sub_events",
-        "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way", "_writes",
+        "_activation", "_ask_count", "_asked", "_called", "_commits", "_keeps_inputs", "_link", "_live_count",
+        "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared",
+        "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way", "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +88,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._asked: dict[int, Asked] | None = None
         self._surfaced: list[Asked] | None = None
         self._called: list[str] = []
+        self._commits: list[OnCommit] | None = None
         self._once: dict[str, Parcel] | None = None
         self._once_locks: dict[str, asyncio.Lock] = {}
         self._sub_runs: dict[int, SubRun] | None = None
@@ -261,7 +267,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
     async def once(self, key: str, function: Callable[[], object]) -> object:
         """Return what ``function``, sync or async, returned the first time this activation called it.
 
-        The result outlives a failed try, the wait for an answer, and the process if the run was stored since.
+        The result outlives a failed try, the wait for an answer, and the process: a ledger stores it at once,
+        a checkpoint store with the next checkpoint.
 
         Args:
             key: Names the call within the activation.
@@ -273,8 +280,27 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 if kept is None:
                     result = function()
                     kept = self._link.pack(await result if inspect.isawaitable(result) else result)
+                    if self._link.keep_once is not None:
+                        await self._link.keep_once(key, kept)
                     self._kept_once()[key] = kept
         return kept.fresh()
+
+    def on_commit(self, function: OnCommit) -> None:
+        """Have ``function`` called in the transaction that keeps this activation's result.
+
+        What it writes is there exactly if the result is: once, however often the activation is tried. It is
+        called with the transaction's session after the handler has returned; when it raises, the try failed.
+
+        Args:
+            function: Sync, and quick: others wait for the transaction. What it commits or rolls back on its
+                session is only what it wrote itself.
+
+        Raises:
+            NoLedgerError: The run has no ledger.
+        """
+        if not self._link.joins_commit:
+            raise NoLedgerError(self.executor_id)
+        self._commits = [*(self._commits or ()), function]
 
     async def history(self) -> ExecutorHistory:
         """Return what became of this executor's work in other runs.

@@ -139,6 +139,18 @@ class NotStoredError(GraphError, RuntimeError):
         self.executor_id = executor_id
 
 
+class NoLedgerError(GraphError, RuntimeError):
+    """An executor wants to write in the transaction of a ledger, and its run has none."""
+
+    is_retriable = False
+
+    def __init__(self, executor_id: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} called ctx.on_commit, and its run has no ledger whose transaction it "
+            f"could join; submit the run (`agentic.executors.submit`), or write in a session of your own"
+        )
+
+
 class ConvergenceError(GraphError, RuntimeError):
     """Messages were still in flight after ``max_supersteps``."""
 

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentic.core.graph.annotations import type_name
+from agentic.core.graph.crashes import CrashPolicy
 from agentic.core.graph.dispatch import Dispatch, Outlet
 from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
 from agentic.core.graph.handler_types import Signature, Types, read_signature, union_of
@@ -53,6 +54,11 @@ class Executor:
     closely, of equals to the one declared first, a subclass's before its bases'. Instances hold configuration
     only: one instance serves every run of every workflow it is in.
 
+    Attributes:
+        queue: Which workers handle its messages, in runs that have a ledger; None for any.
+        crash: What follows when its process dies, in runs that have a ledger; the workflow's policy when
+            None.
+
     Args:
         id: Unique in the graph.
         kind: Worker, validator or orchestrator.
@@ -65,6 +71,9 @@ class Executor:
         HandlerError: A handler cannot be used.
         InvalidPolicyError: ``retry`` or ``timeout_s`` makes no sense.
     """
+
+    queue: str | None = None
+    crash: CrashPolicy | None = None
 
     def __init__(
         self,

@@ -67,6 +67,8 @@ class RunLink:
         keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
         is_stored: Whether somebody can go on with the run.
         history: Knows other runs.
+        keep_once: Stores what a call of ``ctx.once`` came to, before anything else happens.
+        joins_commit: Whether the result is kept in a transaction that functions of the handler may join.
     """
 
     graph: Graph
@@ -80,6 +82,8 @@ class RunLink:
     keeps_inputs: bool = False
     is_stored: bool = False
     history: HistorySource | None = None
+    keep_once: Callable[[str, Parcel], Awaitable[None]] | None = None
+    joins_commit: bool = False
 
 
 @record

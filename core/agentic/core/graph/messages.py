@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import Parcel
@@ -117,6 +118,10 @@ Verdicts = Mapping[tuple[int, int], Verdict]
 NO_VERDICTS: Verdicts = {}
 
 
+OnCommit = Callable[[Any], object]
+"""Given the session of the transaction that keeps the activation's result."""
+
+
 @record
 class ActivationResult:
     """What came of an activation.
@@ -135,6 +140,7 @@ class ActivationResult:
         duration_s: Wall time.
         sub_events: Durable events of the sub-workflows it ran, in order.
         is_judged: Whether conditions and selectors have been asked; not, if the run ended meanwhile.
+        on_commit: What is to be done in the transaction that keeps the result; it is not stored itself.
     """
 
     activation: Activation
@@ -150,6 +156,7 @@ class ActivationResult:
     duration_s: float = 0.0
     sub_events: tuple[WorkflowEvent, ...] = ()
     is_judged: bool = True
+    on_commit: tuple[OnCommit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

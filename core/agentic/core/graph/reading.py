@@ -318,6 +318,14 @@ class Reader:
             for worker, last in trail.items()
         }
 
+    def result(self, activation: Activation, data: object) -> ActivationResult:
+        """Return what an activation came to."""
+        return self._result(activation, _Result.model_validate(data))
+
+    def progress(self, data: object) -> Progress:
+        """Return what outlives the tries of an activation."""
+        return self._progress(_Progress.model_validate(data))
+
     def _result(self, activation: Activation, data: _Result) -> ActivationResult:
         return ActivationResult(
             activation,

@@ -38,8 +38,8 @@ from agentic.core.graph.planner import (
 from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.saving import StoredSnapshots
 from agentic.core.graph.shared import seen_after
-from agentic.core.graph.snapshots import Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
@@ -70,7 +70,7 @@ class Setup:
 
     config: WorkflowConfig
     listener: Listener | None = None
-    snapshots: Snapshots | None = None
+    snapshots: StoredSnapshots | None = None
     packer: Packer = pack
     keeps_inputs: bool = False
     is_stored: bool = False

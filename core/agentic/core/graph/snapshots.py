@@ -1,8 +1,7 @@
-"""Saves where a run stands, at the cost of what changed."""
+"""Checkpoints of where a run stands, at the cost of what changed."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 from agentic.core.graph.checkpoints import (
     Checkpoint,
     CheckpointMetadata,
-    CheckpointStore,
     part_digest,
     stored_bytes,
 )
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 SIGNATURE = "signature"
 CONTENT = "content/"
-# Removing old checkpoints is a transaction of its own, so several go at a time.
-_PRUNE_EVERY = 10
 
 
 @record
@@ -93,32 +89,44 @@ class Saved:
     fan_ins: dict[int, StoredFanIn] = field(default_factory=dict)
 
 
+@record
+class CheckpointDraft:
+    """A checkpoint that is not saved yet.
+
+    Attributes:
+        checkpoint: To be saved.
+        state: Where the run stands.
+        step: What the store will hold.
+    """
+
+    checkpoint: Checkpoint
+    state: RunState
+    step: _Step
+
+
 class Snapshots:
-    """The checkpoints of one run, as its runner writes them.
+    """What a store holds of one run, and the checkpoints that bring it up to date.
 
     Args:
-        store: Where they are kept.
         workflow: Whose run it is.
         run_id: The run.
-        keep: How many to keep; None for all.
         saved: What the store holds already.
         converted: Parts that a migration changed, None for those it removed; saved with the next step.
+
+    Attributes:
+        is_dirty: Whether the run has gone on since the last checkpoint.
     """
 
     def __init__(
         self,
-        store: CheckpointStore,
         workflow: Workflow,
         run_id: RunId,
         *,
-        keep: int | None = None,
         saved: Saved | None = None,
         converted: Mapping[str, str | None] | None = None,
     ) -> None:
-        self._store = store
         self._workflow = workflow
         self._run_id = run_id
-        self._keep = keep
         self._saved = saved or Saved()
         self._uses = Counter(name for names in self._saved.contents.values() for name in names)
         self._changed: dict[tuple[str, object], None] = {}
@@ -126,20 +134,23 @@ class Snapshots:
         self._converted = dict(converted or {})
         self.is_dirty = False
 
+    @property
+    def revision(self) -> int:
+        """Of the newest checkpoint; 0 for none."""
+        return self._saved.revision
+
     def note(self, decision: Decision) -> None:
-        """Remember what a decision changed, for the next save."""
+        """Remember what a decision changed, for the next checkpoint."""
         self.is_dirty = True
         for change in decision.changes:
             self._changed[change.table, change.key] = None
         if decision.outputs:
             self._outputs[decision.state.output_count - len(decision.outputs)] = decision.outputs
 
-    async def save(self, state: RunState, now: float) -> CheckpointMetadata:
-        """Save where the run stands.
+    def draft(self, state: RunState, now: float) -> CheckpointDraft:
+        """Return the next checkpoint, to be saved and then given to :meth:`settle`.
 
         Raises:
-            CheckpointConflictError: Another process saved first.
-            CheckpointStoreError: The store cannot be reached or used.
             UnencodableError: Something in the state cannot be stored.
         """
         step = _Step(self._saved, self._uses)
@@ -163,24 +174,11 @@ class Snapshots:
             version=self._workflow.version,
             size_bytes=stored_bytes(text, step.changes.values()),
         )
-        await self._write(Checkpoint(metadata=metadata, head=text, changes=step.changes), state, step)
-        self._settle(step, state, metadata.revision)
-        if self._keep is not None:
-            await self._prune(self._keep, state, metadata.revision)
-        return metadata
+        return CheckpointDraft(Checkpoint(metadata=metadata, head=text, changes=step.changes), state, step)
 
-    async def _write(self, checkpoint: Checkpoint, state: RunState, step: _Step) -> None:
-        try:
-            await self._store.save(checkpoint)
-        except asyncio.CancelledError:
-            # It may have been written. The next save, of how the run ended, has to know.
-            newest = await self._store.list_metadata(run_id=self._run_id, newest_only=True)
-            if newest and newest[0].revision == checkpoint.metadata.revision:
-                self._settle(step, state, newest[0].revision)
-            raise
-
-    def _settle(self, step: _Step, state: RunState, revision: int) -> None:
-        """Take note of what the store holds now."""
+    def settle(self, draft: CheckpointDraft) -> None:
+        """Take note that a checkpoint was saved."""
+        step, state = draft.step, draft.state
         step.apply()
         saved = self._saved
         for table, key in self._changed:
@@ -189,6 +187,7 @@ class Snapshots:
                 saved.chunks.pop(key, None)
                 if progress is not None:
                     saved.chunks[key] = len(progress.done)
+        revision = draft.checkpoint.metadata.revision
         self._saved = Saved(revision, saved.digests, step.digest, saved.contents, saved.chunks, saved.fan_ins)
         self._changed.clear()
         self._outputs.clear()
@@ -198,10 +197,6 @@ class Snapshots:
     def _contents_of(self, text: str | None) -> dict[str, str]:
         """Return the large values that a converted part names; a migration leaves them as they are."""
         return {name: self._converted.get(CONTENT + name) or "" for name in named_contents(text or "")}
-
-    async def _prune(self, keep: int, state: RunState, revision: int) -> None:
-        if revision > keep and (revision % _PRUNE_EVERY == 0 or state.status.is_final):
-            await self._store.keep_last(self._run_id, keep)
 
     def _parts(self, state: RunState, step: _Step) -> Iterator[tuple[str, JSONValue, Writer]]:
         """Yield every part that is to be written: its name, what it holds (None: it is gone), its writer."""

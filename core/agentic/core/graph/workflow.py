@@ -29,7 +29,7 @@ from agentic.core.graph.progress import request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.runner import Listener, Runner, Setup, deadline_of, new_state, raise_for_failure
-from agentic.core.graph.snapshots import Snapshots
+from agentic.core.graph.saving import StoredSnapshots
 from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
@@ -215,7 +215,7 @@ class Workflow:
         config = config or self.config
         setup = Setup(config, listener)
         if checkpoints is not None:
-            snapshots = Snapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
+            snapshots = StoredSnapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
             setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
         runner = Runner(self, new_state(run_id, "", time.time(), config), setup)
         runner.begin(message)
@@ -241,7 +241,7 @@ class Workflow:
             restored = restore(stored, self)
         config = config or self.config
         state = replace(restored.state, deadline=deadline_of(time.time(), config))
-        snapshots = Snapshots(
+        snapshots = StoredSnapshots(
             checkpoints,
             self,
             state.run_id,

@@ -116,7 +116,7 @@ class Writer:
 
     def parked(self, parked: Parked) -> JSONObject:
         """Return an activation that waits for answers."""
-        return {"activation": self.activation(parked.activation), "progress": self._progress(parked.progress)}
+        return {"activation": self.activation(parked.activation), "progress": self.progress(parked.progress)}
 
     def activation(self, activation: Activation) -> JSONObject:
         """Return an activation."""
@@ -135,7 +135,7 @@ class Writer:
         if delivery.feedback:
             data["feedback"] = [self.value(parcel) for parcel in delivery.feedback]
         if delivery.progress.origin:
-            data["progress"] = self._progress(delivery.progress)
+            data["progress"] = self.progress(delivery.progress)
         return data
 
     def _trail(self, trail: Trail) -> JSONValue:
@@ -165,7 +165,7 @@ class Writer:
             "error": stored_error(result.error),
             "routing_error": stored_error(result.routing_error),
             "is_parked": result.parked,
-            "progress": self._progress(result.progress),
+            "progress": self.progress(result.progress),
             "duration_s": result.duration_s,
             "is_judged": result.is_judged,
         }
@@ -173,7 +173,8 @@ class Writer:
     def _sent(self, sent: Sent) -> JSONValue:
         return [self.value(sent.parcel), sent.target]
 
-    def _progress(self, progress: Progress) -> JSONObject:
+    def progress(self, progress: Progress) -> JSONObject:
+        """Return what outlives the tries of an activation."""
         return {
             "origin": progress.origin,
             "failures": [_failure(failure) for failure in progress.failures],
