@@ -99,6 +99,11 @@ class Attempts:
         self._note(error, duration_s, delay)
         return await self._failed(error) if delay is None else delay
 
+    async def give_up(self, error: Exception) -> ActivationResult:
+        """Return the result of an activation that is not tried again, whatever its policy says."""
+        self._note(error, 0.0, None)
+        return await self._failed(error)
+
     async def _try(self) -> ActivationResult | Exception:
         """Enter the handler once; return what came of it, or the error."""
         link, timeout_s = self._link, self._timeout_s

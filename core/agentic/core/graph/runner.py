@@ -396,36 +396,10 @@ class Runner:
                 )
             )
 
-    async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
-        """Run a sub-workflow, or go on with it."""
-        before = call.before
-        setup = Setup(
-            workflow.config,
-            self._listener,
-            packer=self._link.pack,
-            keeps_inputs=call.keeps_inputs,
-            is_stored=self._link.is_stored,
-            deadline=call.deadline,
-        )
-        state = (
-            new_state(call.run_id, call.path, self._clock(), workflow.config)
-            if before is None
-            else replace(before.state, run_id=call.run_id, path=call.path)
-        )
-        runner = Runner(workflow, state, setup, outputs=() if before is None else before.outputs)
-        if before is None:
-            runner.begin(message)
-        elif before.state.status is not RunStatus.COMPLETED:
-            answers = {
-                name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
-                for name, asked in call.answers.items()
-            }
-            runner.take_up(answers, {})
-        try:
-            return await runner.run(), runner.sub_run()
-        except asyncio.CancelledError:
-            call.keep(runner.sub_run(), runner.result().events)
-            raise
+    def _run_sub(
+        self, workflow: Workflow, message: object, call: SubCall
+    ) -> Awaitable[tuple[RunResult, SubRun]]:
+        return run_within(workflow, message, call, self._link)
 
 
 class _StoppedError(Exception):
@@ -434,6 +408,51 @@ class _StoppedError(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+async def run_within(
+    workflow: Workflow, message: object, call: SubCall, link: RunLink
+) -> tuple[RunResult, SubRun]:
+    """Run a sub-workflow within an activation, or go on with it.
+
+    Args:
+        workflow: The sub-workflow.
+        message: Its input.
+        call: Of the activation.
+        link: To the activation's run.
+    """
+    before = call.before
+    setup = Setup(
+        workflow.config,
+        link.tell,
+        packer=link.pack,
+        keeps_inputs=call.keeps_inputs,
+        is_stored=link.is_stored,
+        deadline=call.deadline,
+    )
+    state = (
+        new_state(call.run_id, call.path, link.clock(), workflow.config)
+        if before is None
+        else replace(before.state, run_id=call.run_id, path=call.path)
+    )
+    runner = Runner(workflow, state, setup, outputs=() if before is None else before.outputs)
+    if before is None:
+        runner.begin(message)
+    elif before.state.status is not RunStatus.COMPLETED:
+        runner.take_up(answers_of(call), {})
+    try:
+        return await runner.run(), runner.sub_run()
+    except asyncio.CancelledError:
+        call.keep(runner.sub_run(), runner.result().events)
+        raise
+
+
+def answers_of(call: SubCall) -> dict[str, Answer | None]:
+    """Return what was answered, or expired, of what a sub-run asked: by name within it."""
+    return {
+        name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
+        for name, asked in call.answers.items()
+    }
 
 
 def new_state(run_id: RunId, path: str, now: float, config: WorkflowConfig) -> RunState:

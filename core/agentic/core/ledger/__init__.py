@@ -1,1 +1,61 @@
-"""The ledger's records and port, and the ledger in memory."""
+"""The ledger: what is known of runs, written down before anything else happens, and the one kept in memory.
+
+A :class:`LedgerStore` keeps the runs of a project, their activations, newest checkpoints and durable events.
+Whoever works on a run asks the ledger for the right to, and writes down what came of it in one transaction.
+"""
+
+from agentic.core.ledger.errors import (
+    LedgerConflictError,
+    LedgerError,
+    LedgerUnavailableError,
+    NoDatabaseError,
+    RunExistsError,
+    UnknownRunError,
+)
+from agentic.core.ledger.memory import MemoryLedger
+from agentic.core.ledger.port import LedgerStore, LedgerTransaction, OnCommit
+from agentic.core.ledger.records import (
+    ActivationId,
+    ActivationOutcome,
+    ActivationRow,
+    ActivationStatus,
+    Claimed,
+    Dispatchable,
+    EventBatch,
+    Lease,
+    LeaseState,
+    NewActivation,
+    NewRun,
+    RunRow,
+    Settled,
+    StateChanges,
+    Step,
+)
+
+__all__ = [
+    "ActivationId",
+    "ActivationOutcome",
+    "ActivationRow",
+    "ActivationStatus",
+    "Claimed",
+    "Dispatchable",
+    "EventBatch",
+    "Lease",
+    "LeaseState",
+    "LedgerConflictError",
+    "LedgerError",
+    "LedgerStore",
+    "LedgerTransaction",
+    "LedgerUnavailableError",
+    "MemoryLedger",
+    "NewActivation",
+    "NewRun",
+    "NoDatabaseError",
+    "OnCommit",
+    "RunExistsError",
+    "RunRow",
+    "Settled",
+    "StateChanges",
+    "Step",
+    "UnknownRunError",
+]

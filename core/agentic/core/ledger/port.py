@@ -57,8 +57,9 @@ class Runs(Protocol):
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
         """Write a step, if the run still stands where it stood when the step was decided.
 
-        The run takes over superstep, revision and status of the step's checkpoint. Activations that are open
-        in the superstep it leaves, or broke off, are skipped, and their claims are worth nothing any more.
+        The run takes over superstep, revision and status of the step's checkpoint, its error and times.
+        Activations that are open in the superstep it leaves, or broke off, are skipped, and their claims are
+        worth nothing any more.
         Of those that are due now, each executor's first ``lanes`` are pending and the others blocked; those
         with a result are done. One that exists, as its superstep was broken off, is made anew with a higher
         fence. When the run ends, and when it comes to rest, the activation that waits for it is pending.

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
+from agentic.core.graph.crashes import OnCrash
 from agentic.core.graph.result import RunStatus
 from agentic.core.types import ExecutorId, RunId
 
 DEFAULT_QUEUE = "agentic.default"
 MAX_PRIORITY = 9
 """Priorities are 0 to 9; of what could run, the highest goes first."""
-
-OnCrash = Literal["retry", "fail", "review"]
-"""What follows when the process that runs an activation dies: run it again, up to ``max_crashes`` times; fail
-it at once; or let a person decide."""
 
 
 class ActivationStatus(StrEnum):
@@ -115,16 +112,18 @@ class Step:
     Attributes:
         checkpoint: Where the run stands now. Its metadata says superstep, revision and status.
         activations: Those of the superstep that is due; none when the run has ended or rests.
-        events: What the decision told.
+        events: What the decision told: a batch, and one for each run within it that it tells of.
         error: What failed the run.
         wake_at: When the first deadline of an open request passes, in seconds since the epoch.
+        deadline: When the run has to be done, in seconds since the epoch.
     """
 
     checkpoint: Checkpoint
     activations: Sequence[NewActivation] = ()
-    events: EventBatch | None = None
+    events: Sequence[EventBatch] = ()
     error: str | None = None
     wake_at: float | None = None
+    deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,6 @@ class NewRun:
         workflow: Name by which any worker finds the workflow.
         idempotency_key: A second run with the same key is not accepted; None for no key.
         priority: 0 to 9; higher goes first.
-        deadline: When it has to be done, in seconds since the epoch.
         max_parallel: How many of its activations may run at a time; None for no limit.
         parent: The activation that waits for its end, if it is a child run.
     """
@@ -145,7 +143,6 @@ class NewRun:
     workflow: str
     idempotency_key: str | None = None
     priority: int = 0
-    deadline: float | None = None
     max_parallel: int | None = None
     parent: ActivationId | None = None
 

@@ -1,0 +1,75 @@
+"""The ledger in memory: for tests, and for runs that end with their process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import RLock
+
+from agentic.core.ledger.errors import LedgerError, NoDatabaseError
+from agentic.core.ledger.memory_activations import MemoryActivations
+from agentic.core.ledger.memory_rows import Rows
+from agentic.core.ledger.memory_runs import MemoryRuns
+from agentic.core.ledger.memory_states import MemoryStates
+from agentic.core.ledger.port import LedgerTransaction, OnCommit
+
+
+class MemoryLedger:
+    """A :class:`~agentic.core.ledger.port.LedgerStore` that ends with its process.
+
+    Threads may use it side by side: their transactions take turns. A transaction costs what it reads and
+    writes, however many runs there are. Of checkpoints only the newest of each run is kept.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time, *, max_running: int | None = None) -> None:
+        """Make an empty ledger.
+
+        Args:
+            clock: Gives seconds since the epoch.
+            max_running: How many activations may run at a time, over all runs; None for no limit.
+        """
+        self._rows = Rows(clock, max_running)
+        self._turn = RLock()
+        self._is_busy = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[LedgerTransaction]:
+        """Begin a transaction, when those of other threads have ended.
+
+        Raises:
+            LedgerError: This thread is in a transaction already.
+        """
+        with self._turn:
+            if self._is_busy:
+                raise LedgerError(
+                    "this thread is in a transaction of the ledger already; go on in that one, "
+                    "or begin a part() of it"
+                )
+            self._is_busy = True
+            try:
+                with self._rows.journal.part():
+                    yield _Transaction(self._rows)
+            finally:
+                self._rows.journal.keep()
+                self._is_busy = False
+
+    def close(self) -> None:
+        """Do nothing, as there are no connections."""
+
+
+class _Transaction(MemoryRuns, MemoryActivations, MemoryStates):
+    """Implements :class:`~agentic.core.ledger.port.LedgerTransaction`."""
+
+    def part(self) -> AbstractContextManager[None]:
+        """Begin a part: when the block raises, what was written in it is undone, and nothing before it."""
+        return self._rows.journal.part()
+
+    def apply(self, functions: Sequence[OnCommit]) -> None:
+        """Refuse to call functions, as there is no session to give.
+
+        Raises:
+            NoDatabaseError: There is one.
+        """
+        if functions:
+            raise NoDatabaseError

@@ -1,0 +1,169 @@
+"""One try of a claimed activation, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from agentic.core.graph.attempts import Attempts, judged
+from agentic.core.graph.context import ParkedSignal
+from agentic.core.graph.errors import RunTimeoutError
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.links import RunLink, SubCall
+from agentic.core.graph.messages import Activation, ActivationResult
+from agentic.core.graph.parcel import Parcel, storing
+from agentic.core.graph.progress import Progress, SubRun
+from agentic.core.graph.records import record
+from agentic.core.graph.result import RunResult
+from agentic.core.graph.runner import run_within
+from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.graph.workflow import Workflow
+from agentic.executors.durable.image import RunImage
+
+
+@record
+class Again:
+    """A try failed, and another one is to follow."""
+
+    delay_s: float
+
+
+@record
+class WaitsFor:
+    """The activation waits for a child run, which has to begin or to go on."""
+
+    workflow: Workflow
+    message: object
+    call: SubCall
+
+
+Outcome = ActivationResult | Again | WaitsFor
+
+ChildReader = Callable[[Workflow, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
+"""Returns what a child run came to; None when it has to begin, or to go on with answers."""
+
+
+@record
+class Surroundings:
+    """What an activation needs besides its run.
+
+    Attributes:
+        read_child: Knows the child runs.
+        keep_once: Stores what a call of ``ctx.once`` came to.
+        tell: Takes live events.
+    """
+
+    read_child: ChildReader
+    keep_once: Callable[[str, Parcel], Awaitable[None]]
+    tell: Callable[[WorkflowEvent], None] | None
+
+
+class Activity:
+    """The tries of a claimed activation in this process.
+
+    Args:
+        image: Its run.
+        activation: What is to be handled.
+        progress: What outlives its tries so far.
+        surroundings: What it needs besides.
+    """
+
+    def __init__(
+        self, image: RunImage, activation: Activation, progress: Progress, surroundings: Surroundings
+    ) -> None:
+        self._image = image
+        self._surroundings = surroundings
+        delivery = replace(activation.delivery, progress=progress)
+        self._activation = replace(activation, delivery=delivery)
+        self._deadline = image.state.deadline
+        self._link = RunLink(
+            graph=image.graph,
+            run_id=image.run_id,
+            path=image.state.path,
+            clock=time.time,
+            tell=surroundings.tell,
+            run_sub=self._run_sub,
+            pack=storing(image.workflow.codec),
+            deadline=self._deadline,
+            keeps_inputs=True,  # the image may serve a second try
+            is_stored=True,
+            history=image.config.history,
+            keep_once=surroundings.keep_once,
+            joins_commit=True,
+        )
+        seen = image.seen_by(activation)
+        self._attempts = Attempts(self._activation, self._link, image.config, seen)
+
+    @property
+    def progress(self) -> Progress:
+        """What outlives the tries so far, also when they are cancelled."""
+        return self._attempts.progress
+
+    async def try_once(self) -> Outcome:
+        """Enter the handler once.
+
+        Raises:
+            CancelledError: The process does not want it any more.
+        """
+        kept = self._image.state.kept.get(self._activation.key)
+        if kept is not None:
+            return await judged(kept, self._link)  # it was done, and its conditions were not asked
+        try:
+            return _outcome(await self._within_deadline())
+        except _WaitSignal as signal:
+            return signal.waits
+
+    async def fail(self, error: Exception) -> Outcome:
+        """Note that the try failed after all; return what follows."""
+        return _outcome(await self._attempts.fail(error))
+
+    async def give_up(self, error: Exception) -> ActivationResult:
+        """Return what comes of the activation if it is not tried any more."""
+        return await self._attempts.give_up(error)
+
+    async def _within_deadline(self) -> ActivationResult | float:
+        if self._deadline is None:
+            return await self._attempts.next_try()
+        left = self._deadline - time.time()
+        timer = asyncio.timeout(max(left, 0))
+        try:
+            async with timer:
+                return await self._attempts.next_try()
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            raise DeadlineSignal from None
+
+    async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
+        node = self._image.graph.executors[self._activation.executor_id]
+        if not isinstance(node, WorkflowExecutor):
+            # What a handler puts together itself no other process could rebuild.
+            return await run_within(workflow, message, call, self._link)
+        found = await self._surroundings.read_child(workflow, call)
+        if found is None:
+            raise _WaitSignal(WaitsFor(workflow, message, call))
+        return found
+
+
+class DeadlineSignal(Exception):  # noqa: N818 - no error: the run's time is over
+    """The run has to be ended, as its time is over."""
+
+    def error_of(self, image: RunImage, unfinished: Mapping[str, None]) -> RunTimeoutError:
+        """Return the error that ends the run."""
+        state = image.state
+        limit = image.config.run_timeout_s or (state.deadline or state.started_at) - state.started_at
+        return RunTimeoutError(state.run_id, limit, list(unfinished))
+
+
+class _WaitSignal(ParkedSignal):
+    """Leaves a handler whose child run is to be waited for."""
+
+    def __init__(self, waits: WaitsFor) -> None:
+        super().__init__("waits for a child run")
+        self.waits = waits
+
+
+def _outcome(tried: ActivationResult | float) -> Outcome:
+    return tried if isinstance(tried, ActivationResult) else Again(tried)

@@ -1,0 +1,71 @@
+"""The first decision of a run, and the ones that bring a resting run to go on, as plans for the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from agentic.core.graph.annotations import type_name
+from agentic.core.graph.errors import MessageTypeError
+from agentic.core.graph.parcel import storing
+from agentic.core.graph.planner import Answer, Decision, go_on, settle, start
+from agentic.core.graph.result import RunStatus
+from agentic.core.graph.runner import deadline_of, new_state
+from agentic.core.graph.snapshots import Snapshots
+from agentic.core.graph.workflow import Workflow
+from agentic.core.types import RunId
+from agentic.executors.durable.image import Plan, RunImage
+
+
+def begin(
+    workflow: Workflow, run_id: RunId, message: object, now: float, path: str = ""
+) -> tuple[RunImage, Plan]:
+    """Return a new run and its first plan.
+
+    Args:
+        workflow: Whose run it is.
+        run_id: Its name.
+        message: Given to every start executor.
+        now: Seconds since the epoch.
+        path: Where it lives when it is a child run.
+
+    Raises:
+        MessageTypeError: A start executor does not take ``message``.
+        UnencodableError: It cannot be stored.
+    """
+    for name in workflow.graph.starts:
+        node = workflow.graph.executors[name]
+        if not node.accepts(message):
+            raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
+    state = new_state(run_id, path, now, workflow.config)
+    image = RunImage(workflow, state, Snapshots(workflow, run_id))
+    facts = {"workflow": workflow.id, "version": workflow.version}
+    parcel = storing(workflow.codec)(message)
+    decision = start(workflow.graph, workflow.config, state, now, parcel, facts)
+    return image, image.plan([decision], now)
+
+
+def take_up(
+    image: RunImage, answers: Mapping[str, Answer | None], now: float, facts: Mapping[str, object]
+) -> Plan:
+    """Return the plan that lets a run go on which waits, failed or was cancelled.
+
+    Args:
+        image: The run.
+        answers: By name of the request within the run; None for one that expired.
+        now: Seconds since the epoch.
+        facts: For the event: what changed since.
+    """
+    graph, config = image.graph, image.config
+    state = replace(image.state, deadline=deadline_of(now, config))
+    late = [a.name for a in state.open_requests if a.deadline is not None and a.deadline <= now]
+    settled = {**dict.fromkeys(late), **answers}
+    is_waiting = state.status is RunStatus.WAITING_INPUT
+    decisions: list[Decision] = []
+    if settled:
+        resumed = facts if is_waiting else None
+        decisions.append(settle(graph, config, state, settled, now, resumed=resumed))
+        state = decisions[-1].state
+    if not is_waiting:
+        decisions.append(go_on(graph, config, state, now, facts))
+    return image.plan(decisions, now)

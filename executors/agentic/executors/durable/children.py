@@ -1,0 +1,129 @@
+"""Child runs: a workflow that is a node of another one is a run of its own, which any worker goes on with."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from agentic.core.graph.errors import RestoredError
+from agentic.core.graph.links import SubCall
+from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
+from agentic.core.graph.records import record
+from agentic.core.graph.restoring import restore
+from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.runner import answers_of
+from agentic.core.graph.state import RunState
+from agentic.core.graph.workflow import Workflow
+from agentic.core.ledger import (
+    ActivationStatus,
+    Claimed,
+    LedgerTransaction,
+    NewRun,
+    Settled,
+)
+from agentic.executors.durable.activity import WaitsFor
+from agentic.executors.durable.beginning import begin, take_up
+from agentic.executors.durable.catalog import NODE_MARK
+from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.image import Plan, RunImage
+
+
+@record
+class Child:
+    """A child run that is to begin, or to go on.
+
+    Attributes:
+        image: The run.
+        plan: What it begins with, or goes on with.
+        is_new: Whether it begins.
+        workflow: Name by which any worker finds its workflow.
+    """
+
+    image: RunImage
+    plan: Plan
+    is_new: bool
+    workflow: str
+
+
+async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[RunResult, SubRun] | None:
+    """Return what a child run came to; None when it has to begin, or to go on."""
+    run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
+    if run is None or run.status is RunStatus.RUNNING:
+        return None
+    stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
+    found = restore(stored, workflow)
+    state = found.state
+    if _has_to_go_on(state, call):
+        return None
+    error = None
+    if state.status is not RunStatus.COMPLETED and state.status is not RunStatus.WAITING_INPUT:
+        error = state.error or RestoredError("CancelledError", f"child run {call.run_id!r} was cancelled")
+    result = RunResult(
+        run_id=call.run_id,
+        status=state.status,
+        outputs=tuple(parcel.value for parcel in found.outputs),
+        superstep_count=state.superstep,
+        duration_s=(run.finished_at or run.updated_at) - run.created_at,
+        events=(),
+        error=error,
+        waiting_fan_ins=state.waiting_fan_ins,
+        pending_requests=tuple(info_of(state, asked) for asked in state.open_requests),
+    )
+    return result, SubRun(_stub(state))
+
+
+async def prepare_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> Child:
+    """Return the child run an activation has to wait for, with what it begins or goes on with."""
+    call = waits.call
+    name = f"{claimed.workflow}{NODE_MARK}{claimed.lease.id.executor_id}"
+    row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
+    now = time.time()
+    if row is None:
+        image, plan = begin(waits.workflow, call.run_id, waits.message, now, call.path)
+        return Child(image, plan, is_new=True, workflow=name)
+    image = await host.images.get(call.run_id, name, row.revision)
+    return Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)
+
+
+def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
+    """Let an activation wait for its child run; False when the claim is worth nothing any more."""
+    run_id = child.image.run_id
+    waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
+    if not ledger.settle(claimed.lease, waiting):
+        return False
+    step = child.plan.step
+    if child.is_new:
+        new = NewRun(step=step, workflow=child.workflow, priority=claimed.priority, parent=claimed.lease.id)
+        return ledger.add_run(new) == run_id
+    metadata = step.checkpoint.metadata
+    return ledger.advance(run_id, child.image.state.superstep, metadata.revision - 1, step)
+
+
+def _has_to_go_on(state: RunState, call: SubCall) -> bool:
+    """Whether an activation that is entered again knows already how its child run came to rest."""
+    if state.status is RunStatus.COMPLETED:
+        return False
+    if state.status is RunStatus.WAITING_INPUT:
+        names = {asked.name for asked in state.open_requests}
+        return bool(names & call.answers.keys())
+    return call.before is not None and call.before.state.sequence == state.sequence
+
+
+def _stub(state: RunState) -> RunState:
+    """Return what the parent keeps of a child's state, which is in the ledger whole."""
+    kept = RunState(state.run_id, state.path, state.started_at)
+    return replace(
+        kept, superstep=state.superstep, sequence=state.sequence, status=state.status, parked=state.parked
+    )
+
+
+def info_of(state: RunState, asked: Asked) -> InfoRequest:
+    """Return an open request as callers see it."""
+    return InfoRequest(
+        id=request_id(state.run_id, asked.name),
+        path=asked.path,
+        data=asked.question.fresh(),
+        response_type=asked.response_type,
+        raised_at=asked.raised_at,
+        deadline=asked.deadline,
+    )

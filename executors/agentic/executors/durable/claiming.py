@@ -1,0 +1,81 @@
+"""Which activation a worker takes next. Everything here works inside a transaction of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentic.core.ledger import ActivationId, Claimed, Dispatchable, LedgerTransaction, NewActivation
+from agentic.core.types import RunId
+
+_CANDIDATES = 5
+"""Others may take the best ones first, or a limit may forbid them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimant:
+    """Who claims.
+
+    Attributes:
+        worker: Name of the process, for people.
+        queues: What it works off.
+        lease_s: How long a claim lasts unless it is extended.
+    """
+
+    worker: str
+    queues: frozenset[str]
+    lease_s: float
+
+
+def claim_wanted(ledger: LedgerTransaction, me: Claimant, wanted: ActivationId) -> Claimed | None:
+    """Claim the activation a message tells of, or one of a higher priority instead.
+
+    Returns:
+        None when there is nothing to do: the activation runs, or has ended.
+    """
+    row = ledger.activation(wanted)
+    if row is None:
+        return None
+    return claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+
+
+def claim_above(ledger: LedgerTransaction, me: Claimant, priority: int) -> Claimed | None:
+    """Claim the best activation of a higher priority, if there is one."""
+    return _claim_first(ledger, me, ledger.claimable(me.queues, above=priority, limit=_CANDIDATES))
+
+
+def claim_any(ledger: LedgerTransaction, me: Claimant) -> Claimed | None:
+    """Claim the best activation there is."""
+    return _claim_first(ledger, me, ledger.claimable(me.queues, limit=_CANDIDATES))
+
+
+def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priority: int) -> Claimed | None:
+    """Claim one of a run, or one of a higher priority instead."""
+    higher = claim_above(ledger, me, priority)
+    if higher is not None:
+        return higher
+    return _claim_first(ledger, me, ledger.claimable(me.queues, run_id=run_id, limit=_CANDIDATES))
+
+
+def claim_new(
+    ledger: LedgerTransaction, me: Claimant, new: Sequence[NewActivation], priority: int
+) -> Claimed | None:
+    """Claim one of those that were just added, or one of a higher priority instead."""
+    higher = claim_above(ledger, me, priority)
+    if higher is not None:
+        return higher
+    fitting = (
+        activation for activation in new if activation.queue in me.queues and activation.result is None
+    )
+    first = next(fitting, None)
+    return None if first is None else ledger.claim(first.id, me.worker, me.lease_s)
+
+
+def _claim_first(
+    ledger: LedgerTransaction, me: Claimant, candidates: Sequence[Dispatchable]
+) -> Claimed | None:
+    for candidate in candidates:
+        claimed = ledger.claim(candidate.id, me.worker, me.lease_s)
+        if claimed is not None:
+            return claimed
+    return None

@@ -1,0 +1,130 @@
+"""Results, progress and events as the ledger holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from agentic.core.graph.codec import Codec, from_text, to_text
+from agentic.core.graph.errors import CorruptContentError
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.messages import Activation, ActivationResult
+from agentic.core.graph.parcel import Parcel
+from agentic.core.graph.progress import Progress
+from agentic.core.graph.reading import Reader
+from agentic.core.graph.writing import Writer
+from agentic.core.ledger import EventBatch
+from agentic.core.types import JSONValue, RunId
+
+# Large values are written beside what names them, by their hash: each once.
+
+
+def write_result(codec: Codec, result: ActivationResult) -> str:
+    """Return what an activation came to, as JSON.
+
+    Raises:
+        UnencodableError: A part of it cannot be stored.
+    """
+    writer = Writer(codec)
+    return _packed(writer.result(result), writer)
+
+
+def read_result(codec: Codec, activation: Activation, text: str) -> ActivationResult:
+    """Return what :func:`write_result` wrote of ``activation``.
+
+    Raises:
+        CorruptContentError: It is something else.
+        ValidationError: It is something else.
+    """
+    data, reader = _unpacked(codec, text)
+    return reader.result(activation, data)
+
+
+def write_progress(codec: Codec, progress: Progress) -> str:
+    """Return what outlives the tries of an activation, as JSON.
+
+    Raises:
+        UnencodableError: A part of it cannot be stored.
+    """
+    writer = Writer(codec)
+    return _packed(writer.progress(progress), writer)
+
+
+def read_progress(codec: Codec, text: str) -> Progress:
+    """Return what :func:`write_progress` wrote. Raises as :func:`read_result`."""
+    data, reader = _unpacked(codec, text)
+    return reader.progress(data)
+
+
+def write_value(codec: Codec, parcel: Parcel) -> str:
+    """Return a value as JSON.
+
+    Raises:
+        UnencodableError: It cannot be stored.
+    """
+    return to_text(parcel.stored(codec))
+
+
+def read_value(codec: Codec, text: str) -> Parcel:
+    """Return what :func:`write_value` wrote. Raises as :func:`read_result`."""
+    return Reader(codec, {}).value(from_text(text))
+
+
+def batches(events: Sequence[WorkflowEvent]) -> list[EventBatch]:
+    """Return durable events as they are kept: those of a run together, each batch without gaps."""
+    by_run: dict[RunId, list[WorkflowEvent]] = {}
+    for event in events:
+        by_run.setdefault(event.run_id, []).append(event)
+    return [_batch(run_id, of_run) for run_id, of_run in by_run.items()]
+
+
+def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
+    """Yield the events of a batch.
+
+    Raises:
+        CorruptContentError: It is no batch.
+    """
+    data = from_text(batch.text)
+    events = data.get("events") if isinstance(data, dict) else None
+    if not isinstance(events, list):
+        raise CorruptContentError("it is no batch of events")
+    return (WorkflowEvent.from_json(to_text(event)) for event in events)
+
+
+def contents_of(batches: Iterable[EventBatch]) -> dict[str, str]:
+    """Return the values too large for events themselves: hash -> JSON text."""
+    found: dict[str, str] = {}
+    for batch in batches:
+        data = from_text(batch.text)
+        contents = data.get("contents") if isinstance(data, dict) else None
+        if isinstance(contents, dict):
+            found |= {name: str(text) for name, text in contents.items()}
+    return found
+
+
+def _batch(run_id: RunId, events: Sequence[WorkflowEvent]) -> EventBatch:
+    contents: dict[str, JSONValue] = {}
+    for event in events:
+        contents |= event.contents
+    data: dict[str, JSONValue] = {"events": [event.to_dict() for event in events]}
+    if contents:
+        data["contents"] = contents
+    first, last = events[0].sequence or 0, events[-1].sequence or 0
+    return EventBatch(run_id=run_id, first=first, last=last, text=to_text(data))
+
+
+def _packed(data: JSONValue, writer: Writer) -> str:
+    packed: dict[str, JSONValue] = {"value": data}
+    if writer.contents:
+        packed["contents"] = dict(writer.contents)
+    return to_text(packed)
+
+
+def _unpacked(codec: Codec, text: str) -> tuple[JSONValue, Reader]:
+    packed = from_text(text)
+    if not isinstance(packed, dict) or "value" not in packed:
+        raise CorruptContentError("it is no result of an activation")
+    contents = packed.get("contents", {})
+    texts: Mapping[str, str] = (
+        {name: str(held) for name, held in contents.items()} if isinstance(contents, dict) else {}
+    )
+    return packed["value"], Reader(codec, texts)

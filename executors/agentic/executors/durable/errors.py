@@ -1,0 +1,47 @@
+"""What can go wrong with durable runs."""
+
+from __future__ import annotations
+
+from agentic.core.errors import AgenticError
+from agentic.core.types import RunId
+
+
+class DurableError(AgenticError):
+    """Something is wrong with a durable run."""
+
+
+class UnknownWorkflowError(DurableError):
+    """A name leads to no workflow."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"there is no workflow {name!r}: {reason}")
+        self.name = name
+
+
+class CrashedError(DurableError):
+    """An activation was given up, as the processes that ran it died."""
+
+    is_retriable = False
+
+    def __init__(self, activation: str, crashes: int, worker: str | None) -> None:
+        super().__init__(
+            f"{activation} was given up: the process that ran it died {crashes} time(s), last on "
+            f"{worker or 'an unknown worker'}; look there for the cause, then `agentic executions retry`"
+        )
+
+
+class RunWaitsError(DurableError):
+    """The result of a run was asked for while the run waits for answers."""
+
+    def __init__(self, run_id: RunId, requests: int) -> None:
+        super().__init__(
+            f"run {run_id!r} waits for {requests} answer(s); see `agentic requests list`, "
+            f"answer with `agentic requests answer`"
+        )
+
+
+class PriorityError(DurableError, ValueError):
+    """A priority is none."""
+
+    def __init__(self, priority: object) -> None:
+        super().__init__(f"priority {priority!r} is not from 0 to 9; higher goes first")

@@ -1,0 +1,93 @@
+"""A run that was accepted, as its caller sees it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.restoring import restore
+from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.ledger import RunRow, UnknownRunError
+from agentic.core.types import RunId
+from agentic.executors.durable.children import info_of
+from agentic.executors.durable.encoding import read_batch
+from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.tending import tend
+
+_FIRST_LOOK_S = 0.005
+_LAST_LOOK_S = 0.5
+
+
+class RunHandle:
+    """A run that was accepted.
+
+    Args:
+        host: Of this process.
+        run_id: The run.
+    """
+
+    def __init__(self, host: RunHost, run_id: str) -> None:
+        self.run_id = RunId(run_id)
+        self._host = host
+
+    async def row(self) -> RunRow:
+        """Return the run as the ledger has it.
+
+        Raises:
+            UnknownRunError: There is no such run.
+        """
+        run = await self._host.lane.do(lambda ledger: ledger.run(self.run_id))
+        if run is None:
+            raise UnknownRunError(self.run_id)
+        return run
+
+    async def status(self) -> RunStatus:
+        """Return where the run stands. Raises as :meth:`row`."""
+        return (await self.row()).status
+
+    async def result(self, timeout_s: float | None = None) -> RunResult:
+        """Wait until the run has ended, or waits for answers, and return what it came to.
+
+        A failed run gives a result, too: its ``error`` says what failed it.
+
+        Raises:
+            UnknownRunError: There is no such run.
+            TimeoutError: It goes on still.
+        """
+        async with asyncio.timeout(timeout_s):
+            pause_s = _FIRST_LOOK_S
+            while (run := await self.row()).status is RunStatus.RUNNING:
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
+        return await self._read(run)
+
+    async def events(self, after: int = 0) -> list[WorkflowEvent]:
+        """Return the durable events of the run above a sequence, in order."""
+        found: list[WorkflowEvent] = []
+        while batches := await self._host.lane.do(lambda ledger: ledger.events(self.run_id, after=after)):  # noqa: B023
+            found += [event for batch in batches for event in read_batch(batch)]
+            after = batches[-1].last
+        return found
+
+    async def cancel(self, reason: str = "cancelled") -> bool:
+        """Ask for the run to be cancelled; False when it has ended already."""
+        if not await self._host.lane.do(lambda ledger: ledger.request_cancel(self.run_id, reason)):
+            return False
+        await tend(self._host, self.run_id)
+        return True
+
+    async def _read(self, run: RunRow) -> RunResult:
+        stored = await self._host.lane.do(lambda ledger: ledger.load(self.run_id))
+        found = restore(stored, self._host.catalog.get(run.workflow))
+        state = found.state
+        return RunResult(
+            run_id=self.run_id,
+            status=state.status,
+            outputs=tuple(parcel.value for parcel in found.outputs),
+            superstep_count=state.superstep,
+            duration_s=(run.finished_at or run.updated_at) - run.created_at,
+            events=tuple(await self.events()),
+            error=state.error,
+            waiting_fan_ins=state.waiting_fan_ins,
+            pending_requests=tuple(info_of(state, asked) for asked in state.open_requests),
+        )

@@ -1,0 +1,104 @@
+"""What the parts of a process that works on durable runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.ledger import (
+    ActivationId,
+    Dispatchable,
+    LedgerTransaction,
+    NewActivation,
+)
+from agentic.core.logging import get_logger
+from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.claiming import Claimant
+from agentic.executors.durable.images import Images
+from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.leases import Leases
+
+log = get_logger(__name__)
+
+MAX_SPREAD = 32
+"""Workers told of one superstep at most: each goes on with what is left of it by itself."""
+
+
+class Dispatcher(Protocol):
+    """Tells workers of activations; the ledger says whether they may run."""
+
+    async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
+        """Tell of activations, each as soon as it is due.
+
+        Raises:
+            DispatchError: Nobody could be told; they stay in the ledger, and are told of later.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHost:
+    """What the parts of a process that works on durable runs share.
+
+    Attributes:
+        lane: To the ledger.
+        catalog: Knows the workflows.
+        images: What this process knows of runs.
+        leases: Keeps its claims alive.
+        dispatcher: Tells others.
+        me: Who claims.
+        tell: Takes live events, if anybody listens.
+    """
+
+    lane: LedgerLane
+    catalog: WorkflowCatalog
+    images: Images
+    leases: Leases
+    dispatcher: Dispatcher
+    me: Claimant
+    tell: Callable[[WorkflowEvent], None] | None = None
+
+    async def spread(self, activations: Sequence[Dispatchable]) -> None:
+        """Tell workers of activations that are marked as dispatched; if that fails, unmark them."""
+        if not activations:
+            return
+        try:
+            await self.dispatcher.dispatch(activations)
+        except Exception as exc:  # whatever a broker does, the run is safe in the ledger
+            log.warning("dispatch.failed", count=len(activations), error=f"{type(exc).__name__}: {exc}")
+            ids = [activation.id for activation in activations]
+            await self.lane.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
+
+
+def pending(
+    new: Iterable[NewActivation], workflow: str, priority: int, *, without: ActivationId | None = None
+) -> list[Dispatchable]:
+    """Return those of new activations that workers should be told of now."""
+    counts: dict[str, int] = {}
+    found = []
+    for activation in new:
+        if activation.result is not None:
+            continue
+        executor_id = activation.id.executor_id
+        counts[executor_id] = counts.get(executor_id, 0) + 1
+        if counts[executor_id] <= activation.lanes and activation.id != without:
+            found.append(
+                Dispatchable(
+                    id=activation.id,
+                    queue=activation.queue,
+                    priority=priority,
+                    workflow=workflow,
+                    fence=0,
+                    not_before=0.0,
+                )
+            )
+    return found[:MAX_SPREAD]
+
+
+def mark(ledger: LedgerTransaction, activations: Sequence[Dispatchable]) -> Sequence[Dispatchable]:
+    """Note within a transaction that workers are about to be told; return who they are."""
+    if activations:
+        ledger.mark_dispatched([activation.id for activation in activations])
+    return activations

@@ -1,0 +1,181 @@
+"""What a process knows of a run: where it stands, and what it takes to decide how it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from agentic.core.graph.checkpoints import StoredCheckpoint
+from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.edges import Graph
+from agentic.core.graph.links import Seen
+from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
+from agentic.core.graph.planner import Decision
+from agentic.core.graph.records import record
+from agentic.core.graph.restoring import restore
+from agentic.core.graph.result import RunStatus
+from agentic.core.graph.shared import seen_after
+from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
+from agentic.core.graph.state import RunState
+from agentic.core.graph.workflow import Workflow
+from agentic.core.ledger import ActivationId, NewActivation, Step
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.types import RunId
+from agentic.executors.durable.encoding import batches, write_result
+
+
+@record
+class Plan:
+    """A decision that the ledger has not got yet.
+
+    Attributes:
+        step: What it is to write.
+        state: Where the run stands then.
+        draft: The checkpoint.
+    """
+
+    step: Step
+    state: RunState
+    draft: CheckpointDraft
+
+
+class RunImage:
+    """A run as of one of its checkpoints.
+
+    It follows what this process decides; when another one decided, it is worth nothing any more.
+
+    Args:
+        workflow: Whose run it is.
+        state: Where it stands.
+        snapshots: What the ledger holds of it.
+
+    Attributes:
+        changed: Names of executors and conditions whose code is another one since the run began.
+        lock: Held from when a plan is made until it is taken over, or the image forgotten.
+    """
+
+    def __init__(
+        self, workflow: Workflow, state: RunState, snapshots: Snapshots, changed: tuple[str, ...] = ()
+    ) -> None:
+        self.workflow = workflow
+        self.state = state
+        self.changed = changed
+        self.lock = asyncio.Lock()
+        self._snapshots = snapshots
+        self._finished: dict[ActivationKey, ActivationResult] = {}
+
+    @classmethod
+    def restored(cls, workflow: Workflow, stored: StoredCheckpoint) -> RunImage:
+        """Return a run as a checkpoint has it.
+
+        Raises:
+            CheckpointVersionError: ``workflow`` is another one, or another version of it.
+            CorruptCheckpointError: The checkpoint is damaged.
+        """
+        found = restore(stored, workflow)
+        run_id = found.state.run_id
+        snapshots = Snapshots(workflow, run_id, saved=found.saved, converted=found.converted)
+        return cls(workflow, found.state, snapshots, found.changed)
+
+    @property
+    def run_id(self) -> RunId:
+        """The run."""
+        return self.state.run_id
+
+    @property
+    def revision(self) -> int:
+        """Of the checkpoint."""
+        return self._snapshots.revision
+
+    @property
+    def graph(self) -> Graph:
+        """The workflow's."""
+        return self.workflow.graph
+
+    @property
+    def config(self) -> WorkflowConfig:
+        """The workflow's."""
+        return self.workflow.config
+
+    def activation(self, activation_id: ActivationId) -> Activation | None:
+        """Return an activation of the superstep that is due; None when it is of none."""
+        key = (activation_id.executor_id, activation_id.shard)
+        return next((a for a in self.state.activations if a.key == key), None)
+
+    def keep(self, result: ActivationResult) -> None:
+        """Remember what an activation of the superstep came to."""
+        self._finished[result.activation.key] = result
+
+    def finished(self, key: ActivationKey) -> ActivationResult | None:
+        """Return what an activation came to since the superstep was begun, if this process knows it."""
+        return self._finished.get(key)
+
+    def kept(self, key: ActivationKey) -> ActivationResult | None:
+        """Return what an activation came to, if this process knows it."""
+        return self._finished.get(key) or self.state.kept.get(key)
+
+    def seen_by(self, activation: Activation) -> Seen:
+        """Return what an activation sees of the run's state; earlier ones of its lane must be known."""
+        executor_id = activation.executor_id
+        seen = Seen(self.state.shared, self.state.local.get(executor_id, {}))
+        if self.graph.lanes[executor_id] > 1:
+            return seen
+        for shard in range(activation.shard):
+            earlier = self.kept((executor_id, shard))
+            if earlier is not None and (earlier.writes or earlier.local is not None):
+                seen = seen_after(self.graph, seen, earlier)
+        return seen
+
+    def plan(self, decisions: Sequence[Decision], now: float) -> Plan:
+        """Return what decisions, made one after the other, write.
+
+        Once made, it must be taken over, or this image forgotten.
+
+        Raises:
+            UnencodableError: Something in the state cannot be stored.
+        """
+        for decision in decisions:
+            self._snapshots.note(decision)
+        state = decisions[-1].state
+        draft = self._snapshots.draft(state, now)
+        told = [event for decision in decisions for event in decision.events]
+        deadlines = [asked.deadline for asked in state.open_requests if asked.deadline is not None]
+        step = Step(
+            checkpoint=draft.checkpoint,
+            activations=self._new_activations(state),
+            events=batches(told),
+            error=None if state.error is None else str(state.error),
+            wake_at=min(deadlines, default=None),
+            deadline=state.deadline,
+        )
+        return Plan(step, state, draft)
+
+    def take(self, plan: Plan) -> None:
+        """Take over a plan that the ledger has taken."""
+        self._snapshots.settle(plan.draft)
+        self.state = plan.state
+        self._finished = {}
+
+    def _new_activations(self, state: RunState) -> list[NewActivation]:
+        if state.status is not RunStatus.RUNNING:
+            return []
+        return [
+            self._new_activation(state, position, activation)
+            for position, activation in enumerate(state.activations)
+        ]
+
+    def _new_activation(self, state: RunState, position: int, activation: Activation) -> NewActivation:
+        executor = self.graph.executors[activation.executor_id]
+        policy = executor.crash or self.config.crash
+        kept = state.kept.get(activation.key)
+        # What conditions have not said yet is asked again by whoever claims it.
+        is_done = kept is not None and kept.is_judged and kept.routing_error is None
+        return NewActivation(
+            id=ActivationId(state.run_id, activation.superstep, *activation.key),
+            position=position,
+            lanes=self.graph.lanes[activation.executor_id],
+            queue=executor.queue or DEFAULT_QUEUE,
+            on_crash=policy.on_crash,
+            max_crashes=policy.max_crashes,
+            result=write_result(self.workflow.codec, kept) if kept is not None and is_done else None,
+        )

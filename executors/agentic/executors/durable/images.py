@@ -1,0 +1,59 @@
+"""Keeps what this process knows of runs, so that it need not be read at every activation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from agentic.core.types import RunId
+from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.image import RunImage
+from agentic.executors.durable.lane import LedgerLane
+
+MAX_IMAGES = 64
+
+
+class Images:
+    """The runs that were worked on last.
+
+    Args:
+        lane: To the ledger.
+        catalog: Knows the workflows.
+        size: How many are kept.
+    """
+
+    def __init__(self, lane: LedgerLane, catalog: WorkflowCatalog, size: int = MAX_IMAGES) -> None:
+        self._lane = lane
+        self._catalog = catalog
+        self._size = size
+        self._images: OrderedDict[RunId, RunImage] = OrderedDict()
+
+    async def get(self, run_id: RunId, workflow: str, revision: int) -> RunImage:
+        """Return a run, as of ``revision`` or later.
+
+        Raises:
+            UnknownWorkflowError: This process does not know its workflow.
+            CheckpointError: Its checkpoint cannot be used here.
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        image = self._images.get(run_id)
+        if image is None or image.revision < revision:
+            image = await self._load(run_id, workflow)
+            self.put(image)
+        else:
+            self._images.move_to_end(run_id)
+        return image
+
+    def put(self, image: RunImage) -> None:
+        """Keep a run; the one that was used least lately goes."""
+        self._images[image.run_id] = image
+        self._images.move_to_end(image.run_id)
+        while len(self._images) > self._size:
+            self._images.popitem(last=False)
+
+    def drop(self, run_id: RunId) -> None:
+        """Forget a run: somebody else goes on with it, or it is over."""
+        self._images.pop(run_id, None)
+
+    async def _load(self, run_id: RunId, workflow: str) -> RunImage:
+        stored = await self._lane.do(lambda ledger: ledger.load(run_id))
+        return RunImage.restored(self._catalog.get(workflow), stored)

@@ -1,0 +1,150 @@
+"""The way from an event loop to the ledger, which blocks: a thread, and a transaction for all who wait."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from agentic.core.ledger import LedgerConflictError, LedgerStore, LedgerTransaction
+
+R = TypeVar("R")
+Work = Callable[[LedgerTransaction], R]
+
+MAX_GROUP = 100
+"""Pieces of work that share a transaction at most: the first of them waits for the last."""
+
+_MAX_CONFLICTS = 20
+_FIRST_PAUSE_S = 0.002
+
+
+class LedgerLane:
+    """Does work in transactions of a ledger, in the order it was asked for.
+
+    What is asked for while a transaction is written shares the next one: a flush of the disk costs more than
+    all the statements of a step. A piece of work that raises leaves nothing behind, and the others in place.
+
+    Args:
+        store: The ledger.
+    """
+
+    def __init__(self, store: LedgerStore) -> None:
+        self._store = store
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def do(self, work: Work[R]) -> R:
+        """Return what ``work`` returns, once its transaction is kept.
+
+        Once begun it is done to its end, also when the caller is cancelled meanwhile.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+            Exception: What ``work`` raised.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[R] = loop.create_future()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="agentic-ledger", daemon=True)
+            self._thread.start()
+        self._queue.put(_Job(work, loop, answer))
+        return await asyncio.shield(answer)
+
+    def close(self) -> None:
+        """Do what was asked for, and end the thread."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _serve(self) -> None:
+        while (job := self._queue.get()) is not None:
+            jobs = [job]
+            is_over = False
+            with suppress(Empty):
+                while len(jobs) < MAX_GROUP and not is_over:
+                    more = self._queue.get_nowait()
+                    is_over = more is None
+                    if more is not None:
+                        jobs.append(more)
+            self._do_all(jobs)
+            if is_over:
+                return
+
+    def _do_all(self, jobs: Sequence[_Job]) -> None:
+        if len(jobs) > 1:
+            try:
+                self._together(jobs)
+            except Exception:  # whose fault it was is seen when each is on its own
+                for job in jobs:
+                    job.outcome = None
+        for job in jobs:
+            if job.outcome is None:
+                self._alone(job)
+        _answer(jobs)
+
+    def _together(self, jobs: Sequence[_Job]) -> None:
+        with self._store.transaction() as transaction:
+            for job in jobs:
+                try:
+                    with transaction.part():
+                        job.outcome = partial(job.answer.set_result, job.work(transaction))
+                except LedgerConflictError:
+                    raise
+                except Exception as exc:
+                    job.outcome = partial(job.answer.set_exception, exc)
+
+    def _alone(self, job: _Job) -> None:
+        try:
+            job.outcome = partial(job.answer.set_result, in_transaction(self._store, job.work))
+        except Exception as exc:
+            job.outcome = partial(job.answer.set_exception, exc)
+
+
+def in_transaction(store: LedgerStore, work: Work[R]) -> R:
+    """Return what ``work`` returns in a transaction of its own, begun again when others got in its way.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used, or is too busy.
+        Exception: What ``work`` raised.
+    """
+    for attempt in range(_MAX_CONFLICTS):
+        try:
+            with store.transaction() as transaction:
+                return work(transaction)
+        except LedgerConflictError:
+            if attempt + 1 == _MAX_CONFLICTS:
+                raise
+            time.sleep(random.uniform(0, _FIRST_PAUSE_S * 2 ** min(attempt, 6)))  # noqa: S311  # jitter is no secret
+    raise AssertionError("unreachable")
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    work: Work[Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+    outcome: Callable[[], None] | None = None
+
+
+def _answer(jobs: Sequence[_Job]) -> None:
+    """Tell those who wait: all of a loop at once, as waking it costs more than an answer."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in jobs:
+        by_loop.setdefault(job.loop, []).append(job)
+    for loop, of_loop in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_tell, of_loop)
+
+
+def _tell(jobs: Sequence[_Job]) -> None:
+    for job in jobs:
+        if job.outcome is not None and not job.answer.done():
+            job.outcome()

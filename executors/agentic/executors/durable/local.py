@@ -1,0 +1,126 @@
+"""Durable runs in this process alone: no broker, no worker processes, the same ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.logging import get_logger
+from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.claiming import Claimant
+from agentic.executors.durable.handle import RunHandle
+from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.images import Images
+from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.leases import LEASE_S, Leases
+from agentic.executors.durable.reconciler import Reconciler
+from agentic.executors.durable.starting import Submission, start_run
+from agentic.executors.durable.worker import DurableWorker
+
+log = get_logger(__name__)
+
+SWEEP_S = 5.0
+
+
+class LocalDispatcher:
+    """Tells the workers of this process."""
+
+    def __init__(self) -> None:
+        self.wanted: asyncio.Queue[ActivationId] = asyncio.Queue()
+
+    async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
+        """Tell of activations, each as soon as it is due."""
+        loop, now = asyncio.get_running_loop(), time.time()
+        for activation in activations:
+            delay_s = activation.not_before - now
+            if delay_s > 0:
+                loop.call_later(delay_s, self.wanted.put_nowait, activation.id)
+            else:
+                self.wanted.put_nowait(activation.id)
+
+
+class LocalRuns:
+    """Works on the durable runs of a ledger, in this process; use it as an async context manager.
+
+    Args:
+        store: The ledger; closed by whoever made it.
+        catalog: Knows the workflows.
+        concurrency: Activations done at a time.
+        queues: What is worked off.
+        lease_s: How long a claim outlives this process.
+        sweep_s: How often the ledger is looked through for what nobody works on.
+    """
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        catalog: WorkflowCatalog,
+        *,
+        concurrency: int = 16,
+        queues: Collection[str] = (DEFAULT_QUEUE,),
+        lease_s: float = LEASE_S,
+        sweep_s: float = SWEEP_S,
+    ) -> None:
+        lane = LedgerLane(store)
+        self._dispatcher = LocalDispatcher()
+        self._host = RunHost(
+            lane=lane,
+            catalog=catalog,
+            images=Images(lane, catalog),
+            leases=Leases(store, lease_s),
+            dispatcher=self._dispatcher,
+            me=Claimant(
+                worker=f"{socket.gethostname()}/{os.getpid()}", queues=frozenset(queues), lease_s=lease_s
+            ),
+        )
+        self._concurrency = concurrency
+        self._sweep_s = sweep_s
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(self._serve()) for _ in range(self._concurrency)]
+        self._tasks.append(asyncio.create_task(self._sweep()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop; what runs is given back to the ledger."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._host.leases.close()
+        self._host.lane.close()
+
+    async def submit(self, workflow: str, message: object, how: Submission | None = None) -> RunHandle:
+        """Accept a run. Raises as :func:`agentic.executors.durable.starting.start_run`."""
+        run_id = await start_run(self._host, workflow, message, how or Submission())
+        return RunHandle(self._host, run_id)
+
+    def handle(self, run_id: str) -> RunHandle:
+        """Return the handle of a run that was accepted before."""
+        return RunHandle(self._host, run_id)
+
+    async def _serve(self) -> None:
+        worker = DurableWorker(self._host)
+        while True:
+            wanted = await self._dispatcher.wanted.get()
+            try:
+                await worker.work(wanted)
+            except LedgerUnavailableError as exc:
+                log.warning("ledger.unavailable", reason=str(exc))
+
+    async def _sweep(self) -> None:
+        reconciler = Reconciler(self._host)
+        while True:
+            with suppress(LedgerUnavailableError):
+                await reconciler.sweep()
+            await asyncio.sleep(self._sweep_s)

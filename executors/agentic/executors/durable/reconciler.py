@@ -1,0 +1,151 @@
+"""Finds what nobody works on any more, and sees to it that somebody does. Any number may run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentic.core.graph.errors import CheckpointError, CheckpointNotFoundError
+from agentic.core.graph.planner import is_handled
+from agentic.core.ledger import (
+    ActivationRow,
+    ActivationStatus,
+    Dispatchable,
+    Lease,
+    LedgerTransaction,
+    Settled,
+)
+from agentic.core.logging import get_logger
+from agentic.executors.durable.deciding import GRACE_S
+from agentic.executors.durable.encoding import write_result
+from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
+from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.preparing import prepare
+from agentic.executors.durable.tending import tend
+
+log = get_logger(__name__)
+
+REDISPATCH_AFTER_S = 30.0
+"""A worker that was told of an activation so long ago will not come any more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Swept:
+    """What a sweep found.
+
+    Attributes:
+        expired: Claims whose worker is gone.
+        dead: Of them, those that were given up.
+        reviews: Of them, those that wait for a person.
+        dispatched: Activations that workers were told of anew.
+        tended: Runs that were decided about.
+    """
+
+    expired: int = 0
+    dead: int = 0
+    reviews: int = 0
+    dispatched: int = 0
+    tended: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to do."""
+        return not (self.expired or self.dispatched or self.tended)
+
+
+class Reconciler:
+    """Sweeps the ledger.
+
+    Args:
+        host: Of this process.
+        redispatch_after_s: When a worker that was told of an activation is held to be lost.
+    """
+
+    def __init__(self, host: RunHost, redispatch_after_s: float = REDISPATCH_AFTER_S) -> None:
+        self._host = host
+        self._redispatch_after_s = redispatch_after_s
+
+    async def sweep(self) -> Swept:
+        """See to everything that nobody else sees to.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        swept = Swept()
+        for row in await self._host.lane.do(lambda ledger: ledger.expired()):
+            await self._take_back(row, swept)
+        neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
+        for run in neglected:
+            try:
+                await tend(self._host, run.run_id)
+                swept.tended += 1
+            except (CheckpointError, UnknownWorkflowError) as exc:
+                log.warning("run.refused", run_id=run.run_id, reason=str(exc))
+        lost = await self._host.lane.do(self._lost)
+        await self._host.spread(lost)
+        swept.dispatched += len(lost)
+        if not swept.is_empty:
+            log.info("ledger.swept", expired=swept.expired, dispatched=swept.dispatched, tended=swept.tended)
+        return swept
+
+    def _lost(self, ledger: LedgerTransaction) -> Sequence[Dispatchable]:
+        lost = ledger.undispatched(older_than_s=self._redispatch_after_s)
+        if lost:
+            ledger.mark_dispatched([activation.id for activation in lost])
+        return lost
+
+    async def _take_back(self, row: ActivationRow, swept: Swept) -> None:
+        """Take an activation back from a worker that is gone."""
+        settled = await self._after_crash(row)
+        lease = Lease(row.id, row.fence)
+
+        def write(ledger: LedgerTransaction) -> bool:
+            # It may have come back to life since.
+            still = ledger.activation(row.id)
+            is_gone = (
+                still is not None and still.lease_until is not None and still.lease_until <= ledger.now()
+            )
+            return is_gone and ledger.settle(lease, settled)
+
+        if not await self._host.lane.do(write):
+            return
+        swept.expired += 1
+        swept.dead += settled.status is ActivationStatus.DEAD
+        swept.reviews += settled.status is ActivationStatus.REVIEW
+        log.warning("activation.crashed", activation=str(row.id), worker=row.worker, then=str(settled.status))
+
+    async def _after_crash(self, row: ActivationRow) -> Settled:
+        crashes = row.crashes + 1
+        if row.on_crash == "review":
+            return Settled(
+                status=ActivationStatus.REVIEW, is_crash=True, note=f"its worker {row.worker} died"
+            )
+        if row.on_crash == "retry" and crashes <= row.max_crashes:
+            return Settled(
+                status=ActivationStatus.PENDING, is_crash=True, note=f"its worker {row.worker} died"
+            )
+        error = CrashedError(str(row.id), crashes, row.worker)
+        try:
+            return await self._given_up(row, error)
+        except (CheckpointError, UnknownWorkflowError) as exc:
+            log.warning("run.refused", run_id=row.id.run_id, reason=str(exc))
+            return Settled(status=ActivationStatus.REVIEW, is_crash=True, note=str(error))
+
+    async def _given_up(self, row: ActivationRow, error: CrashedError) -> Settled:
+        """Return the end of an activation that is not run again: a failure, which edges may take."""
+        run = await self._host.lane.do(lambda ledger: ledger.run(row.id.run_id))
+        if run is None:
+            raise CheckpointNotFoundError(row.id.run_id, None)
+        image = await self._host.images.get(run.run_id, run.workflow, run.revision)
+        prepared = await prepare(self._host, image, Lease(row.id, row.fence), row.progress)
+        if prepared is None:
+            return Settled(status=ActivationStatus.SKIPPED)
+        result = await prepared.give_up(error)
+        fails = not is_handled(image.graph, image.state, result)
+        return Settled(
+            status=ActivationStatus.DEAD,
+            result=write_result(image.workflow.codec, result),
+            note=str(error),
+            is_crash=True,
+            skips_rest=fails and row.lanes == 1,
+        )

@@ -1,0 +1,78 @@
+"""Accepts runs."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+
+from agentic.core.graph.errors import InvalidRunIdError
+from agentic.core.ledger import Dispatchable, LedgerTransaction, NewRun
+from agentic.core.ledger.records import MAX_PRIORITY
+from agentic.core.types import RunId
+from agentic.executors.durable.beginning import begin
+from agentic.executors.durable.errors import PriorityError
+from agentic.executors.durable.host import RunHost, mark, pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """How a run is to be accepted.
+
+    Attributes:
+        run_id: Its name, without ``/``; a random one when omitted.
+        idempotency_key: A second submission with the same key gives the first one's run.
+        priority: 0 to 9; higher goes first.
+    """
+
+    run_id: str | None = None
+    idempotency_key: str | None = None
+    priority: int = 0
+
+
+async def start_run(host: RunHost, workflow: str, message: object, how: Submission) -> RunId:
+    """Accept a run, and tell workers of it; return its id.
+
+    Raises:
+        UnknownWorkflowError: The name leads to no workflow.
+        MessageTypeError: A start executor does not take ``message``.
+        UnencodableError: ``message`` cannot be stored.
+        RunExistsError: Another run has this id.
+        PriorityError: The priority is none.
+        LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
+    """
+    if not 0 <= how.priority <= MAX_PRIORITY:
+        raise PriorityError(how.priority)
+    run_id = _checked(how.run_id)
+    built = host.catalog.get(workflow)
+    image, plan = begin(built, run_id, message, time.time())
+    new = NewRun(
+        step=plan.step,
+        workflow=workflow,
+        idempotency_key=how.idempotency_key,
+        priority=how.priority,
+        max_parallel=built.config.max_parallel,
+    )
+
+    def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
+        accepted = ledger.add_run(new)
+        if accepted != run_id:
+            return accepted, []
+        others = pending(plan.step.activations, workflow, how.priority)
+        mark(ledger, others)
+        return accepted, others
+
+    accepted, others = await host.lane.do(write)
+    if accepted == run_id:
+        image.take(plan)
+        host.images.put(image)
+    await host.spread(others)
+    return accepted
+
+
+def _checked(run_id: str | None) -> RunId:
+    if run_id is None:
+        return RunId(uuid.uuid4().hex)
+    if not run_id or "/" in run_id:
+        raise InvalidRunIdError(run_id)
+    return RunId(run_id)

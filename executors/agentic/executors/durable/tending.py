@@ -1,0 +1,156 @@
+"""Lets a run go on, or end, when that is nobody else's job: after a barrier, a cancellation, a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from agentic.core.graph.records import record
+from agentic.core.ledger import (
+    ActivationOutcome,
+    ActivationStatus,
+    Claimed,
+    Dispatchable,
+    LedgerTransaction,
+    RunRow,
+)
+from agentic.core.types import RunId
+from agentic.executors.durable.claiming import Claimant, claim_new
+from agentic.executors.durable.deciding import Standing, decide
+from agentic.executors.durable.encoding import read_progress, read_result
+from agentic.executors.durable.host import RunHost, mark, pending
+from agentic.executors.durable.image import Plan, RunImage
+
+_MAX_ROUNDS = 20
+
+
+@record
+class _View:
+    """A run and its superstep, as of one moment."""
+
+    run: RunRow
+    outcomes: Sequence[ActivationOutcome]
+    has_open: bool
+    has_running: bool
+    now: float
+
+
+@record
+class Written:
+    """What became of a plan.
+
+    Attributes:
+        claimed: What to go on with, if that was wanted.
+        others: Whom to tell of.
+    """
+
+    claimed: Claimed | None
+    others: Sequence[Dispatchable]
+
+
+async def tend(host: RunHost, run_id: RunId, *, goes_on: bool = False) -> Claimed | None:
+    """Decide about a run, if it is to be decided about.
+
+    Args:
+        host: Of this process.
+        run_id: The run.
+        goes_on: Whether to claim an activation of what follows, and return it.
+
+    Raises:
+        UnknownWorkflowError: This process does not know its workflow.
+        CheckpointError: Its checkpoint cannot be used here.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    for _ in range(_MAX_ROUNDS):
+        view = await host.lane.do(lambda ledger: _look(ledger, run_id))
+        if view is None or view.run.status.is_final:
+            return None
+        image = await host.images.get(run_id, view.run.workflow, view.run.revision)
+        async with image.lock:
+            if image.revision != view.run.revision:
+                continue
+            decision = decide(image, view.run, standing_of(image, view), view.now)
+            if decision is None:
+                return None
+            plan = image.plan([decision], view.now)
+            written = await host.lane.do(
+                partial(write_plan, run=view.run, plan=plan, claimant=host.me if goes_on else None)
+            )
+            if written is not None:
+                image.take(plan)
+                await host.spread(written.others)
+                return written.claimed
+            host.images.drop(run_id)
+    return None
+
+
+def write_plan(
+    ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None
+) -> Written | None:
+    """Write a plan; None when somebody else decided first."""
+    if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
+        return None
+    return written(ledger, run, plan, claimant)
+
+
+def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
+    """Claim one of those that are due by a plan, and mark the others."""
+    new = plan.step.activations
+    claimed = None if claimant is None else claim_new(ledger, claimant, new, run.priority)
+    mine = None if claimed is None else claimed.lease.id
+    others = pending(new, run.workflow, run.priority, without=mine)
+    if run.parent is not None and not new:
+        others += parent_of(ledger, run)
+    return Written(claimed, mark(ledger, others))
+
+
+def parent_of(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
+    """Return the activation that waited for a run, if it can go on."""
+    row = None if run.parent is None else ledger.activation(run.parent)
+    outer = None if row is None else ledger.run(row.id.run_id)
+    if row is None or outer is None or row.status is not ActivationStatus.PENDING:
+        return []
+    return [
+        Dispatchable(
+            id=row.id,
+            queue=row.queue,
+            priority=row.priority,
+            workflow=outer.workflow,
+            fence=row.fence,
+            not_before=row.not_before,
+        )
+    ]
+
+
+def standing_of(image: RunImage, view: _View) -> Standing:
+    """Return the superstep as the ledger has it; what closed activations came to is kept in the image."""
+    codec = image.workflow.codec
+    results, tried = {}, {}
+    for outcome in view.outcomes:
+        key = (outcome.id.executor_id, outcome.id.shard)
+        activation = image.activation(outcome.id)
+        if activation is None:
+            continue
+        if outcome.result is not None:
+            known = image.finished(key)
+            if known is None:
+                known = read_result(codec, activation, outcome.result)
+                image.keep(known)
+            results[key] = known
+        elif outcome.progress is not None:
+            tried[key] = read_progress(codec, outcome.progress)
+    return Standing(results, tried, view.has_open, view.has_running)
+
+
+def _look(ledger: LedgerTransaction, run_id: RunId) -> _View | None:
+    run = ledger.run(run_id)
+    if run is None:
+        return None
+    running = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.RUNNING}, limit=1)
+    return _View(
+        run,
+        ledger.outcomes(run_id, run.superstep),
+        ledger.has_open(run_id, run.superstep),
+        bool(running),
+        ledger.now(),
+    )

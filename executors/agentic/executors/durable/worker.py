@@ -1,0 +1,364 @@
+"""Works off activations: claims one, does it, keeps what came of it, and goes on in place."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agentic.core.graph.errors import CheckpointError
+from agentic.core.graph.messages import ActivationResult
+from agentic.core.graph.planner import commit, is_handled
+from agentic.core.graph.records import record
+from agentic.core.ledger import (
+    ActivationId,
+    ActivationStatus,
+    Claimed,
+    Dispatchable,
+    LeaseState,
+    LedgerTransaction,
+    RunRow,
+    Settled,
+)
+from agentic.core.logging import get_logger
+from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
+from agentic.executors.durable.children import prepare_child, write_child
+from agentic.executors.durable.claiming import claim_any, claim_of_run, claim_wanted
+from agentic.executors.durable.encoding import write_progress, write_result
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.host import RunHost, mark
+from agentic.executors.durable.image import Plan, RunImage
+from agentic.executors.durable.preparing import prepare
+from agentic.executors.durable.tending import tend, written
+
+log = get_logger(__name__)
+
+REFUSED_DELAY_S = 30.0
+"""How long an activation waits that this process cannot run, as it has other code than the run."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Bounds:
+    """How long a worker goes on in place before it makes room for others.
+
+    Attributes:
+        activations: It does at most.
+        seconds: It takes at most, but for the activation it is at.
+    """
+
+    activations: int = 50
+    seconds: float = 30.0
+
+
+@record
+class _Job:
+    """An activation in the hands of this process."""
+
+    claimed: Claimed
+    image: RunImage
+    activity: Activity
+
+
+class DurableWorker:
+    """Works off activations, one at a time.
+
+    Args:
+        host: Of this process.
+        bounds: How long it goes on in place.
+    """
+
+    def __init__(self, host: RunHost, bounds: Bounds | None = None) -> None:
+        self._host = host
+        self._bounds = bounds or Bounds()
+        self._left = 0
+        self._until = 0.0
+
+    async def work(self, wanted: ActivationId | None = None) -> int:
+        """Do an activation, and go on with what follows it; return how many were done.
+
+        Args:
+            wanted: Do this one, if it may run; else the best there is.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        self._left = self._bounds.activations
+        self._until = time.monotonic() + self._bounds.seconds
+        host = self._host
+        claim = (
+            partial(claim_any, me=host.me)
+            if wanted is None
+            else partial(claim_wanted, me=host.me, wanted=wanted)
+        )
+        claimed = await host.lane.do(claim)
+        done = 0
+        while claimed is not None:
+            self._left -= 1
+            done += 1
+            claimed = await self._do(claimed)
+        return done
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._left > 0 and time.monotonic() < self._until
+
+    async def _do(self, claimed: Claimed) -> Claimed | None:
+        job = await self._prepared(claimed)
+        if job is None:
+            return None
+        stopped: list[LeaseState] = []
+        task = asyncio.ensure_future(job.activity.try_once())
+
+        def stop(state: LeaseState) -> None:
+            stopped.append(state)
+            task.cancel(f"the claim is {state}")
+
+        try:
+            with self._host.leases.held(claimed.lease, stop):
+                outcome = await task
+        except asyncio.CancelledError:
+            return await self._stopped(job, stopped)
+        except DeadlineSignal:
+            return await self._broken_off(job, "the run's time is over")
+        return await self._settled(job, outcome)
+
+    async def _prepared(self, claimed: Claimed) -> _Job | None:
+        host, lease = self._host, claimed.lease
+        try:
+            image = await host.images.get(lease.id.run_id, claimed.workflow, claimed.revision)
+        except (CheckpointError, UnknownWorkflowError) as exc:
+            await self._refuse(claimed, exc)
+            return None
+        if image.revision != claimed.revision:
+            return None  # somebody broke the superstep off: the claim is worth nothing
+        activity = await prepare(host, image, lease, claimed.progress)
+        return None if activity is None else _Job(claimed, image, activity)
+
+    async def _refuse(self, claimed: Claimed, reason: Exception) -> None:
+        """Give back what this process cannot run; another one may have the code for it."""
+        note = str(reason)
+        run_id = claimed.lease.id.run_id
+        log.warning("activation.refused", activation=str(claimed.lease.id), reason=note)
+
+        def give_back(ledger: LedgerTransaction) -> None:
+            settled = Settled(status=ActivationStatus.PENDING, delay_s=REFUSED_DELAY_S, note=note)
+            if ledger.settle(claimed.lease, settled):
+                ledger.note(run_id, note)
+
+        await self._host.lane.do(give_back)
+
+    async def _settled(self, job: _Job, outcome: Outcome) -> Claimed | None:
+        """Keep what came of a try."""
+        while True:
+            try:
+                if isinstance(outcome, Again):
+                    return await self._try_again(job, outcome)
+                if isinstance(outcome, WaitsFor):
+                    return await self._wait(job, outcome)
+                if len(job.image.state.activations) == 1:
+                    return await self._finish_step(job, outcome)
+                return await self._finish(job, outcome)
+            except _OnCommitError as exc:
+                outcome = await job.activity.fail(exc.error)
+
+    async def _finish_step(self, job: _Job, result: ActivationResult) -> Claimed | None:
+        """Keep the result of the only activation of a superstep with the decision that follows from it."""
+        image, host = job.image, self._host
+        async with image.lock:
+            now = time.time()
+            decision = commit(image.graph, image.config, image.state, [result], now)
+            plan = image.plan([decision], now)
+            ended = await self._unless_overtaken(lambda ledger: self._write_step(ledger, job, result, plan))
+            if ended.is_advanced:
+                image.take(plan)
+            else:
+                host.images.drop(image.run_id)
+        await host.spread(ended.others)
+        return await tend(host, image.run_id, goes_on=self._goes_on) if ended.is_last else ended.claimed
+
+    def _write_step(
+        self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, plan: Plan
+    ) -> _Ended:
+        run = ledger.run(job.image.run_id, lock=True)
+        if run is None:
+            return _LOST
+        if run.cancel_reason is not None:
+            return self._write_result(ledger, job, result, run)
+        if not self._close(ledger, job, result, text=None):
+            return _LOST
+        if not ledger.advance(run.run_id, run.superstep, job.image.revision, plan.step):
+            raise _OvertakenError
+        so_far = written(ledger, run, plan, self._host.me if self._goes_on else None)
+        return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
+
+    async def _finish(self, job: _Job, result: ActivationResult) -> Claimed | None:
+        """Keep the result of one of several activations; the last one lets the run go on."""
+        host, run_id = self._host, job.image.run_id
+
+        def write(ledger: LedgerTransaction) -> _Ended:
+            run = ledger.run(run_id, lock=True)
+            return _LOST if run is None else self._write_result(ledger, job, result, run)
+
+        ended = await host.lane.do(write)
+        if ended is _LOST:
+            return None
+        job.image.keep(result)
+        await host.spread(ended.others)
+        return await tend(host, run_id, goes_on=self._goes_on) if ended.is_last else ended.claimed
+
+    def _write_result(
+        self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, run: RunRow
+    ) -> _Ended:
+        lease, image = job.claimed.lease, job.image
+        text = write_result(image.workflow.codec, result)
+        if not self._close(ledger, job, result, text):
+            return _LOST
+        fails = result.error is not None and not is_handled(image.graph, image.state, result)
+        is_last = not ledger.has_open(run.run_id, lease.id.superstep)
+        if is_last or run.cancel_reason is not None or (fails and image.config.fail_fast):
+            return _Ended(is_last=True)
+        return self._next_of_run(ledger, run)
+
+    def _next_of_run(self, ledger: LedgerTransaction, run: RunRow) -> _Ended:
+        """Go on with another activation of the run, or have somebody told of it."""
+        me = self._host.me
+        if self._goes_on:
+            return _Ended(claimed=claim_of_run(ledger, me, run.run_id, run.priority))
+        return _Ended(others=mark(ledger, ledger.claimable(me.queues, run_id=run.run_id)))
+
+    def _close(
+        self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, text: str | None
+    ) -> bool:
+        image, executor_id = job.image, job.claimed.lease.id.executor_id
+        fails = not is_handled(image.graph, image.state, result)
+        settled = Settled(
+            status=ActivationStatus.DONE,
+            result=text,
+            skips_rest=fails and image.graph.lanes[executor_id] == 1,
+        )
+        if not ledger.settle(job.claimed.lease, settled):
+            return False
+        if result.on_commit:
+            try:
+                ledger.apply(result.on_commit)
+            except Exception as exc:
+                raise _OnCommitError(exc) from exc
+        return True
+
+    async def _try_again(self, job: _Job, again: Again) -> Claimed | None:
+        claimed = job.claimed
+        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        settled = Settled(status=ActivationStatus.PENDING, progress=text, delay_s=again.delay_s)
+
+        def write(ledger: LedgerTransaction) -> _Ended:
+            run = ledger.run(claimed.lease.id.run_id, lock=True)
+            if run is None or not ledger.settle(claimed.lease, settled):
+                return _LOST
+            ended = self._next_of_run(ledger, run)
+            if ended.claimed is not None and ended.claimed.lease.id == claimed.lease.id:
+                return ended
+            row = ledger.activation(claimed.lease.id)
+            later = [] if row is None else [_dispatchable(claimed, row.fence, row.not_before)]
+            return _Ended(claimed=ended.claimed, others=[*ended.others, *mark(ledger, later)])
+
+        ended = await self._host.lane.do(write)
+        await self._host.spread(ended.others)
+        return ended.claimed
+
+    async def _wait(self, job: _Job, waits: WaitsFor) -> Claimed | None:
+        host, claimed = self._host, job.claimed
+        child = await prepare_child(host, claimed, waits)
+        text = write_progress(job.image.workflow.codec, job.activity.progress)
+
+        def write(ledger: LedgerTransaction) -> _Ended:
+            if not write_child(ledger, claimed, child, text):
+                raise _OvertakenError
+            run = ledger.run(child.image.run_id)
+            if run is None:
+                raise _OvertakenError
+            so_far = written(ledger, run, child.plan, host.me if self._goes_on else None)
+            return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
+
+        ended = await self._unless_overtaken(write)
+        if ended.is_advanced:
+            child.image.take(child.plan)
+            host.images.put(child.image)
+        else:
+            host.images.drop(child.image.run_id)
+        await host.spread(ended.others)
+        return ended.claimed
+
+    async def _unless_overtaken(self, write: Callable[[LedgerTransaction], _Ended]) -> _Ended:
+        try:
+            return await self._host.lane.do(write)
+        except _OvertakenError:
+            return _LOST
+
+    async def _stopped(self, job: _Job, stopped: Sequence[LeaseState]) -> Claimed | None:
+        if LeaseState.LOST in stopped:
+            log.warning("activation.lost", activation=str(job.claimed.lease.id))
+            self._host.images.drop(job.image.run_id)
+            return None
+        if LeaseState.CANCELLED in stopped:
+            return await self._broken_off(job, "the run is cancelled")
+        await self._give_back(job)
+        raise asyncio.CancelledError("the worker ends")
+
+    async def _broken_off(self, job: _Job, note: str) -> Claimed | None:
+        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        settled = Settled(status=ActivationStatus.SKIPPED, progress=text, note=note)
+        lease = job.claimed.lease
+        await self._host.lane.do(lambda ledger: ledger.settle(lease, settled))
+        return await tend(self._host, lease.id.run_id)
+
+    async def _give_back(self, job: _Job) -> None:
+        """Let another worker have the activation at once; that is no crash."""
+        claimed = job.claimed
+        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        settled = Settled(status=ActivationStatus.PENDING, progress=text, note="given back by its worker")
+
+        def write(ledger: LedgerTransaction) -> Sequence[Dispatchable]:
+            if not ledger.settle(claimed.lease, settled):
+                return []
+            return mark(ledger, [_dispatchable(claimed, claimed.lease.fence, 0.0)])
+
+        await self._host.spread(await self._host.lane.do(write))
+
+
+@record
+class _Ended:
+    """What follows when an activation was settled."""
+
+    claimed: Claimed | None = None
+    others: Sequence[Dispatchable] = ()
+    is_last: bool = False
+    is_advanced: bool = False
+
+
+_LOST = _Ended()
+"""The claim was worth nothing any more."""
+
+
+class _OnCommitError(Exception):
+    """A function that joined the transaction raised ``error``."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _OvertakenError(Exception):
+    """Somebody else decided about the run: undo what this transaction wrote."""
+
+
+def _dispatchable(claimed: Claimed, fence: int, not_before: float) -> Dispatchable:
+    return Dispatchable(
+        id=claimed.lease.id,
+        queue=claimed.queue,
+        priority=claimed.priority,
+        workflow=claimed.workflow,
+        fence=fence,
+        not_before=not_before,
+    )
