@@ -10,27 +10,18 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentic.core.graph.answers import coerced
 from agentic.core.graph.codec import Codec
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.declared import declared_types
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.errors import (
-    CheckpointNotFoundError,
-    InvalidRunIdError,
-    RunEndedError,
-    UnknownRequestError,
-)
+from agentic.core.graph.errors import CheckpointNotFoundError, InvalidRunIdError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import storing
-from agentic.core.graph.planner import Answer
-from agentic.core.graph.progress import request_id
-from agentic.core.graph.records import record
+from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.runner import Listener, Runner, Setup, deadline_of, new_state, raise_for_failure
 from agentic.core.graph.saving import StoredSnapshots
-from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
 from agentic.core.types import JSONValue, RunId
@@ -163,7 +154,7 @@ class Workflow:
             RunEndedError: Answers were given to a completed run.
             Exception: As :meth:`run`.
         """
-        answers = _Answers(responses or {}, answered_by)
+        answers = Responses(responses or {}, answered_by)
         runner = await self._take_up(RunId(run_id), checkpoints, checkpoint_id, answers, config)
         return raise_for_failure(await runner.run())
 
@@ -179,7 +170,7 @@ class Workflow:
     ) -> RunStream:
         """Go on with a stored run and return its events as they happen; see :meth:`resume`."""
         events: EventQueue = asyncio.Queue()
-        answers = _Answers(responses or {}, answered_by)
+        answers = Responses(responses or {}, answered_by)
         runner = self._take_up(RunId(run_id), checkpoints, checkpoint_id, answers, config, events.put_nowait)
         return RunStream(RunId(run_id), events, runner)
 
@@ -226,7 +217,7 @@ class Workflow:
         run_id: RunId,
         checkpoints: CheckpointStore,
         checkpoint_id: str | None,
-        answers: _Answers,
+        answers: Responses,
         config: WorkflowConfig | None,
         listener: Listener | None = None,
     ) -> Runner:
@@ -257,28 +248,6 @@ class Workflow:
                 facts["forked_from"] = stored.metadata.forked_from
             runner.take_up(given, facts)
         return runner
-
-
-@record
-class _Answers:
-    """What was answered, by request id, and by whom."""
-
-    responses: Mapping[str, object]
-    answered_by: str
-
-    def checked(self, codec: Codec, state: RunState) -> dict[str, Answer | None]:
-        """Return the answers by the requests' names within the run, as values of the types asked for."""
-        if self.responses and state.status is RunStatus.COMPLETED:
-            raise RunEndedError(state.run_id, state.status, "be answered")
-        is_open = {request_id(state.run_id, asked.name): asked for asked in state.open_requests}
-        answers: dict[str, Answer | None] = {}
-        for given_id, response in self.responses.items():
-            asked = is_open.get(given_id)
-            if asked is None:
-                raise UnknownRequestError(given_id, list(is_open))
-            value = coerced(given_id, asked.response_type, codec.names, response)
-            answers[asked.name] = Answer(storing(codec)(value), self.answered_by)
-        return answers
 
 
 async def _find(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None) -> StoredCheckpoint:
