@@ -104,7 +104,7 @@ async def go_on_with(
         tell: Called with the events of the legs as they are told.
     """
     legs = [first]
-    while len(legs) < MAX_LEGS and not _is_over(legs):
+    while len(legs) < MAX_LEGS and not is_over(legs):
         is_waiting = legs[-1].status is RunStatus.WAITING_INPUT
         responses = answers_to(legs[-1].pending_requests) if is_waiting else {}
         if tell is None:
@@ -139,7 +139,8 @@ async def leg(run: Awaitable[RunResult]) -> RunResult:
         return result
 
 
-def _is_over(legs: Sequence[RunResult]) -> bool:
+def is_over(legs: Sequence[RunResult]) -> bool:
+    """Whether nothing more comes of a run."""
     if legs[-1].status is RunStatus.COMPLETED:
         return True
     last = [_failure(leg) for leg in legs[-_SAME_ERRORS:] if leg.error is not None]

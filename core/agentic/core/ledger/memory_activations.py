@@ -7,7 +7,6 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice, takewhile
 
-from agentic.core.graph.result import RunStatus
 from agentic.core.ledger.memory_rows import Effect, UsesRows, as_pending, rank
 from agentic.core.ledger.memory_steps import go_on_after
 from agentic.core.ledger.records import (
@@ -79,6 +78,8 @@ class MemoryActivations(UsesRows):
         elif not row.status.is_open:
             row = replace(row, finished_at=now)
         self._rows.activations.put(row.id, row)
+        if settled.waits_for is not None and (child := self._rows.runs.get(settled.waits_for)):
+            self._rows.runs.put(child.run_id, replace(child, parent=row.id))
         if not row.status.is_open:
             go_on_after(self._rows, row.id, skips_rest=settled.skips_rest)
         return True
@@ -191,10 +192,10 @@ class MemoryActivations(UsesRows):
         return has_room and self._is_due(row, now)
 
     def _is_due(self, row: ActivationRow, now: float) -> bool:
+        # What is pending belongs to the superstep of a run that goes on: every other step skips it.
         run = self._run_of(row)
-        goes_on = run.status is RunStatus.RUNNING and not run.is_paused and run.cancel_at is None
         is_pending = row.status is ActivationStatus.PENDING and row.not_before <= now
-        return goes_on and is_pending and run.superstep == row.id.superstep
+        return is_pending and not run.is_paused and run.cancel_at is None
 
     def _dispatchable(self, row: ActivationRow) -> Dispatchable:
         return Dispatchable(

@@ -37,7 +37,7 @@ class MemoryRuns(UsesRows):
 
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
         """Write a step, if the run still stands where it stood when the step was decided."""
-        run = self._unfinished(run_id)
+        run = self._rows.runs.get(run_id)
         if run is None or (run.superstep, run.revision) != (superstep, revision):
             return False
         if not stays(run, step):
@@ -127,6 +127,8 @@ def _accepted(new: NewRun, now: float) -> RunRow:
 
 def _after(run: RunRow, step: Step, now: float) -> RunRow:
     metadata = step.checkpoint.metadata
+    if run.status.is_final:  # it goes on after all
+        run = replace(run, cancel_reason=None, cancel_at=None, is_paused=False)
     return replace(
         run,
         status=metadata.status,

@@ -64,8 +64,11 @@ class Runs(Protocol):
         with a result are done. One that exists, as its superstep was broken off, is made anew with a higher
         fence. When the run ends, and when it comes to rest, the activation that waits for it is pending.
 
+        A step without activations that stays in a running superstep leaves those of it as they are. A run that
+        failed or was cancelled can go on: then it is not to be cancelled any more.
+
         Returns:
-            False when the run stands elsewhere, or has ended: somebody else decided. Nothing is written.
+            False when the run stands elsewhere: somebody else decided. Nothing is written.
         """
         ...
 
@@ -136,7 +139,8 @@ class Activations(Protocol):
     def settle(self, lease: Lease, settled: Settled) -> bool:
         """Say what becomes of a claimed activation.
 
-        When one is closed, the next blocked one of its executor is pending, or all of them are skipped.
+        When one is closed, the next blocked one of its executor is pending, or all of them are skipped. One
+        that waits for a child run is its parent from then on; if that does not run, it is pending at once.
 
         Returns:
             False when the lease is worth nothing any more: undo what belongs to it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.context import ParkedSignal
@@ -75,8 +74,7 @@ class Activity:
     ) -> None:
         self._image = image
         self._surroundings = surroundings
-        delivery = replace(activation.delivery, progress=progress)
-        self._activation = replace(activation, delivery=delivery)
+        self._activation = activation
         self._deadline = image.state.deadline
         self._link = RunLink(
             graph=image.graph,
@@ -94,7 +92,9 @@ class Activity:
             joins_commit=True,
         )
         seen = image.seen_by(activation)
-        self._attempts = Attempts(self._activation, self._link, image.config, seen)
+        self._attempts = Attempts(activation, self._link, image.config, seen)
+        # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
+        self._attempts.progress = progress
 
     @property
     def progress(self) -> Progress:

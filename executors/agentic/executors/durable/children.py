@@ -86,17 +86,22 @@ async def prepare_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> Chi
 
 
 def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
-    """Let an activation wait for its child run; False when the claim is worth nothing any more."""
-    run_id = child.image.run_id
-    waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
-    if not ledger.settle(claimed.lease, waiting):
-        return False
-    step = child.plan.step
+    """Let an activation wait for its child run; False when somebody else decided: undo what was written."""
+    run_id, step = child.image.run_id, child.plan.step
     if child.is_new:
-        new = NewRun(step=step, workflow=child.workflow, priority=claimed.priority, parent=claimed.lease.id)
-        return ledger.add_run(new) == run_id
-    metadata = step.checkpoint.metadata
-    return ledger.advance(run_id, child.image.state.superstep, metadata.revision - 1, step)
+        new = NewRun(
+            step=step,
+            workflow=child.workflow,
+            priority=claimed.priority,
+            max_parallel=child.image.config.max_parallel,
+            parent=claimed.lease.id,
+        )
+        is_written = ledger.add_run(new) == run_id
+    else:
+        before = child.image.state.superstep, child.image.revision
+        is_written = ledger.advance(run_id, *before, step)
+    waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
+    return is_written and ledger.settle(claimed.lease, waiting)
 
 
 def _has_to_go_on(state: RunState, call: SubCall) -> bool:

@@ -10,7 +10,7 @@ from agentic.core.graph.errors import RunEndedError
 from agentic.core.graph.planner import Answer
 from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunStatus
-from agentic.core.ledger import ActivationId, RunRow, UnknownRunError
+from agentic.core.ledger import ActivationId, LedgerConflictError, RunRow, UnknownRunError
 from agentic.core.types import RunId
 from agentic.executors.durable.beginning import take_up
 from agentic.executors.durable.host import RunHost
@@ -90,8 +90,12 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
             if written is not None:
                 image.take(plan)
                 await host.spread(written.others)
-                return
+                break
             host.images.drop(run_id)
+    else:
+        raise LedgerConflictError(f"run {run_id!r} went on {_MAX_ROUNDS} times meanwhile; try again")
+    if plan.is_settled:
+        await tend(host, run_id)
 
 
 async def _found(host: RunHost, run_id: RunId) -> RunRow:

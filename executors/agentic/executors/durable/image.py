@@ -32,11 +32,20 @@ class Plan:
         step: What it is to write.
         state: Where the run stands then.
         draft: The checkpoint.
+        stays: Whether the superstep goes on, and what is under way in it.
     """
 
     step: Step
     state: RunState
     draft: CheckpointDraft
+    stays: bool
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the superstep that is due has its results already, so that the next decision can follow."""
+        new = self.step.activations
+        is_running = self.state.status is RunStatus.RUNNING and not self.stays
+        return is_running and all(activation.result is not None for activation in new)
 
 
 class RunImage:
@@ -99,6 +108,8 @@ class RunImage:
 
     def activation(self, activation_id: ActivationId) -> Activation | None:
         """Return an activation of the superstep that is due; None when it is of none."""
+        if activation_id.superstep != self.state.superstep:
+            return None
         key = (activation_id.executor_id, activation_id.shard)
         return next((a for a in self.state.activations if a.key == key), None)
 
@@ -148,16 +159,22 @@ class RunImage:
             wake_at=min(deadlines, default=None),
             deadline=state.deadline,
         )
-        return Plan(step, state, draft)
+        return Plan(step, state, draft, self._stays(state))
 
     def take(self, plan: Plan) -> None:
         """Take over a plan that the ledger has taken."""
         self._snapshots.settle(plan.draft)
+        if not plan.stays:
+            self._finished = {}
         self.state = plan.state
-        self._finished = {}
+
+    def _stays(self, state: RunState) -> bool:
+        before = self.state
+        is_running = before.status is state.status is RunStatus.RUNNING and self.revision > 0
+        return is_running and before.superstep == state.superstep
 
     def _new_activations(self, state: RunState) -> list[NewActivation]:
-        if state.status is not RunStatus.RUNNING:
+        if state.status is not RunStatus.RUNNING or self._stays(state):
             return []
         return [
             self._new_activation(state, position, activation)

@@ -79,6 +79,8 @@ async def tend(host: RunHost, run_id: RunId, *, goes_on: bool = False) -> Claime
             if written is not None:
                 image.take(plan)
                 await host.spread(written.others)
+                if plan.is_settled:
+                    continue
                 return written.claimed
             host.images.drop(run_id)
     return None

@@ -131,8 +131,6 @@ class DurableWorker:
         except (CheckpointError, UnknownWorkflowError) as exc:
             await self._refuse(claimed, exc)
             return None
-        if image.revision != claimed.revision:
-            return None  # somebody broke the superstep off: the claim is worth nothing
         activity = await prepare(host, image, lease, claimed.progress)
         return None if activity is None else _Job(claimed, image, activity)
 
@@ -184,7 +182,7 @@ class DurableWorker:
         run = ledger.run(job.image.run_id, lock=True)
         if run is None:
             return _LOST
-        if run.cancel_reason is not None:
+        if run.cancel_reason is not None or run.revision != job.image.revision:
             return self._write_result(ledger, job, result, run)
         if not self._close(ledger, job, result, text=None):
             return _LOST
@@ -288,6 +286,8 @@ class DurableWorker:
         else:
             host.images.drop(child.image.run_id)
         await host.spread(ended.others)
+        if ended.is_advanced and child.plan.is_settled:
+            return await tend(host, child.image.run_id, goes_on=self._goes_on)
         return ended.claimed
 
     async def _unless_overtaken(self, write: Callable[[LedgerTransaction], _Ended]) -> _Ended:

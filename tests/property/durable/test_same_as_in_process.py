@@ -1,0 +1,90 @@
+"""On a ledger, on any number of processes: the same run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.property.durable.hosts import host_on, serving
+from tests.property.graph.effort import examples
+from tests.property.graph.mail import Note
+from tests.property.graph.playing import MAX_LEGS, Outcome, Story, answers_to, is_over, outcome_of, play
+from tests.property.graph.scripted import build
+from tests.property.graph.shapes import Shape, shapes
+from tests.property.graph.state import without_time
+from tests.property.graph.virtual import in_virtual_time
+from tests.property.graph.world import World, living_in
+
+from agentic.core import RunResult, RunStatus, Workflow, WorkflowEvent
+from agentic.core.graph.restoring import restore
+from agentic.core.ledger import MemoryLedger
+from agentic.core.types import RunId
+from agentic.executors.durable.control import answer, resume
+from agentic.executors.durable.encoding import read_batch
+from agentic.executors.durable.handle import RunHandle
+from agentic.executors.durable.local import LocalDispatcher
+from agentic.executors.durable.starting import Submission, start_run
+from agentic.executors.durable.worker import Bounds
+
+seeds = st.integers(0, 1_000_000)
+
+Logs = Mapping[str, Sequence[str]]
+
+
+def logs_of(events: Sequence[WorkflowEvent]) -> Logs:
+    """Return the events of each run as text, without their times."""
+    found: dict[str, list[str]] = {}
+    for event in events:
+        found.setdefault(event.run_id, []).append(without_time({**event.to_dict(), "time": None}))
+    return found
+
+
+async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) -> tuple[Outcome, Logs]:
+    """Run a workflow on a ledger until nothing more comes of it."""
+    store, dispatcher = MemoryLedger(clock=lambda: time.time()), LocalDispatcher()
+    hosts = [host_on(store, workflow, dispatcher, f"host{number}") for number in range(host_count)]
+    async with serving(hosts, dispatcher, bounds):
+        run_id = await start_run(hosts[0], "w", Note("in"), Submission(run_id="r"))
+        handle = RunHandle(hosts[-1], run_id)
+        legs: list[RunResult] = [await handle.result(3_000)]
+        while len(legs) < MAX_LEGS and not is_over(legs):
+            responses = answers_to(legs[-1].pending_requests)
+            if legs[-1].status is RunStatus.WAITING_INPUT and responses:
+                await answer(hosts[len(legs) % host_count], run_id, responses)
+            else:
+                await resume(hosts[len(legs) % host_count], run_id)
+            legs.append(await handle.result(3_000))
+    with store.transaction() as ledger:
+        state = restore(ledger.load(RunId("r")), workflow).state
+        batches = [
+            batch
+            for run in ledger.list_runs(limit=10_000)
+            for batch in ledger.events(run.run_id, limit=100_000)
+        ]
+    events = [event for batch in batches for event in read_batch(batch)]
+    return outcome_of(legs[-1], state), logs_of(events)
+
+
+@pytest.mark.requirement("BR05")
+@examples(100)
+@given(
+    shape=shapes(), one=seeds, other=seeds, host_count=st.integers(1, 3), in_place=st.sampled_from([1, 3, 50])
+)
+def test_results_and_event_logs_are_those_of_a_run_in_one_process(
+    shape: Shape, one: int, other: int, host_count: int, in_place: int
+) -> None:
+    async def alone() -> Story:
+        with living_in(World(one)):
+            return await play(build(shape))
+
+    async def on_ledger() -> tuple[Outcome, Logs]:
+        with living_in(World(other)):
+            return await play_on_ledger(build(shape), host_count, Bounds(activations=in_place))
+
+    story = in_virtual_time(alone)
+    outcome, logs = in_virtual_time(on_ledger)
+    assert logs == logs_of(story.events)
+    assert outcome == story.outcome
