@@ -31,6 +31,12 @@ from agentic.executors.durable.worker import Bounds
 
 seeds = st.integers(0, 1_000_000)
 
+
+def virtual_clock() -> float:
+    """Return the time of the virtual loop, which has taken the place of ``time.time``."""
+    return time.time()
+
+
 Logs = Mapping[str, Sequence[str]]
 
 
@@ -44,7 +50,7 @@ def logs_of(events: Sequence[WorkflowEvent]) -> Logs:
 
 async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) -> tuple[Outcome, Logs]:
     """Run a workflow on a ledger until nothing more comes of it."""
-    store, dispatcher = MemoryLedger(clock=lambda: time.time()), LocalDispatcher()
+    store, dispatcher = MemoryLedger(clock=virtual_clock), LocalDispatcher()
     hosts = [host_on(store, workflow, dispatcher, f"host{number}") for number in range(host_count)]
     async with serving(hosts, dispatcher, bounds):
         run_id = await start_run(hosts[0], "w", Note("in"), Submission(run_id="r"))
