@@ -29,6 +29,15 @@ class Settings(BaseSettings):
         SecretStr(""), description="Celery broker, for example redis://host:6379/0."
     )
     nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
+    dispatcher: Literal["local", "celery"] = Field(
+        "local", description="Who works on durable runs: this process, or Celery workers."
+    )
+    workflow_modules: tuple[str, ...] = Field(
+        (), description='Packages in which names like "shop.flows:build" may find workflows, as JSON: ["shop"].'
+    )
+    lease_s: float = Field(
+        30.0, ge=1, description="Seconds after which what a worker was at is taken over, once it is gone."
+    )
     project: str = Field("default", min_length=1, description="Project that commands work in.")
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["console", "json"] = "console"

@@ -88,7 +88,7 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
             plan = take_up(image, checked, time.time(), facts)
             written = await host.lane.do(partial(write_plan, run=run, plan=plan, claimant=None))
             if written is not None:
-                image.take(plan)
+                host.take(image, plan)
                 await host.spread(written.others)
                 break
             host.images.drop(run_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentic.core.errors import AgenticError
 from agentic.core.types import RunId
 
@@ -45,3 +47,10 @@ class PriorityError(DurableError, ValueError):
 
     def __init__(self, priority: object) -> None:
         super().__init__(f"priority {priority!r} is not from 0 to 9; higher goes first")
+
+
+class RunFailedError(DurableError):
+    """Runs failed; what Flower shows of the task in which that was decided."""
+
+    def __init__(self, failed: Mapping[RunId, str]) -> None:
+        super().__init__("; ".join(f"run {run_id} failed: {error}" for run_id, error in failed.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.restoring import restore
@@ -10,15 +11,15 @@ from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
 from agentic.core.types import RunId
 from agentic.executors.durable.children import info_of
+from agentic.executors.durable.control import answer, cancel, pause, resume
 from agentic.executors.durable.encoding import read_batch
 from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.tending import tend
 
-_FIRST_LOOK_S = 0.005
+_FIRST_LOOK_S = 0.02
 _LAST_LOOK_S = 0.5
 
 
-class RunHandle:
+class AsyncRunHandle:
     """A run that was accepted.
 
     Args:
@@ -57,7 +58,7 @@ class RunHandle:
         async with asyncio.timeout(timeout_s):
             pause_s = _FIRST_LOOK_S
             while (run := await self.row()).status is RunStatus.RUNNING:
-                await asyncio.sleep(pause_s)
+                await self._host.rests.wait(self.run_id, pause_s)
                 pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
         return await self._read(run)
 
@@ -69,12 +70,21 @@ class RunHandle:
             after = batches[-1].last
         return found
 
+    async def answer(self, responses: Mapping[str, object], answered_by: str = "") -> None:
+        """Answer requests of the run; see :func:`agentic.executors.durable.control.answer`."""
+        await answer(self._host, self.run_id, responses, answered_by)
+
+    async def resume(self) -> None:
+        """Let the run go on; see :func:`agentic.executors.durable.control.resume`."""
+        await resume(self._host, self.run_id)
+
     async def cancel(self, reason: str = "cancelled") -> bool:
         """Ask for the run to be cancelled; False when it has ended already."""
-        if not await self._host.lane.do(lambda ledger: ledger.request_cancel(self.run_id, reason)):
-            return False
-        await tend(self._host, self.run_id)
-        return True
+        return await cancel(self._host, self.run_id, reason)
+
+    async def pause(self, *, is_paused: bool = True) -> bool:
+        """Let nothing more of the run be begun, or let it go on; False when it has ended already."""
+        return await pause(self._host, self.run_id, is_paused=is_paused)
 
     async def _read(self, run: RunRow) -> RunResult:
         stored = await self._host.lane.do(lambda ledger: ledger.load(self.run_id))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     Dispatchable,
@@ -16,9 +17,11 @@ from agentic.core.ledger import (
 from agentic.core.logging import get_logger
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.claiming import Claimant
+from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.images import Images
 from agentic.executors.durable.lane import LedgerLane
 from agentic.executors.durable.leases import Leases
+from agentic.executors.durable.rests import Rests
 
 log = get_logger(__name__)
 
@@ -50,6 +53,7 @@ class RunHost:
         dispatcher: Tells others.
         me: Who claims.
         tell: Takes live events, if anybody listens.
+        rests: Told of runs that have ended, or wait for answers, by a decision of this process.
     """
 
     lane: LedgerLane
@@ -59,6 +63,17 @@ class RunHost:
     dispatcher: Dispatcher
     me: Claimant
     tell: Callable[[WorkflowEvent], None] | None = None
+    rests: Rests = field(default_factory=Rests)
+
+    def take(self, image: RunImage, plan: Plan) -> None:
+        """Take over a plan that the ledger has taken, and tell of a run that rests by it."""
+        image.take(plan)
+        if plan.state.status.is_final:
+            self.images.drop(image.run_id)
+        else:
+            self.images.put(image)
+        if plan.state.status is not RunStatus.RUNNING:
+            self.rests.tell(image.run_id)
 
     async def spread(self, activations: Sequence[Dispatchable]) -> None:
         """Tell workers of activations that are marked as dispatched; if that fails, unmark them."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -15,14 +12,9 @@ from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerU
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.logging import get_logger
 from agentic.executors.durable.catalog import WorkflowCatalog
-from agentic.executors.durable.claiming import Claimant
-from agentic.executors.durable.handle import RunHandle
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.images import Images
-from agentic.executors.durable.lane import LedgerLane
-from agentic.executors.durable.leases import LEASE_S, Leases
+from agentic.executors.durable.leases import LEASE_S
 from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.starting import Submission, start_run
+from agentic.executors.durable.service import RunService, make_host
 from agentic.executors.durable.worker import DurableWorker
 
 log = get_logger(__name__)
@@ -47,7 +39,7 @@ class LocalDispatcher:
                 self.wanted.put_nowait(activation.id)
 
 
-class LocalRuns:
+class LocalRuns(RunService):
     """Works on the durable runs of a ledger, in this process; use it as an async context manager.
 
     Args:
@@ -69,18 +61,8 @@ class LocalRuns:
         lease_s: float = LEASE_S,
         sweep_s: float = SWEEP_S,
     ) -> None:
-        lane = LedgerLane(store)
         self._dispatcher = LocalDispatcher()
-        self._host = RunHost(
-            lane=lane,
-            catalog=catalog,
-            images=Images(lane, catalog),
-            leases=Leases(store, lease_s),
-            dispatcher=self._dispatcher,
-            me=Claimant(
-                worker=f"{socket.gethostname()}/{os.getpid()}", queues=frozenset(queues), lease_s=lease_s
-            ),
-        )
+        super().__init__(make_host(store, catalog, self._dispatcher, queues=queues, lease_s=lease_s))
         self._concurrency = concurrency
         self._sweep_s = sweep_s
         self._tasks: list[asyncio.Task[None]] = []
@@ -97,20 +79,10 @@ class LocalRuns:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._host.leases.close()
-        self._host.lane.close()
-
-    async def submit(self, workflow: str, message: object, how: Submission | None = None) -> RunHandle:
-        """Accept a run. Raises as :func:`agentic.executors.durable.starting.start_run`."""
-        run_id = await start_run(self._host, workflow, message, how or Submission())
-        return RunHandle(self._host, run_id)
-
-    def handle(self, run_id: str) -> RunHandle:
-        """Return the handle of a run that was accepted before."""
-        return RunHandle(self._host, run_id)
+        self.close()
 
     async def _serve(self) -> None:
-        worker = DurableWorker(self._host)
+        worker = DurableWorker(self.host)
         while True:
             wanted = await self._dispatcher.wanted.get()
             try:
@@ -119,8 +91,10 @@ class LocalRuns:
                 log.warning("ledger.unavailable", reason=str(exc))
 
     async def _sweep(self) -> None:
-        reconciler = Reconciler(self._host)
+        reconciler = Reconciler(self.host)
         while True:
-            with suppress(LedgerUnavailableError):
+            try:
                 await reconciler.sweep()
+            except LedgerUnavailableError as exc:
+                log.warning("ledger.unavailable", reason=str(exc))
             await asyncio.sleep(self._sweep_s)

@@ -64,8 +64,7 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
 
     accepted, others = await host.lane.do(write)
     if accepted == run_id:
-        image.take(plan)
-        host.images.put(image)
+        host.take(image, plan)
     await host.spread(others)
     return accepted
 

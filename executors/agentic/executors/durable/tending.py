@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from agentic.core.graph.records import record
@@ -48,13 +48,16 @@ class Written:
     others: Sequence[Dispatchable]
 
 
-async def tend(host: RunHost, run_id: RunId, *, goes_on: bool = False) -> Claimed | None:
+async def tend(
+    host: RunHost, run_id: RunId, *, goes_on: bool = False, on_plan: Callable[[Plan], None] | None = None
+) -> Claimed | None:
     """Decide about a run, if it is to be decided about.
 
     Args:
         host: Of this process.
         run_id: The run.
         goes_on: Whether to claim an activation of what follows, and return it.
+        on_plan: Told what was decided.
 
     Raises:
         UnknownWorkflowError: This process does not know its workflow.
@@ -77,7 +80,9 @@ async def tend(host: RunHost, run_id: RunId, *, goes_on: bool = False) -> Claime
                 partial(write_plan, run=view.run, plan=plan, claimant=host.me if goes_on else None)
             )
             if written is not None:
-                image.take(plan)
+                host.take(image, plan)
+                if on_plan is not None:
+                    on_plan(plan)
                 await host.spread(written.others)
                 if plan.is_settled:
                     continue

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from agentic.core.graph.errors import CheckpointError
 from agentic.core.graph.messages import ActivationResult
 from agentic.core.graph.planner import commit, is_handled
 from agentic.core.graph.records import record
+from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     ActivationStatus,
@@ -23,6 +24,7 @@ from agentic.core.ledger import (
     Settled,
 )
 from agentic.core.logging import get_logger
+from agentic.core.types import RunId
 from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
 from agentic.executors.durable.children import prepare_child, write_child
 from agentic.executors.durable.claiming import claim_any, claim_of_run, claim_wanted
@@ -52,6 +54,19 @@ class Bounds:
     seconds: float = 30.0
 
 
+@dataclass(slots=True, kw_only=True)
+class Worked:
+    """What a worker did in one go.
+
+    Attributes:
+        done: Activations it did.
+        failed: Runs that failed by it, and why.
+    """
+
+    done: int = 0
+    failed: dict[RunId, str] = field(default_factory=dict)
+
+
 @record
 class _Job:
     """An activation in the hands of this process."""
@@ -74,9 +89,10 @@ class DurableWorker:
         self._bounds = bounds or Bounds()
         self._left = 0
         self._until = 0.0
+        self._worked = Worked()
 
-    async def work(self, wanted: ActivationId | None = None) -> int:
-        """Do an activation, and go on with what follows it; return how many were done.
+    async def work(self, wanted: ActivationId | None = None) -> Worked:
+        """Do an activation, and go on with what follows it.
 
         Args:
             wanted: Do this one, if it may run; else the best there is.
@@ -93,12 +109,12 @@ class DurableWorker:
             else partial(claim_wanted, me=host.me, wanted=wanted)
         )
         claimed = await host.lane.do(claim)
-        done = 0
+        worked = self._worked = Worked()
         while claimed is not None:
             self._left -= 1
-            done += 1
+            worked.done += 1
             claimed = await self._do(claimed)
-        return done
+        return worked
 
     @property
     def _goes_on(self) -> bool:
@@ -170,11 +186,11 @@ class DurableWorker:
             plan = image.plan([decision], now)
             ended = await self._unless_overtaken(lambda ledger: self._write_step(ledger, job, result, plan))
             if ended.is_advanced:
-                image.take(plan)
+                self._take(image, plan)
             else:
                 host.images.drop(image.run_id)
         await host.spread(ended.others)
-        return await tend(host, image.run_id, goes_on=self._goes_on) if ended.is_last else ended.claimed
+        return await self._tend(image.run_id) if ended.is_last else ended.claimed
 
     def _write_step(
         self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, plan: Plan
@@ -204,7 +220,7 @@ class DurableWorker:
             return None
         job.image.keep(result)
         await host.spread(ended.others)
-        return await tend(host, run_id, goes_on=self._goes_on) if ended.is_last else ended.claimed
+        return await self._tend(run_id) if ended.is_last else ended.claimed
 
     def _write_result(
         self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, run: RunRow
@@ -281,14 +297,24 @@ class DurableWorker:
 
         ended = await self._unless_overtaken(write)
         if ended.is_advanced:
-            child.image.take(child.plan)
-            host.images.put(child.image)
+            self._take(child.image, child.plan)
         else:
             host.images.drop(child.image.run_id)
         await host.spread(ended.others)
         if ended.is_advanced and child.plan.is_settled:
-            return await tend(host, child.image.run_id, goes_on=self._goes_on)
+            return await self._tend(child.image.run_id)
         return ended.claimed
+
+    def _take(self, image: RunImage, plan: Plan) -> None:
+        self._host.take(image, plan)
+        self._note(plan)
+
+    def _note(self, plan: Plan) -> None:
+        if plan.state.status is RunStatus.FAILED and plan.state.error is not None:
+            self._worked.failed[plan.state.run_id] = str(plan.state.error)
+
+    async def _tend(self, run_id: RunId) -> Claimed | None:
+        return await tend(self._host, run_id, goes_on=self._goes_on, on_plan=self._note)
 
     async def _unless_overtaken(self, write: Callable[[LedgerTransaction], _Ended]) -> _Ended:
         try:
@@ -311,7 +337,7 @@ class DurableWorker:
         settled = Settled(status=ActivationStatus.SKIPPED, progress=text, note=note)
         lease = job.claimed.lease
         await self._host.lane.do(lambda ledger: ledger.settle(lease, settled))
-        return await tend(self._host, lease.id.run_id)
+        return await self._tend(lease.id.run_id)
 
     async def _give_back(self, job: _Job) -> None:
         """Let another worker have the activation at once; that is no crash."""

@@ -1,0 +1,90 @@
+"""Durable runs as one process works on them: the parts put together, for one project."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Collection
+
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.ledger import LedgerStore
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.claiming import Claimant
+from agentic.executors.durable.handle import AsyncRunHandle
+from agentic.executors.durable.host import Dispatcher, RunHost
+from agentic.executors.durable.images import Images
+from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.leases import LEASE_S, Leases
+from agentic.executors.durable.starting import Submission, start_run
+
+
+def make_host(
+    store: LedgerStore,
+    catalog: WorkflowCatalog,
+    dispatcher: Dispatcher,
+    *,
+    queues: Collection[str] = (DEFAULT_QUEUE,),
+    lease_s: float = LEASE_S,
+    tell: Callable[[WorkflowEvent], None] | None = None,
+) -> RunHost:
+    """Return what the parts of a process share; nothing is connected or started yet.
+
+    Args:
+        store: The ledger.
+        catalog: Knows the workflows.
+        dispatcher: Tells others of activations.
+        queues: What this process works off.
+        lease_s: How long a claim outlives this process.
+        tell: Takes live events.
+    """
+    lane = LedgerLane(store)
+    worker = f"{socket.gethostname()}/{os.getpid()}"
+    return RunHost(
+        lane=lane,
+        catalog=catalog,
+        images=Images(lane, catalog),
+        leases=Leases(store, lease_s),
+        dispatcher=dispatcher,
+        me=Claimant(worker=worker, queues=frozenset(queues), lease_s=lease_s),
+        tell=tell,
+    )
+
+
+class RunService:
+    """Accepts runs, and gives their handles; others work on them.
+
+    Args:
+        host: Of this process.
+    """
+
+    def __init__(self, host: RunHost) -> None:
+        self.host = host
+
+    async def submit(self, workflow: str, message: object, how: Submission | None = None) -> AsyncRunHandle:
+        """Accept a run.
+
+        Args:
+            workflow: Its name: a plugin's, or ``package.module:factory`` of a trusted package.
+            message: Given to every start executor.
+            how: Its id, priority and idempotency key.
+
+        Raises:
+            UnknownWorkflowError: The name leads to no workflow.
+            MessageTypeError: A start executor does not take ``message``.
+            UnencodableError: ``message`` cannot be stored.
+            RunExistsError: Another run has this id.
+            PriorityError: The priority is none.
+            LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
+        """
+        run_id = await start_run(self.host, workflow, message, how or Submission())
+        return AsyncRunHandle(self.host, run_id)
+
+    def handle(self, run_id: str) -> AsyncRunHandle:
+        """Return the handle of a run that was accepted before."""
+        return AsyncRunHandle(self.host, run_id)
+
+    def close(self) -> None:
+        """End the threads; what was asked of the ledger is done first."""
+        self.host.leases.close()
+        self.host.lane.close()

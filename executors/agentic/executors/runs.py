@@ -1,0 +1,193 @@
+"""Durable runs for programs that block: submit one, wait for its result."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Self
+
+from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.hooks import get_registry
+from agentic.core.settings import Settings, load_settings
+from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.handle import AsyncRunHandle
+from agentic.executors.durable.local import LocalRuns
+from agentic.executors.durable.service import RunService, make_host
+from agentic.executors.durable.starting import Submission
+from agentic.executors.loop import LoopThread
+from agentic.mappers import Database, find_project
+from agentic.mappers.ledger import SqlLedger
+from agentic.migrations import require_current
+
+
+class RunHandle:
+    """A durable run that was accepted.
+
+    Args:
+        client: Of this process.
+        handle: The run.
+    """
+
+    def __init__(self, client: RunClient, handle: AsyncRunHandle) -> None:
+        self._client = client
+        self._handle = handle
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+        return self._handle.run_id
+
+    def status(self) -> RunStatus:
+        """Return where the run stands.
+
+        Raises:
+            UnknownRunError: There is no such run.
+        """
+        return self._client.loop.run(self._handle.status())
+
+    def result(self, timeout_s: float | None = None) -> RunResult:
+        """Wait until the run has ended, or waits for answers, and return what it came to.
+
+        A failed run gives a result, too: its ``error`` says what failed it.
+
+        Raises:
+            UnknownRunError: There is no such run.
+            TimeoutError: It goes on still.
+        """
+        return self._client.loop.run(self._handle.result(timeout_s))
+
+    def events(self, after: int = 0) -> list[WorkflowEvent]:
+        """Return the durable events of the run above a sequence, in order."""
+        return self._client.loop.run(self._handle.events(after))
+
+    def answer(self, responses: Mapping[str, object], *, answered_by: str = "") -> None:
+        """Answer requests of the run, by request id.
+
+        Raises:
+            RunEndedError: It has completed.
+            UnknownRequestError: An answer is to no open request; nothing is changed.
+            AnswerError: An answer is of another type than was asked for; nothing is changed.
+        """
+        self._client.loop.run(self._handle.answer(responses, answered_by))
+
+    def resume(self) -> None:
+        """Let a run go on that failed or was cancelled, where it stands.
+
+        Raises:
+            RunEndedError: It has completed.
+        """
+        self._client.loop.run(self._handle.resume())
+
+    def cancel(self, reason: str = "cancelled") -> bool:
+        """Ask for the run to be cancelled; False when it has ended already."""
+        return self._client.loop.run(self._handle.cancel(reason))
+
+    def pause(self, *, is_paused: bool = True) -> bool:
+        """Let nothing more of the run be begun, or let it go on; False when it has ended already."""
+        return self._client.loop.run(self._handle.pause(is_paused=is_paused))
+
+
+class RunClient:
+    """Submits durable runs of a project; with the dispatcher ``local`` it works on them, too.
+
+    Use it as a context manager, or call :meth:`close`.
+
+    Args:
+        settings: Name the database, the broker, the dispatcher and the project.
+
+    Raises:
+        UnknownProjectError: The database has no such project.
+        DatabaseNotMigratedError: It lacks tables.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._database = Database(settings.database)
+        require_current(self._database, get_registry())
+        with self._database.reading() as session:
+            self._project_id = find_project(session, settings.project).id
+        self._opened = AsyncExitStack()
+        self.loop = LoopThread(self._opened.aclose)
+        self._service = self.loop.run(self._start(settings))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, workflow: str, message: object, how: Submission | None = None) -> RunHandle:
+        """Accept a run; see :func:`submit`."""
+        return RunHandle(self, self.loop.run(self._service.submit(workflow, message, how)))
+
+    def handle(self, run_id: str) -> RunHandle:
+        """Return the handle of a run that was accepted before."""
+        return RunHandle(self, self._service.handle(run_id))
+
+    def close(self) -> None:
+        """Stop; what this process was at is given back to the ledger."""
+        self.loop.close("its process ends")
+        self._service.close()
+        self._database.dispose()
+
+    async def _start(self, settings: Settings) -> RunService:
+        store = SqlLedger(self._database, project_id=self._project_id)
+        catalog = WorkflowCatalog(get_registry().workflows, settings.workflow_modules)
+        if settings.dispatcher == "local":
+            return await self._opened.enter_async_context(LocalRuns(store, catalog, lease_s=settings.lease_s))
+        from agentic.executors.celery import make_app
+        from agentic.executors.durable.messages import MessageDispatcher
+
+        dispatcher = MessageDispatcher(make_app(settings), self._project_id)
+        self._opened.callback(dispatcher.close)
+        return RunService(make_host(store, catalog, dispatcher, lease_s=settings.lease_s))
+
+
+_clients: dict[int, RunClient] = {}
+_lock = threading.Lock()
+
+
+def submit(
+    workflow: str,
+    message: object,
+    *,
+    run_id: str | None = None,
+    idempotency_key: str | None = None,
+    priority: int = 0,
+) -> RunHandle:
+    """Accept a durable run: from here on it reaches its end, whatever happens to this process.
+
+    With ``AGENTIC_DISPATCHER=celery`` workers work on it; else this process does while it lives, and any
+    other one with the same database goes on.
+
+    Args:
+        workflow: A plugin's workflow by name, or ``package.module:factory`` of a package that
+            ``AGENTIC_WORKFLOW_MODULES`` names.
+        message: Given to every start executor.
+        run_id: Its name, without ``/``; a random one when omitted.
+        idempotency_key: A second submission with the same key gives the first one's run.
+        priority: 0 to 9; higher goes first.
+
+    Raises:
+        UnknownWorkflowError: The name leads to no workflow.
+        MessageTypeError: A start executor does not take ``message``.
+        UnencodableError: ``message`` cannot be stored.
+        RunExistsError: Another run has this id.
+        PriorityError: The priority is none.
+        LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
+    """
+    how = Submission(run_id=run_id, idempotency_key=idempotency_key, priority=priority)
+    return current_client().submit(workflow, message, how)
+
+
+def current_client() -> RunClient:
+    """Return the client of this process, made when first asked for."""
+    with _lock:
+        client = _clients.get(os.getpid())
+        if client is None:
+            client = _clients[os.getpid()] = RunClient(load_settings())
+            atexit.register(client.close)
+        return client

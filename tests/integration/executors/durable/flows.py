@@ -1,0 +1,133 @@
+"""Workflows that worker processes of the tests build by name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from agentic.core import (
+    RetryPolicy,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    executor,
+)
+
+
+def count(steps: int = 20) -> Workflow:
+    """Return an executor that sends to itself until it has counted to ``steps``."""
+
+    @executor(id="count")
+    async def count_up(number: int, ctx: WorkflowContext[int, int]) -> int | None:
+        if number < steps:
+            return number + 1
+        await ctx.yield_output(number)
+        return None
+
+    builder = WorkflowBuilder("count", version="1", config=WorkflowConfig(max_supersteps=steps + 2))
+    return builder.set_start(count_up).add_edge(count_up, count_up, condition=lambda _: True).build()
+
+
+def wide(width: int = 30) -> Workflow:
+    """Return a fan-out with a join that adds up."""
+
+    @executor(id="start")
+    async def start(number: int) -> int:
+        return number
+
+    def arm(index: int) -> object:
+        @executor(id=f"arm{index}")
+        async def add(number: int) -> int:
+            return number + index
+
+        return add
+
+    arms = [arm(index) for index in range(width)]
+
+    @executor(id="join")
+    async def join(numbers: list[int]) -> int:
+        return sum(numbers)
+
+    return (
+        WorkflowBuilder("wide", version="1")
+        .set_start(start)
+        .add_fan_out_edge(start, arms)  # type: ignore[arg-type]  # they are executors
+        .add_fan_in_edge(arms, join)  # type: ignore[arg-type]
+        .build()
+    )
+
+
+def nested() -> Workflow:
+    """Return a workflow with another one as a node."""
+
+    @executor(id="double")
+    async def double(number: int) -> int:
+        return number * 2
+
+    @executor(id="last")
+    async def last(number: int) -> int:
+        return number + 1
+
+    return (
+        WorkflowBuilder("nested", version="1")
+        .set_start(double)
+        .add_edge(double, wide(5).as_executor("inner"))
+        .add_edge("inner", last)
+        .build()
+    )
+
+
+def asking() -> Workflow:
+    """Return a workflow that asks for a name."""
+
+    @executor(id="ask")
+    async def ask(greeting: str, ctx: WorkflowContext) -> str:
+        name = await ctx.request_info("who?", str)
+        return f"{greeting} {name}"
+
+    return WorkflowBuilder("asking", version="1").set_start(ask).build()
+
+
+def flaky() -> Workflow:
+    """Return a workflow whose executor fails twice, a while apart."""
+
+    @executor(id="flaky", retry=RetryPolicy(max_attempts=3, first_delay_s=0.2, jitter=0))
+    async def fail_twice(number: int, ctx: WorkflowContext) -> int:
+        if ctx.attempt < 3:
+            raise ConnectionError(f"try {ctx.attempt}")
+        return number + len(ctx.previous_attempts)
+
+    return WorkflowBuilder("flaky", version="1").set_start(fail_twice).build()
+
+
+def failing() -> Workflow:
+    """Return a workflow that fails unless the file ``mended`` is there."""
+
+    @executor(id="before")
+    async def before(number: int) -> int:
+        with Path("before.txt").open("a") as log:
+            log.write("x")
+        return number
+
+    @executor(id="fail")
+    async def fail(number: int) -> int:
+        if not Path("mended").exists():
+            raise ValueError("not mended")
+        return number
+
+    return WorkflowBuilder("failing", version="1").set_start(before).add_edge(before, fail).build()
+
+
+def waiting() -> Workflow:
+    """Return a workflow that says its process, and waits for the file ``gate``."""
+
+    @executor(id="wait")
+    async def wait(number: int) -> int:
+        Path(f"at-work-{os.getpid()}").touch()
+        while not Path("gate").exists():
+            await asyncio.sleep(0.01)
+        return number
+
+    return WorkflowBuilder("waiting", version="1").set_start(wait).build()
