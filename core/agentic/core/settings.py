@@ -33,10 +33,13 @@ class Settings(BaseSettings):
         "local", description="Who works on durable runs: this process, or Celery workers."
     )
     workflow_modules: tuple[str, ...] = Field(
-        (), description='Packages in which names like "shop.flows:build" may find workflows, as JSON: ["shop"].'
+        (), description='Packages where names like "shop.flows:build" find workflows, as JSON: ["shop"].'
     )
     lease_s: float = Field(
         30.0, ge=1, description="Seconds after which what a worker was at is taken over, once it is gone."
+    )
+    sweep_s: float = Field(
+        5.0, ge=0, description="Seconds between a worker's looks for what nobody works on; 0 for never."
     )
     project: str = Field("default", min_length=1, description="Project that commands work in.")
     log_level: Literal["debug", "info", "warning", "error"] = "warning"

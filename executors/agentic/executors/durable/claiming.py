@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentic.core.ledger import ActivationId, Claimed, Dispatchable, LedgerTransaction, NewActivation
+from agentic.core.ledger import (
+    ActivationId,
+    ActivationRow,
+    ActivationStatus,
+    Claimed,
+    Dispatchable,
+    LedgerTransaction,
+    NewActivation,
+)
 from agentic.core.types import RunId
 
 _CANDIDATES = 5
@@ -27,16 +35,34 @@ class Claimant:
     lease_s: float
 
 
-def claim_wanted(ledger: LedgerTransaction, me: Claimant, wanted: ActivationId) -> Claimed | None:
+def claim_wanted(
+    ledger: LedgerTransaction, me: Claimant, wanted: ActivationId
+) -> Claimed | Dispatchable | None:
     """Claim the activation a message tells of, or one of a higher priority instead.
 
     Returns:
-        None when there is nothing to do: the activation runs, or has ended.
+        The activation unclaimed, if the message came too early, as clocks differ. None when there is nothing
+        to do: the activation runs, or has ended.
     """
     row = ledger.activation(wanted)
     if row is None:
         return None
-    return claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+    claimed = claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+    is_early = row.status is ActivationStatus.PENDING and row.not_before > ledger.now()
+    run = ledger.run(wanted.run_id) if claimed is None and is_early else None
+    return claimed if run is None else dispatchable_of(row, run.workflow)
+
+
+def dispatchable_of(row: ActivationRow, workflow: str) -> Dispatchable:
+    """Return what workers are told of an activation."""
+    return Dispatchable(
+        id=row.id,
+        queue=row.queue,
+        priority=row.priority,
+        workflow=workflow,
+        fence=row.fence,
+        not_before=row.not_before,
+    )
 
 
 def claim_above(ledger: LedgerTransaction, me: Claimant, priority: int) -> Claimed | None:

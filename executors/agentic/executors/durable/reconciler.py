@@ -47,6 +47,14 @@ class Swept:
     dispatched: int = 0
     tended: int = 0
 
+    def add(self, other: Swept) -> None:
+        """Add what another sweep found."""
+        self.expired += other.expired
+        self.dead += other.dead
+        self.reviews += other.reviews
+        self.dispatched += other.dispatched
+        self.tended += other.tended
+
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing to do."""

@@ -15,7 +15,7 @@ from agentic.core.ledger import (
     RunRow,
 )
 from agentic.core.types import RunId
-from agentic.executors.durable.claiming import Claimant, claim_new
+from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of
 from agentic.executors.durable.deciding import Standing, decide
 from agentic.executors.durable.encoding import read_progress, read_result
 from agentic.executors.durable.host import RunHost, mark, pending
@@ -117,16 +117,7 @@ def parent_of(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
     outer = None if row is None else ledger.run(row.id.run_id)
     if row is None or outer is None or row.status is not ActivationStatus.PENDING:
         return []
-    return [
-        Dispatchable(
-            id=row.id,
-            queue=row.queue,
-            priority=row.priority,
-            workflow=outer.workflow,
-            fence=row.fence,
-            not_before=row.not_before,
-        )
-    ]
+    return [dispatchable_of(row, outer.workflow)]
 
 
 def standing_of(image: RunImage, view: _View) -> Standing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agentic.core.graph.errors import CheckpointError
@@ -39,6 +39,10 @@ log = get_logger(__name__)
 
 REFUSED_DELAY_S = 30.0
 """How long an activation waits that this process cannot run, as it has other code than the run."""
+
+
+EARLY_PAUSE_S = 0.05
+"""How long to wait at least when a message came before its time."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,19 +106,25 @@ class DurableWorker:
         """
         self._left = self._bounds.activations
         self._until = time.monotonic() + self._bounds.seconds
-        host = self._host
-        claim = (
-            partial(claim_any, me=host.me)
-            if wanted is None
-            else partial(claim_wanted, me=host.me, wanted=wanted)
-        )
-        claimed = await host.lane.do(claim)
+        claimed = await self._claim(wanted)
         worked = self._worked = Worked()
         while claimed is not None:
             self._left -= 1
             worked.done += 1
             claimed = await self._do(claimed)
         return worked
+
+    async def _claim(self, wanted: ActivationId | None) -> Claimed | None:
+        host = self._host
+        if wanted is None:
+            return await host.lane.do(partial(claim_any, me=host.me))
+        found = await host.lane.do(partial(claim_wanted, me=host.me, wanted=wanted))
+        if isinstance(found, Dispatchable):
+            # Not at once: as long as the clocks differ, it would come too early again.
+            at = max(found.not_before, time.time() + EARLY_PAUSE_S)
+            await host.spread([replace(found, not_before=at)])
+            return None
+        return found
 
     @property
     def _goes_on(self) -> bool:
