@@ -21,6 +21,9 @@ from agentic.core.types import JSONValue, RunId
 INLINE_BYTES = 32 * 1024
 """A larger value of an event is named by its hash; :attr:`WorkflowEvent.contents` has it."""
 
+_SMALL = (int, float, bool, type(None))
+_SHORT_CHARS = INLINE_BYTES // 12  # JSON in ASCII writes a character with at most twelve
+
 CONTENT_KEY = "$content"
 
 
@@ -129,11 +132,8 @@ class WorkflowEvent:
     @property
     def contents(self) -> dict[str, str]:
         """The values too large for :attr:`data`: sha256 -> JSON text."""
-        return {
-            content_hash(text): text
-            for parcel in _parcels(self._facts)
-            if len(text := to_text(parcel.data)) > INLINE_BYTES
-        }
+        large = [text for parcel in _parcels(self._facts) if (text := large_text(parcel.data)) is not None]
+        return {content_hash(text): text for text in large}
 
     def with_data(self, data: Mapping[str, JSONValue]) -> WorkflowEvent:
         """Return the same event with other facts."""
@@ -208,16 +208,21 @@ def content_hash(text: str) -> str:
 def _inline(fact: object) -> JSONValue:
     """Return a fact as JSON, with large values named by their hash."""
     if isinstance(fact, Parcel):
-        data = fact.data
-        if isinstance(data, (int, float, type(None))):
-            return data
-        text = to_text(data)
-        return data if len(text) <= INLINE_BYTES else {CONTENT_KEY: content_hash(text), "bytes": len(text)}
+        text = large_text(fact.data)
+        return fact.data if text is None else {CONTENT_KEY: content_hash(text), "bytes": len(text)}
     if isinstance(fact, Mapping):
         return {name: _inline(part) for name, part in fact.items()}
     if isinstance(fact, (list, tuple)):
         return [_inline(part) for part in fact]
     return fact  # type: ignore[return-value]  # what is no parcel was JSON when the event was made
+
+
+def large_text(data: JSONValue) -> str | None:
+    """Return the JSON text of a value that is too large to stand where it is told of, else None."""
+    if isinstance(data, _SMALL) or (isinstance(data, str) and len(data) <= _SHORT_CHARS):
+        return None
+    text = to_text(data)
+    return text if len(text) > INLINE_BYTES else None
 
 
 def _parcels(fact: object) -> Iterator[Parcel]:

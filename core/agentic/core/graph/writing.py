@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.graph.checkpoints import SCHEMA_VERSION
-from agentic.core.graph.codec import Codec, to_text
+from agentic.core.graph.codec import Codec
 from agentic.core.graph.errors import stored_error
-from agentic.core.graph.events import CONTENT_KEY, INLINE_BYTES, content_hash
+from agentic.core.graph.events import CONTENT_KEY, content_hash, large_text
 from agentic.core.graph.messages import Activation, ActivationResult, Sent, Trail
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
 from agentic.core.graph.state import FanInBuffer, ItemOutcome, MapProgress, Parked, RunState
 from agentic.core.types import JSONValue
-
-_SMALL = (int, float, bool, type(None))
-_SHORT_CHARS = INLINE_BYTES // 12  # JSON in ASCII writes a character with at most twelve
 
 JSONObject = dict[str, JSONValue]
 
@@ -34,10 +31,8 @@ class Writer:
     def value(self, parcel: Parcel) -> JSONValue:
         """Return a value, or its hash when it is large."""
         data = parcel.data if self._codec is None else parcel.stored(self._codec)
-        if isinstance(data, _SMALL) or (isinstance(data, str) and len(data) <= _SHORT_CHARS):
-            return data
-        text = to_text(data)
-        if len(text) <= INLINE_BYTES:
+        text = large_text(data)
+        if text is None:
             return data
         name = content_hash(text)
         self.contents[name] = text
