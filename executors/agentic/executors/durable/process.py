@@ -27,9 +27,18 @@ class RunProcess:
         database: Holds the ledger.
         app: Sends the messages.
         queues: What this process works off.
+        is_alone: Whether this process does one activation at a time.
     """
 
-    def __init__(self, settings: Settings, database: Database, app: Celery, queues: Collection[str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        app: Celery,
+        queues: Collection[str],
+        *,
+        is_alone: bool = False,
+    ) -> None:
         self._settings = settings
         self._database = database
         self._app = app
@@ -37,6 +46,7 @@ class RunProcess:
         self._catalog = WorkflowCatalog(get_registry().workflows, settings.workflow_modules)
         self._services: dict[str, RunService] = {}
         self._dispatchers: list[MessageDispatcher] = []
+        self._is_alone = is_alone
         self._lock = threading.Lock()
 
     def service(self, project_id: str) -> RunService:
@@ -52,6 +62,7 @@ class RunProcess:
                     dispatcher,
                     queues=self._queues,
                     lease_s=self._settings.lease_s,
+                    is_alone=self._is_alone,
                 )
                 found = self._services[project_id] = RunService(host)
             return found

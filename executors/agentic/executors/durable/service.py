@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.executors.durable.catalog import WorkflowCatalog
@@ -14,7 +13,7 @@ from agentic.executors.durable.claiming import Claimant
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.host import Dispatcher, RunHost
 from agentic.executors.durable.images import Images
-from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.lane import DirectLane, LedgerLane
 from agentic.executors.durable.leases import LEASE_S, Leases
 from agentic.executors.durable.starting import Submission, start_run
 
@@ -26,7 +25,7 @@ def make_host(
     *,
     queues: Collection[str] = (DEFAULT_QUEUE,),
     lease_s: float = LEASE_S,
-    tell: Callable[[WorkflowEvent], None] | None = None,
+    is_alone: bool = False,
 ) -> RunHost:
     """Return what the parts of a process share; nothing is connected or started yet.
 
@@ -36,9 +35,9 @@ def make_host(
         dispatcher: Tells others of activations.
         queues: What this process works off.
         lease_s: How long a claim outlives this process.
-        tell: Takes live events.
+        is_alone: Whether this process does one activation at a time.
     """
-    lane = LedgerLane(store)
+    lane = DirectLane(store) if is_alone else LedgerLane(store)
     worker = f"{socket.gethostname()}/{os.getpid()}"
     return RunHost(
         lane=lane,
@@ -47,7 +46,6 @@ def make_host(
         leases=Leases(store, lease_s),
         dispatcher=dispatcher,
         me=Claimant(worker=worker, queues=frozenset(queues), lease_s=lease_s),
-        tell=tell,
     )
 
 
