@@ -12,18 +12,16 @@ from agentic.core.graph.planner import Answer, Decision, go_on, settle, start
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.runner import deadline_of, new_state
 from agentic.core.graph.snapshots import Snapshots
-from agentic.core.graph.workflow import Workflow
 from agentic.core.types import RunId
+from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.image import Plan, RunImage
 
 
-def begin(
-    workflow: Workflow, run_id: RunId, message: object, now: float, path: str = ""
-) -> tuple[RunImage, Plan]:
+def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = "") -> tuple[RunImage, Plan]:
     """Return a new run and its first plan.
 
     Args:
-        workflow: Whose run it is.
+        flow: Whose run it is.
         run_id: Its name.
         message: Given to every start executor.
         now: Seconds since the epoch.
@@ -33,12 +31,13 @@ def begin(
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: It cannot be stored.
     """
+    workflow = flow.workflow
     for name in workflow.graph.starts:
         node = workflow.graph.executors[name]
         if not node.accepts(message):
             raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
     state = new_state(run_id, path, now, workflow.config)
-    image = RunImage(workflow, state, Snapshots(workflow, run_id))
+    image = RunImage(flow, state, Snapshots(workflow, run_id))
     facts = {"workflow": workflow.id, "version": workflow.version}
     parcel = storing(workflow.codec)(message)
     decision = start(workflow.graph, workflow.config, state, now, parcel, facts)

@@ -3,57 +3,94 @@
 from __future__ import annotations
 
 import importlib
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 
+from agentic.core.graph.records import record
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId
 from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.hooks import NO_HOOKS, RunHooks
 
 Factory = Callable[[], Workflow]
+Builder = Callable[[str], "Flow"]
 
 NODE_MARK = "#"
 """Between the name of a workflow and the executor that is a workflow itself."""
 
 
-class WorkflowCatalog:
-    """Builds workflows by name, each once.
+@record
+class Flow:
+    """A workflow as its runs need it.
 
-    A name is that of a registered factory; or ``package.module:factory``, if the package is trusted; or one
-    of these with ``#executor`` behind it, once for each level, for a workflow that is a node of another one.
+    Attributes:
+        workflow: The workflow.
+        hooks: What it adds to its runs.
+    """
+
+    workflow: Workflow
+    hooks: RunHooks = NO_HOOKS
+
+
+class WorkflowCatalog:
+    """Builds workflows by name; those that were used last are kept.
+
+    A name is that of a registered factory; or ``kind:rest``, if there is a builder for that kind; or
+    ``package.module:factory``, if the package is trusted; or one of these with ``#executor`` behind it, once
+    for each level, for a workflow that is a node of another one.
 
     Args:
         factories: Name -> what builds the workflow.
         trusted: Packages and modules that names may lead to.
+        builders: Kind -> what builds a workflow of the rest of its name.
+        size: How many workflows are kept.
     """
 
-    def __init__(self, factories: Mapping[str, Factory], trusted: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        factories: Mapping[str, Factory],
+        trusted: Collection[str] = (),
+        builders: Mapping[str, Builder] | None = None,
+        *,
+        size: int = 256,
+    ) -> None:
         self._factories = dict(factories)
         self._trusted = tuple(trusted)
-        self._built: dict[str, Workflow] = {}
+        self._builders = dict(builders or {})
+        self._size = size
+        self._built: OrderedDict[str, Flow] = OrderedDict()
 
-    def get(self, name: str) -> Workflow:
-        """Return a workflow.
+    def get(self, name: str) -> Flow:
+        """Return a workflow. May block, as builders may read a database.
 
         Raises:
             UnknownWorkflowError: Nothing has that name, or it leads where names may not lead.
         """
-        built = self._built.get(name)
-        if built is None:
-            built = self._built[name] = self._build(name)
-        return built
+        flow = self._built.get(name)
+        if flow is None:
+            flow = self._built[name] = self._build(name)
+            if len(self._built) > self._size:
+                self._built.popitem(last=False)
+        else:
+            self._built.move_to_end(name)
+        return flow
 
-    def _build(self, name: str) -> Workflow:
+    def _build(self, name: str) -> Flow:
         outer, mark, node = name.rpartition(NODE_MARK)
         if mark:
-            executor = self.get(outer).graph.executors.get(ExecutorId(node))
+            around = self.get(outer)
+            executor = around.workflow.graph.executors.get(ExecutorId(node))
             if not isinstance(executor, WorkflowExecutor):
                 raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
-            return executor.workflow
+            return Flow(executor.workflow, RunHooks(clean=around.hooks.clean))
+        kind, _, rest = name.partition(":")
+        if rest and kind in self._builders:
+            return self._builders[kind](rest)
         built = self._factory(name)()
         if not isinstance(built, Workflow):
             raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, no Workflow")
-        return built
+        return Flow(built)
 
     def _factory(self, name: str) -> Factory:
         if name in self._factories:

@@ -79,7 +79,7 @@ async def prepare_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> Chi
     row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     now = time.time()
     if row is None:
-        image, plan = begin(waits.workflow, call.run_id, waits.message, now, call.path)
+        image, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call.path)
         return Child(image, plan, is_new=True, workflow=name)
     image = await host.images.get(call.run_id, name, row.revision)
     return Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)

@@ -88,7 +88,7 @@ class AsyncRunHandle:
 
     async def _read(self, run: RunRow) -> RunResult:
         stored = await self._host.lane.do(lambda ledger: ledger.load(self.run_id))
-        found = restore(stored, self._host.catalog.get(run.workflow))
+        found = restore(stored, self._host.catalog.get(run.workflow).workflow)
         state = found.state
         return RunResult(
             run_id=self.run_id,

@@ -52,7 +52,7 @@ class RunHost:
         leases: Keeps its claims alive.
         dispatcher: Tells others.
         me: Who claims.
-        tell: Takes live events, if anybody listens.
+        tell: Takes events, durable and live, if anybody listens.
         rests: Told of runs that have ended, or wait for answers, by a decision of this process.
     """
 
@@ -68,6 +68,9 @@ class RunHost:
     def take(self, image: RunImage, plan: Plan) -> None:
         """Take over a plan that the ledger has taken, and tell of a run that rests by it."""
         image.take(plan)
+        if self.tell is not None:
+            for event in plan.events:
+                self.tell(event)
         if plan.state.status.is_final:
             self.images.drop(image.run_id)
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.edges import Graph
+from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.links import Seen
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.planner import Decision
@@ -17,10 +18,10 @@ from agentic.core.graph.result import RunStatus
 from agentic.core.graph.shared import seen_after
 from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
 from agentic.core.graph.state import RunState
-from agentic.core.graph.workflow import Workflow
-from agentic.core.ledger import ActivationId, NewActivation, Step
+from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import RunId
+from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.encoding import batches, write_result
 
 
@@ -33,12 +34,16 @@ class Plan:
         state: Where the run stands then.
         draft: The checkpoint.
         stays: Whether the superstep goes on, and what is under way in it.
+        events: What the decision told.
+        on_commit: What is to be done in the transaction that writes it.
     """
 
     step: Step
     state: RunState
     draft: CheckpointDraft
     stays: bool
+    events: Sequence[WorkflowEvent] = ()
+    on_commit: Sequence[OnCommit] = ()
 
     @property
     def is_settled(self) -> bool:
@@ -54,19 +59,23 @@ class RunImage:
     It follows what this process decides; when another one decided, it is worth nothing any more.
 
     Args:
-        workflow: Whose run it is.
+        flow: Whose run it is.
         state: Where it stands.
         snapshots: What the ledger holds of it.
+        changed: Names of executors and conditions whose code is another one since the run began.
 
     Attributes:
-        changed: Names of executors and conditions whose code is another one since the run began.
+        workflow: Whose run it is.
+        state: Where it stands.
+        changed: As given.
         lock: Held from when a plan is made until it is taken over, or the image forgotten.
     """
 
     def __init__(
-        self, workflow: Workflow, state: RunState, snapshots: Snapshots, changed: tuple[str, ...] = ()
+        self, flow: Flow, state: RunState, snapshots: Snapshots, changed: tuple[str, ...] = ()
     ) -> None:
-        self.workflow = workflow
+        self.workflow = flow.workflow
+        self._hooks = flow.hooks
         self.state = state
         self.changed = changed
         self.lock = asyncio.Lock()
@@ -74,17 +83,17 @@ class RunImage:
         self._finished: dict[ActivationKey, ActivationResult] = {}
 
     @classmethod
-    def restored(cls, workflow: Workflow, stored: StoredCheckpoint) -> RunImage:
+    def restored(cls, flow: Flow, stored: StoredCheckpoint) -> RunImage:
         """Return a run as a checkpoint has it.
 
         Raises:
-            CheckpointVersionError: ``workflow`` is another one, or another version of it.
+            CheckpointVersionError: The workflow is another one, or another version of it.
             CorruptCheckpointError: The checkpoint is damaged.
         """
-        found = restore(stored, workflow)
+        found = restore(stored, flow.workflow)
         run_id = found.state.run_id
-        snapshots = Snapshots(workflow, run_id, saved=found.saved, converted=found.converted)
-        return cls(workflow, found.state, snapshots, found.changed)
+        snapshots = Snapshots(flow.workflow, run_id, saved=found.saved, converted=found.converted)
+        return cls(flow, found.state, snapshots, found.changed)
 
     @property
     def run_id(self) -> RunId:
@@ -105,6 +114,11 @@ class RunImage:
     def config(self) -> WorkflowConfig:
         """The workflow's."""
         return self.workflow.config
+
+    @property
+    def clean(self) -> Callable[[WorkflowEvent], WorkflowEvent]:
+        """Takes out of an event what nobody may see."""
+        return self._hooks.clean
 
     def activation(self, activation_id: ActivationId) -> Activation | None:
         """Return an activation of the superstep that is due; None when it is of none."""
@@ -149,7 +163,8 @@ class RunImage:
             self._snapshots.note(decision)
         state = decisions[-1].state
         draft = self._snapshots.draft(state, now)
-        told = [event for decision in decisions for event in decision.events]
+        clean = self._hooks.clean
+        told = [clean(event) for decision in decisions for event in decision.events]
         deadlines = [asked.deadline for asked in state.open_requests if asked.deadline is not None]
         step = Step(
             checkpoint=draft.checkpoint,
@@ -159,7 +174,7 @@ class RunImage:
             wake_at=min(deadlines, default=None),
             deadline=state.deadline,
         )
-        return Plan(step, state, draft, self._stays(state))
+        return Plan(step, state, draft, self._stays(state), told, self._on_commit(state))
 
     def take(self, plan: Plan) -> None:
         """Take over a plan that the ledger has taken."""
@@ -167,6 +182,12 @@ class RunImage:
         if not plan.stays:
             self._finished = {}
         self.state = plan.state
+
+    def _on_commit(self, state: RunState) -> Sequence[OnCommit]:
+        on_rest = self._hooks.on_rest
+        if on_rest is None or (self.revision and state.status is self.state.status):
+            return ()
+        return [lambda session: on_rest(session, state)]
 
     def _stays(self, state: RunState) -> bool:
         before = self.state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 
 from agentic.core.types import RunId
@@ -56,4 +57,4 @@ class Images:
 
     async def _load(self, run_id: RunId, workflow: str) -> RunImage:
         stored = await self._lane.do(lambda ledger: ledger.load(run_id))
-        return RunImage.restored(self._catalog.get(workflow), stored)
+        return RunImage.restored(await asyncio.to_thread(self._catalog.get, workflow), stored)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
-from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.logging import get_logger
 from agentic.executors.durable.catalog import WorkflowCatalog
-from agentic.executors.durable.leases import LEASE_S
 from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.service import RunService, make_host
+from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import DurableWorker
 
 log = get_logger(__name__)
@@ -46,9 +44,8 @@ class LocalRuns(RunService):
         store: The ledger; closed by whoever made it.
         catalog: Knows the workflows.
         concurrency: Activations done at a time.
-        queues: What is worked off.
-        lease_s: How long a claim outlives this process.
         sweep_s: How often the ledger is looked through for what nobody works on.
+        options: How this process works.
     """
 
     def __init__(
@@ -57,12 +54,11 @@ class LocalRuns(RunService):
         catalog: WorkflowCatalog,
         *,
         concurrency: int = 16,
-        queues: Collection[str] = (DEFAULT_QUEUE,),
-        lease_s: float = LEASE_S,
         sweep_s: float = SWEEP_S,
+        options: HostOptions | None = None,
     ) -> None:
         self._dispatcher = LocalDispatcher()
-        super().__init__(make_host(store, catalog, self._dispatcher, queues=queues, lease_s=lease_s))
+        super().__init__(make_host(store, catalog, self._dispatcher, options or HostOptions()))
         self._concurrency = concurrency
         self._sweep_s = sweep_s
         self._tasks: list[asyncio.Task[None]] = []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.messages import Activation
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Progress
@@ -37,10 +39,14 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
     surroundings = Surroundings(
         read_child=partial(read_child, host),
         keep_once=partial(_keep_once, host, image, lease, activation.origin),
-        tell=host.tell,
+        tell=None if host.tell is None else partial(_tell, host.tell, image),
     )
     past = await _past(host, image, activation, lease, progress)
     return Activity(image, activation, past, surroundings)
+
+
+def _tell(tell: Callable[[WorkflowEvent], None], image: RunImage, event: WorkflowEvent) -> None:
+    tell(image.clean(event))
 
 
 async def _learn_lane(host: RunHost, image: RunImage, activation: Activation) -> None:

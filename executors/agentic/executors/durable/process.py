@@ -13,7 +13,7 @@ from agentic.core.settings import Settings
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.messages import MessageDispatcher
 from agentic.executors.durable.reconciler import Reconciler, Swept
-from agentic.executors.durable.service import RunService, make_host
+from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import DurableWorker, Worked
 from agentic.mappers import Database
 from agentic.mappers.ledger import SqlLedger
@@ -60,9 +60,7 @@ class RunProcess:
                     SqlLedger(self._database, project_id=project_id),
                     self._catalog,
                     dispatcher,
-                    queues=self._queues,
-                    lease_s=self._settings.lease_s,
-                    is_alone=self._is_alone,
+                    HostOptions(queues=self._queues, lease_s=self._settings.lease_s, is_alone=self._is_alone),
                 )
                 found = self._services[project_id] = RunService(host)
             return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
+from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.executors.durable.catalog import WorkflowCatalog
@@ -18,14 +20,25 @@ from agentic.executors.durable.leases import LEASE_S, Leases
 from agentic.executors.durable.starting import Submission, start_run
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostOptions:
+    """How a process works on durable runs.
+
+    Attributes:
+        queues: What it works off.
+        lease_s: How long a claim outlives it.
+        is_alone: Whether it does one activation at a time.
+        tell: Takes events, durable and live.
+    """
+
+    queues: Collection[str] = (DEFAULT_QUEUE,)
+    lease_s: float = LEASE_S
+    is_alone: bool = False
+    tell: Callable[[WorkflowEvent], None] | None = None
+
+
 def make_host(
-    store: LedgerStore,
-    catalog: WorkflowCatalog,
-    dispatcher: Dispatcher,
-    *,
-    queues: Collection[str] = (DEFAULT_QUEUE,),
-    lease_s: float = LEASE_S,
-    is_alone: bool = False,
+    store: LedgerStore, catalog: WorkflowCatalog, dispatcher: Dispatcher, options: HostOptions
 ) -> RunHost:
     """Return what the parts of a process share; nothing is connected or started yet.
 
@@ -33,19 +46,18 @@ def make_host(
         store: The ledger.
         catalog: Knows the workflows.
         dispatcher: Tells others of activations.
-        queues: What this process works off.
-        lease_s: How long a claim outlives this process.
-        is_alone: Whether this process does one activation at a time.
+        options: How this process works.
     """
-    lane = DirectLane(store) if is_alone else LedgerLane(store)
+    lane = DirectLane(store) if options.is_alone else LedgerLane(store)
     worker = f"{socket.gethostname()}/{os.getpid()}"
     return RunHost(
         lane=lane,
         catalog=catalog,
         images=Images(lane, catalog),
-        leases=Leases(store, lease_s),
+        leases=Leases(store, options.lease_s),
         dispatcher=dispatcher,
-        me=Claimant(worker=worker, queues=frozenset(queues), lease_s=lease_s),
+        tell=options.tell,
+        me=Claimant(worker=worker, queues=frozenset(options.queues), lease_s=options.lease_s),
     )
 
 

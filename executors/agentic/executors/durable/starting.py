@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from dataclasses import dataclass
@@ -44,20 +45,22 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
     if not 0 <= how.priority <= MAX_PRIORITY:
         raise PriorityError(how.priority)
     run_id = _checked(how.run_id)
-    built = host.catalog.get(workflow)
-    image, plan = begin(built, run_id, message, time.time())
+    flow = await asyncio.to_thread(host.catalog.get, workflow)
+    image, plan = begin(flow, run_id, message, time.time())
     new = NewRun(
         step=plan.step,
         workflow=workflow,
         idempotency_key=how.idempotency_key,
         priority=how.priority,
-        max_parallel=built.config.max_parallel,
+        max_parallel=flow.workflow.config.max_parallel,
     )
 
     def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
         accepted = ledger.add_run(new)
         if accepted != run_id:
             return accepted, []
+        if plan.on_commit:
+            ledger.apply(plan.on_commit)
         others = pending(plan.step.activations, workflow, how.priority)
         mark(ledger, others)
         return accepted, others

@@ -95,9 +95,18 @@ def write_plan(
     ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None
 ) -> Written | None:
     """Write a plan; None when somebody else decided first."""
-    if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
+    if not advance(ledger, run, plan):
         return None
     return written(ledger, run, plan, claimant)
+
+
+def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
+    """Write a plan, with what else follows from it; False when somebody else decided first."""
+    if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
+        return False
+    if plan.on_commit:
+        ledger.apply(plan.on_commit)
+    return True
 
 
 def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:

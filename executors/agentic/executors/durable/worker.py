@@ -33,7 +33,7 @@ from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.host import RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.preparing import prepare
-from agentic.executors.durable.tending import tend, written
+from agentic.executors.durable.tending import advance, tend, written
 
 log = get_logger(__name__)
 
@@ -212,7 +212,7 @@ class DurableWorker:
             return self._write_result(ledger, job, result, run)
         if not self._close(ledger, job, result, text=None):
             return _LOST
-        if not ledger.advance(run.run_id, run.superstep, job.image.revision, plan.step):
+        if not advance(ledger, run, plan):
             raise _OvertakenError
         so_far = written(ledger, run, plan, self._host.me if self._goes_on else None)
         return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
