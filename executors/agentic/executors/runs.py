@@ -16,7 +16,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalRuns
-from agentic.executors.durable.service import RunService, make_host
+from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.starting import Submission
 from agentic.executors.loop import LoopThread
 from agentic.mappers import Database, find_project
@@ -136,14 +136,15 @@ class RunClient:
     async def _start(self, settings: Settings) -> RunService:
         store = SqlLedger(self._database, project_id=self._project_id)
         catalog = WorkflowCatalog(get_registry().workflows, settings.workflow_modules)
+        options = HostOptions(lease_s=settings.lease_s)
         if settings.dispatcher == "local":
-            return await self._opened.enter_async_context(LocalRuns(store, catalog, lease_s=settings.lease_s))
+            return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))
         from agentic.executors.celery import make_app
         from agentic.executors.durable.messages import MessageDispatcher
 
         dispatcher = MessageDispatcher(make_app(settings), self._project_id)
         self._opened.callback(dispatcher.close)
-        return RunService(make_host(store, catalog, dispatcher, lease_s=settings.lease_s))
+        return RunService(make_host(store, catalog, dispatcher, options))
 
 
 _clients: dict[int, RunClient] = {}
