@@ -14,8 +14,9 @@ from sphinx.util import logging
 
 import agentic.core
 import agentic.core.graph
+import agentic.core.ledger
 
-PUBLIC = (agentic.core.graph, agentic.core)
+PUBLIC = (agentic.core.graph, agentic.core.ledger, agentic.core)
 DOCUMENTED = (*(module.__name__ for module in PUBLIC), "agentic.core.types")
 
 project = "agentic-pipelines"

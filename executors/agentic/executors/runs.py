@@ -100,8 +100,7 @@ class RunClient:
         settings: Name the database, the broker, the dispatcher and the project.
 
     Raises:
-        UnknownProjectError: The database has no such project.
-        DatabaseNotMigratedError: It lacks tables.
+        AgenticError: The database cannot be used, lacks tables, or has no such project.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -9,6 +9,7 @@ from agentic.core.graph.checkpoints import (
 )
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import WorkflowContext
+from agentic.core.graph.crashes import CrashPolicy
 from agentic.core.graph.document import Document
 from agentic.core.graph.errors import (
     AnswerError,
@@ -30,6 +31,7 @@ from agentic.core.graph.errors import (
     InvalidRunIdError,
     MessageCopyError,
     MessageTypeError,
+    NoLedgerError,
     NotStoredError,
     OutputTypeError,
     RequestExpiredError,
@@ -76,6 +78,7 @@ __all__ = [
     "CheckpointVersionError",
     "ConvergenceError",
     "CorruptCheckpointError",
+    "CrashPolicy",
     "CustomEvent",
     "Default",
     "Document",
@@ -105,6 +108,7 @@ __all__ = [
     "MemoryHistory",
     "MessageCopyError",
     "MessageTypeError",
+    "NoLedgerError",
     "NotStoredError",
     "OutputTypeError",
     "PastAttempt",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice, takewhile
 
+from agentic.core.graph.result import RunStatus
 from agentic.core.ledger.memory_rows import Effect, UsesRows, as_pending, rank
 from agentic.core.ledger.memory_steps import go_on_after
 from agentic.core.ledger.records import (
@@ -73,13 +74,13 @@ class MemoryActivations(UsesRows):
             return False
         now = self._rows.clock()
         row = _settled(row, settled)
-        if settled.status is ActivationStatus.PENDING or self._waits_in_vain(row):
+        if row.status is ActivationStatus.WAITING and not self._adopt(row):
+            row = as_pending(row, now)
+        elif row.status is ActivationStatus.PENDING:
             row = as_pending(row, now + settled.delay_s)
         elif not row.status.is_open:
             row = replace(row, finished_at=now)
         self._rows.activations.put(row.id, row)
-        if settled.waits_for is not None and (child := self._rows.runs.get(settled.waits_for)):
-            self._rows.runs.put(child.run_id, replace(child, parent=row.id))
         if not row.status.is_open:
             go_on_after(self._rows, row.id, skips_rest=settled.skips_rest)
         return True
@@ -170,11 +171,13 @@ class MemoryActivations(UsesRows):
         self._rows.activations.put(row.id, replace(row, lease_until=lease_until))
         return LeaseState.HELD if self._run_of(row).cancel_at is None else LeaseState.CANCELLED
 
-    def _waits_in_vain(self, row: ActivationRow) -> bool:
-        if row.status is not ActivationStatus.WAITING or row.waits_for is None:
+    def _adopt(self, row: ActivationRow) -> bool:
+        """Make an activation the parent of the run it waits for; return whether that runs."""
+        child = None if row.waits_for is None else self._rows.runs.get(row.waits_for)
+        if child is None:
             return False
-        child = self._rows.runs.get(row.waits_for)
-        return child is not None and child.status.is_final
+        self._rows.runs.put(child.run_id, replace(child, parent=row.id))
+        return child.status is RunStatus.RUNNING
 
     def _pending(self, queues: Collection[str], run_id: RunId | None) -> Iterable[ActivationRow]:
         table = self._rows.activations

@@ -68,7 +68,7 @@ class Runs(Protocol):
         failed or was cancelled can go on: then it is not to be cancelled any more.
 
         Returns:
-            False when the run stands elsewhere: somebody else decided. Nothing is written.
+            False when the run stands elsewhere, as somebody else decided. Nothing is written.
         """
         ...
 
@@ -110,7 +110,7 @@ class Activations(Protocol):
         project, allow.
 
         Returns:
-            None when it may not: drop the message that told of it.
+            None when it may not. Drop the message that told of it.
         """
         ...
 
@@ -143,7 +143,7 @@ class Activations(Protocol):
         that waits for a child run is its parent from then on; if that does not run, it is pending at once.
 
         Returns:
-            False when the lease is worth nothing any more: undo what belongs to it.
+            False when the lease is worth nothing any more. Undo what belongs to it.
         """
         ...
 

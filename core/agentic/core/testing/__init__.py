@@ -5,8 +5,9 @@ Needs pytest and pytest-asyncio: ``pip install agentic-pipelines[testing]``.
 
 import pytest
 
-pytest.register_assert_rewrite("agentic.core.testing.checkpoint_contract")
+pytest.register_assert_rewrite("agentic.core.testing.checkpoint_contract", "agentic.core.testing.ledger")
 
 from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
+from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first
 
-__all__ = ["CheckpointStoreContract"]
+__all__ = ["CheckpointStoreContract", "LedgerContract"]

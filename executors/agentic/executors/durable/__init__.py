@@ -1,1 +1,30 @@
 """Durable runs: any worker goes on with any run, whatever happens to the others."""
+
+from agentic.executors.durable.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.errors import (
+    CrashedError,
+    DurableError,
+    PriorityError,
+    RunFailedError,
+    UnknownWorkflowError,
+)
+from agentic.executors.durable.handle import AsyncRunHandle
+from agentic.executors.durable.hooks import RunHooks
+from agentic.executors.durable.local import LocalRuns
+from agentic.executors.durable.service import HostOptions
+from agentic.executors.durable.starting import Submission
+
+__all__ = [
+    "AsyncRunHandle",
+    "CrashedError",
+    "DurableError",
+    "Flow",
+    "HostOptions",
+    "LocalRuns",
+    "PriorityError",
+    "RunFailedError",
+    "RunHooks",
+    "Submission",
+    "UnknownWorkflowError",
+    "WorkflowCatalog",
+]

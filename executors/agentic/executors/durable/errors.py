@@ -32,16 +32,6 @@ class CrashedError(DurableError):
         )
 
 
-class RunWaitsError(DurableError):
-    """The result of a run was asked for while the run waits for answers."""
-
-    def __init__(self, run_id: RunId, requests: int) -> None:
-        super().__init__(
-            f"run {run_id!r} waits for {requests} answer(s); see `agentic requests list`, "
-            f"answer with `agentic requests answer`"
-        )
-
-
 class PriorityError(DurableError, ValueError):
     """A priority is none."""
 

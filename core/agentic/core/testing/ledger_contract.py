@@ -1,0 +1,50 @@
+"""What every ledger keeps to."""
+
+from __future__ import annotations
+
+from agentic.core.testing.ledger.children import LedgerChildrenContract
+from agentic.core.testing.ledger.claims import LedgerClaimableContract, LedgerClaimsContract
+from agentic.core.testing.ledger.leases import (
+    LedgerEffectsContract,
+    LedgerLanesContract,
+    LedgerLeasesContract,
+    LedgerSettlingContract,
+)
+from agentic.core.testing.ledger.neglect import LedgerNeglectContract
+from agentic.core.testing.ledger.pauses import LedgerPausesContract
+from agentic.core.testing.ledger.runs import LedgerRunsContract
+from agentic.core.testing.ledger.states import LedgerCheckpointsContract, LedgerEventsContract
+from agentic.core.testing.ledger.steps import LedgerOutcomesContract, LedgerStepsContract
+from agentic.core.testing.ledger.transactions import LedgerTransactionsContract
+
+
+class LedgerContract(
+    LedgerRunsContract,
+    LedgerClaimsContract,
+    LedgerClaimableContract,
+    LedgerPausesContract,
+    LedgerLeasesContract,
+    LedgerSettlingContract,
+    LedgerLanesContract,
+    LedgerEffectsContract,
+    LedgerStepsContract,
+    LedgerOutcomesContract,
+    LedgerChildrenContract,
+    LedgerNeglectContract,
+    LedgerCheckpointsContract,
+    LedgerEventsContract,
+    LedgerTransactionsContract,
+):
+    """Inherit from this and provide a fixture ``make_store``; every test is then run against the ledger.
+
+    The fixture gives a function that makes an empty ledger whose project lets so many activations run at a
+    time, or any number. Each test calls it once; the fixture closes what it made, if need be::
+
+        class TestMyLedger(LedgerContract):
+            @pytest.fixture
+            def make_store(self) -> MakeStore:
+                return lambda max_running: MyLedger(url, max_running=max_running)
+
+    The clock has to run as clocks do: the tests do not step it, and take some 20 s of it for now. Several
+    threads use one ledger at once.
+    """
