@@ -3,7 +3,8 @@
 ``celery`` and ``agentic worker`` read this file from the current folder; copy it to where you work. The
 broker is named elsewhere: by AGENTIC_BROKER_URL, or by a running ``agentic up``.
 
-To run an agent each minute, add it (``agentic agents add top --platform hackernews``) and write::
+To run an agent each minute, use ``agentic schedules add``. Beat also fires what is named here, as any Celery
+does::
 
     from agentic.executors.schedule import every
 

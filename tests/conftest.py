@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable, Iterator
 import psutil
 import pytest
 import structlog
+from tests.databases import backend, empty_url, migrated_database, migrated_file, migrated_url, postgres
+
+__all__ = ["backend", "empty_url", "migrated_database", "migrated_file", "migrated_url", "postgres"]
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 

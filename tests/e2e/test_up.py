@@ -78,7 +78,11 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     assert kinds[0] == "run.started"
     assert kinds[-1] == "run.completed"
     wait_for_flower(runtime(home)["urls"]["flower"], "agentic.hackernews.news")
-    assert agentic("doctor").returncode == 0
+    scheduled = agentic("schedules", "add", "yearly", "--agent", "news", "--cron", "0 0 1 1 *")
+    assert scheduled.returncode == 0, scheduled.stderr
+    examined = json.loads(agentic("doctor", "--json").stdout)
+    assert examined["faults"] == []
+    assert [text for text in examined["warnings"] if "MiB are free" not in text] == []
 
     up.send_signal(signal.SIGTERM)
     assert up.wait(timeout=60) == 0

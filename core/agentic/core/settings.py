@@ -41,6 +41,9 @@ class Settings(BaseSettings):
     sweep_s: float = Field(
         5.0, ge=0, description="Seconds between a worker's looks for what nobody works on; 0 for never."
     )
+    nats_http_url: str = Field(
+        "", description="Where the NATS server tells `agentic doctor` about itself: http://host:8222."
+    )
     project: str = Field("default", min_length=1, description="Project that commands work in.")
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["console", "json"] = "console"
@@ -67,6 +70,11 @@ class Settings(BaseSettings):
     def nats(self) -> str | None:
         """URL of the NATS server, from the environment or a running ``agentic up``; else None."""
         return self.nats_url.get_secret_value() or self._runtime.get("nats")
+
+    @property
+    def nats_http(self) -> str | None:
+        """Where NATS tells about itself, from the environment or a running ``agentic up``; else None."""
+        return self.nats_http_url or self._runtime.get("nats_http")
 
 
 def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-through to pydantic

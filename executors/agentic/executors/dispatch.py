@@ -59,8 +59,8 @@ class CeleryDispatcher:
                 raise
         return execution
 
-    def resubmit(self, execution: ExecutionModel, agent: AgentModel) -> None:
-        """Queue an execution that failed or was lost, under its own id.
+    def dispatch(self, execution: ExecutionModel, agent: AgentModel) -> None:
+        """Queue an execution that is stored already: a new one, or one that failed or was lost.
 
         Raises:
             BrokerUnavailableError: The broker cannot be reached; the execution stays as it is.
@@ -70,7 +70,7 @@ class CeleryDispatcher:
 
     def _send(self, connection: Connection, execution: ExecutionModel, agent: AgentModel) -> None:
         label = f"{agent.agent_platform}.{agent.agent_name}"
-        with _translated(self._app):
+        with translated(self._app):
             self._app.send_task(
                 RUN_AGENT,
                 args=(execution.id, agent.id),
@@ -95,7 +95,7 @@ class CeleryDispatcher:
             "socket_connect_timeout": CONNECT_TIMEOUT_S,
             "socket_timeout": CONNECT_TIMEOUT_S,
         }
-        with _translated(self._app):
+        with translated(self._app):
             made = self._app.connection_for_write(
                 connect_timeout=CONNECT_TIMEOUT_S, transport_options=options
             )
@@ -105,7 +105,12 @@ class CeleryDispatcher:
 
 
 @contextmanager
-def _translated(app: Celery) -> Iterator[None]:
+def translated(app: Celery) -> Iterator[None]:
+    """Say of a broker that cannot be used what that means here.
+
+    Raises:
+        BrokerUnavailableError: It cannot.
+    """
     try:
         yield
     except (KombuError, OSError, KeyError, ValueError, ImportError) as exc:

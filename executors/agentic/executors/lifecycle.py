@@ -9,20 +9,39 @@ import threading
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
+import billiard
+from celery import Celery
 from celery.beat import Service
-from celery.exceptions import SoftTimeLimitExceeded
-from celery.signals import beat_init, celeryd_init, worker_process_shutdown, worker_shutdown
+from celery.concurrency.prefork import TaskPool as ProcessPool
+from celery.exceptions import Reject, SoftTimeLimitExceeded
+from celery.signals import (
+    beat_init,
+    celeryd_init,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+)
 from celery.utils.log import mlevel
+from celery.worker.consumer import Consumer
 
 from agentic.core.bus import EventBus, open_bus
 from agentic.core.hooks import get_registry
+from agentic.core.ledger import ActivationId
 from agentic.core.logging import configure_logging
+from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
+from agentic.executors.durable.process import RunProcess
+from agentic.executors.durable.worker import Worked
 from agentic.executors.errors import BrokerUnavailableError
-from agentic.executors.loop import LoopThread
+from agentic.executors.loop import LoopClosedError, LoopThread
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.stopping import SoftStop, let_interrupt_terminate
 from agentic.mappers import Database
 from agentic.migrations import require_current
+
+STOPPED = "its worker was stopped"
+MAIN_PROCESS = "MainProcess"
 
 
 class WorkerProcess:
@@ -31,19 +50,41 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database)
-        self._loop = LoopThread()
         self._opened = AsyncExitStack()
+        self._loop = LoopThread(self._opened.aclose)
         self._bus: EventBus | None = None
         self._is_checked = False
+        self._runs: RunProcess | None = None
 
     def run(self, execution_id: str, agent_id: str, *, worker: str) -> ExecutionOutcome:
         """Run an execution and wait for its end.
 
         Raises:
             AgenticError: The database is not there or not migrated, or it knows no such execution.
+            Reject: The worker stops; its message goes to another one.
         """
         self.check_database()
-        return self._loop.run(self._run(execution_id, agent_id, worker), explain=_why)
+        try:
+            return self._loop.run(self._run(execution_id, agent_id, worker), explain=_why)
+        except LoopClosedError as exc:
+            raise Reject(str(exc), requeue=True) from None
+
+    def activate(self, app: Celery, project_id: str, wanted: ActivationId) -> Worked:
+        """Do an activation of a durable run, and what follows it in place; wait until that is done.
+
+        Raises:
+            AgenticError: The database is not there or not migrated, or cannot be used.
+            Reject: The worker stops; what it was at is given back.
+        """
+        self.check_database()
+        if self._runs is None:
+            queues = app.amqp.queues.consume_from
+            is_alone = billiard.current_process().name != MAIN_PROCESS  # one of the prefork pool
+            self._runs = RunProcess(self.settings, self.database, app, queues, is_alone=is_alone)
+        try:
+            return self._loop.run(self._runs.activate(project_id, wanted), explain=_why)
+        except LoopClosedError as exc:
+            raise Reject(str(exc), requeue=True) from None
 
     def check_database(self) -> None:
         """Refuse a database that lacks tables; one that once had them all is not asked again.
@@ -56,9 +97,10 @@ class WorkerProcess:
             self._is_checked = True
 
     def close(self) -> None:
-        """Close the bus, the loop and the database, in this order."""
-        self._loop.run(self._opened.aclose())
-        self._loop.close()
+        """End what still runs, then close the bus, the loop and the database."""
+        self._loop.close(STOPPED)
+        if self._runs is not None:
+            self._runs.close()
         self.database.dispose()
 
     async def _run(self, execution_id: str, agent_id: str, worker: str) -> ExecutionOutcome:
@@ -85,9 +127,25 @@ def current_process() -> WorkerProcess:
 @worker_shutdown.connect  # the worker itself, where tasks run in it: the pools threads and solo
 def close_process(**_facts: object) -> None:
     """Close what this process opened."""
-    process = _processes.pop(os.getpid(), None)
+    process = _processes.get(os.getpid())
     if process is not None:
         process.close()
+
+
+@worker_process_init.connect
+def bind_process(**_facts: object) -> None:
+    """Let no process of the prefork pool outlive its worker; the pool ``solo`` sends this signal, too."""
+    if billiard.current_process().name != MAIN_PROCESS:
+        end_with_parent()
+
+
+@worker_ready.connect
+def prepare_stop(sender: Consumer, **_facts: object) -> None:
+    """Make each signal that stops a worker mean the same in each pool."""
+    if not isinstance(sender.pool, ProcessPool):
+        SoftStop(close_process, sender.app.conf.worker_soft_shutdown_timeout).install()
+    elif os.environ.get("REMAP_SIGTERM") == "SIGQUIT":
+        let_interrupt_terminate()
 
 
 @celeryd_init.connect
@@ -121,4 +179,4 @@ def _why(interruption: BaseException) -> str:
     """Say why a run is stopped from outside."""
     if isinstance(interruption, SoftTimeLimitExceeded):
         return "its time limit passed"
-    return "its worker was stopped"
+    return STOPPED

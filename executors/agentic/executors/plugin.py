@@ -10,43 +10,41 @@ from agentic.core.hooks import hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from agentic.core.hooks import Finding
+
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
-    """Add the commands around projects, agents and executions."""
+    """Add the commands around projects, agents, executions and schedules."""
     from agentic.executors.commands.agents import agents
     from agentic.executors.commands.demo import demo
     from agentic.executors.commands.executions import executions
+    from agentic.executors.commands.metrics import metrics
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects import projects
+    from agentic.executors.commands.reconcile import reconcile
     from agentic.executors.commands.run import run
+    from agentic.executors.commands.schedules import schedules
     from agentic.executors.commands.up import up
     from agentic.executors.commands.worker import worker
 
     app.command()(demo)
+    app.command()(reconcile)
     app.command()(run)
     app.command()(up)
     app.command()(worker)
+    app.command()(metrics)
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
     app.add_typer(platforms, name="platforms")
     app.add_typer(executions, name="executions")
+    app.add_typer(schedules, name="schedules")
 
 
 @hookimpl
-def agentic_doctor() -> Iterable[str]:
-    """Tell when a broker is configured and does not answer."""
+def agentic_doctor() -> Iterable[Finding]:
+    """Tell what is wrong around workers: this machine, the database, the broker, who listens."""
     from agentic.core.settings import load_settings
+    from agentic.executors.checks import look_around
 
-    settings = load_settings()
-    if settings.broker is None:
-        return
-
-    from agentic.core.errors import AgenticError
-    from agentic.executors.celery import make_app
-    from agentic.executors.dispatch import CeleryDispatcher
-
-    try:
-        CeleryDispatcher(make_app(settings)).check()
-    except AgenticError as exc:
-        yield str(exc)
+    return look_around(load_settings())

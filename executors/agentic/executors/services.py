@@ -39,14 +39,11 @@ def worker_service(home: Path, *, concurrency: int = 2, pool: str = "prefork") -
 
 
 def beat_service(home: Path) -> Service:
-    """Return the service that fires the schedules of ``celeryconfig.beat_schedule``.
-
-    What fired last is kept in ``home``.
-    """
-    state = home.absolute() / "beat"
+    """Return the service that fires the schedules of the database, and of ``celeryconfig.beat_schedule``."""
+    scheduler = "agentic.executors.beat:LedgerScheduler"
     return Service(
         "beat",
-        _celery("beat", "--schedule", str(state), "--pidfile", "", "--loglevel", "info"),
+        _celery("beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "info"),
         _environment(home),
     )
 

@@ -11,9 +11,12 @@ from celery import Task
 from agentic.core.errors import AgenticError
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
+from agentic.executors import reconciling  # noqa: F401  # its signals
 from agentic.executors.celery import app
 from agentic.executors.config import RUN_AGENT
 from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.durable.errors import RunFailedError
+from agentic.executors.durable.messages import ACTIVATE, activation_of
 from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.lifecycle import current_process
 from agentic.executors.redaction import Redactor
@@ -58,6 +61,29 @@ def start_agent(self: Task[[str, str | None], Result], agent: str, project: str 
             found = find_agent(session, owner.id, agent)
         execution = CeleryDispatcher(self.app).submit(process.database, found)
     return {"execution_id": execution.id, "agent_id": found.id}
+
+
+@app.task(name=ACTIVATE, bind=True, throws=(RunFailedError,))
+def activate(
+    self: Task[[str, str, int, str, int], Result],
+    project_id: str,
+    run_id: str,
+    superstep: int,
+    executor_id: str,
+    shard: int,
+) -> Result:
+    """Do an activation of a durable run, and go on with what follows it in place.
+
+    A second message for the same one, or one that comes too late, does nothing: the ledger decides.
+
+    Raises:
+        RunFailedError: A run failed by it, and somebody should look; the run itself is safe in the ledger.
+    """
+    wanted = activation_of(run_id, superstep, executor_id, shard)
+    worked = current_process().activate(self.app, project_id, wanted)
+    if worked.failed:
+        raise RunFailedError(worked.failed)
+    return {"activations": worked.done}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from sqlalchemy import (
     FromClause,
     Insert,
     Integer,
+    Select,
     String,
     Subquery,
     Table,
@@ -75,6 +76,21 @@ def _byte_count_sqlite(element: ByteCount, compiler: SQLCompiler, **kw: object) 
     return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
 
 
+class JoinByHash(FunctionElement[str]):
+    """To be selected before the joins of a transaction.
+
+    Until PostgreSQL has counted rows, a minute or two after they came, it takes those of a run for one and
+    joins them by comparing each with each: with 2,000 parts, for minutes.
+    """
+
+    type = String()
+    inherit_cache = True
+
+
+compiles(JoinByHash)(lambda *_, **__: "set_config('enable_nestloop', 'off', true)")
+compiles(JoinByHash, "sqlite")(lambda *_, **__: "NULL")
+
+
 def _of_run(table: FromClause) -> ColumnElement[bool]:
     return and_(table.c.project_id == bindparam("project_id"), table.c.run_id == bindparam("run_id"))
 
@@ -108,10 +124,15 @@ def _whole(revision: ColumnElement[int]) -> CompoundSelect[*tuple[object, ...]]:
     )
 
 
+def _end_of_run(order: ColumnElement[int]) -> Select[int]:
+    return select(CHECKPOINTS.c.revision).where(_of_run(CHECKPOINTS)).order_by(order).limit(1)
+
+
 def _add_checkpoint() -> Insert:
-    newest = select(func.coalesce(func.max(CHECKPOINTS.c.revision), 0)).where(_of_run(CHECKPOINTS))
+    # Locked, so that the run cannot be removed before the new one is there to be removed too.
+    newest = _end_of_run(CHECKPOINTS.c.revision.desc()).with_for_update(read=True, key_share=True)
     values = [bindparam(column.name, type_=column.type) for column in CHECKPOINTS.c]
-    is_next = newest.scalar_subquery() == REVISION - 1
+    is_next = func.coalesce(newest.scalar_subquery(), 0) == REVISION - 1
     return insert(CHECKPOINTS).from_select(CHECKPOINTS.c.keys(), select(*values).where(is_next))
 
 
@@ -147,22 +168,32 @@ def _copy_parts() -> Insert:
 
 def _remove_replaced() -> Delete:
     old, new = PARTS.alias("old"), PARTS.alias("new")
-    replaced = (
-        select(old.c.part, old.c.revision)
-        .join(new, and_(old.c.part == new.c.part, old.c.revision < new.c.revision))
-        .where(_of_run(old), _of_run(new), new.c.revision > OLDEST, new.c.revision <= FIRST)
+    changed = select(new.c.part).where(_of_run(new), new.c.revision > OLDEST, new.c.revision <= FIRST)
+    later = func.lead(old.c.revision).over(partition_by=old.c.part, order_by=old.c.revision)
+    rows = (
+        select(old.c.part, old.c.revision, later.label("later"))
+        .where(_of_run(old), old.c.revision <= FIRST, old.c.part.in_(changed))
+        .subquery("rows")
     )
+    replaced = select(rows.c.part, rows.c.revision).where(rows.c.later.is_not(None))
     return delete(PARTS).where(_of_run(PARTS), tuple_(PARTS.c.part, PARTS.c.revision).in_(replaced))
 
 
 _newest = select(func.max(CHECKPOINTS.c.revision)).where(_of_run(CHECKPOINTS))
-_oldest = select(func.min(CHECKPOINTS.c.revision)).where(_of_run(CHECKPOINTS))
+
+PREPARE_JOINS = select(JoinByHash())
+PREPARE_REMOVAL = HotStatement(PREPARE_JOINS)
 
 NEWEST_REVISION = HotStatement(_newest)
-OLDEST_REVISION = HotStatement(_oldest)
+
+OLDEST_REVISION = HotStatement(_end_of_run(CHECKPOINTS.c.revision).with_for_update(key_share=True))
+"""Those that remove checkpoints ask for it first: they take turns, and nobody who saves waits for them."""
 
 ADD_CHECKPOINT = HotStatement(_add_checkpoint())
 """Binds its columns by their names; adds nothing unless ``revision`` is the next one."""
+
+ADD_NEXT_CHECKPOINT = HotStatement(insert(CHECKPOINTS))
+"""Binds its columns by their names."""
 
 ADD_PART = HotStatement(insert(PARTS))
 """Binds its columns by their names."""
@@ -197,5 +228,5 @@ REMOVE_GONE = HotStatement(
 )
 """Marks of gone parts; only after what they hide is removed, as it would else come back."""
 
-REMOVE_RUN = delete(CHECKPOINTS).where(_of_run(CHECKPOINTS))
-REMOVE_PARTS = delete(PARTS).where(_of_run(PARTS))
+REMOVE_RUN = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS)))
+REMOVE_PARTS = HotStatement(delete(PARTS).where(_of_run(PARTS)))

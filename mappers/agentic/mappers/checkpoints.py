@@ -179,8 +179,8 @@ class SqlCheckpointStore:
             return rows.remove_older(cursor, self._key(run_id), count)
 
     def _delete_all(self, run_id: RunId) -> int:
-        with self._database.writing() as session:
-            return rows.remove_run(session, self._key(run_id))
+        with hot_transaction(self._database) as cursor:
+            return rows.remove_run(cursor, self._key(run_id))
 
     def _fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
         try:

@@ -86,7 +86,8 @@ def _store_now_sqlite(element: StoreNow, compiler: SQLCompiler, **kw: object) ->
 
 @compiles(StoreNow)
 def _store_now(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
-    return f"(clock_timestamp() + {compiler.process(element.clauses, **kw)} * interval '1 second')"
+    # Not clock_timestamp(): it differs from row to row, so that no index could be used to compare with it.
+    return f"(statement_timestamp() + {compiler.process(element.clauses, **kw)} * interval '1 second')"
 
 
 def utc_now() -> datetime:

@@ -13,8 +13,17 @@ from sqlalchemy.orm.session import JoinTransactionMode
 
 from agentic.core.logging import get_logger
 from agentic.core.settings import safe_url
-from agentic.mappers.engine import BeginMode, begun, make_engine, parse_url, reason_of, sqlite_path
+from agentic.mappers.engine import (
+    BeginMode,
+    Synchronous,
+    begun,
+    make_engine,
+    parse_url,
+    reason_of,
+    sqlite_path,
+)
 from agentic.mappers.errors import DatabaseUnavailableError
+from agentic.mappers.postgresql import may_pass
 
 log = get_logger(__name__)
 
@@ -28,13 +37,19 @@ class Database:
     Objects stay usable after their session, with the values they had.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, synchronous: Synchronous = "normal") -> None:
         """Remember the URL.
+
+        Args:
+            url: As SQLAlchemy reads it.
+            synchronous: When SQLite waits for the disk: at each commit, or (``normal``) only now and then, so
+                that the newest commits may be lost with the power. PostgreSQL has a setting of its own.
 
         Raises:
             DatabaseUrlError: The URL names no database this project can use.
         """
         self._parsed = parse_url(url)
+        self._synchronous: Synchronous = synchronous
         self._path = sqlite_path(self._parsed)
         self._engines: dict[int, Engine] = {}
         self.url = safe_url(url)
@@ -46,7 +61,7 @@ class Database:
         if engine := self._engines.get(pid):
             return engine
         # The engine of a parent stays in the dict: to drop it would close, here, connections it uses.
-        return self._engines.setdefault(pid, make_engine(self._parsed))
+        return self._engines.setdefault(pid, make_engine(self._parsed, synchronous=self._synchronous))
 
     @property
     def is_missing(self) -> bool:
@@ -67,7 +82,8 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """Open a session whose changes are kept at the end, or not at all when the block raises.
 
-        Writers on SQLite take turns from the start of the block, so keep it short.
+        Writers on SQLite take turns from the start of the block, so keep it short. On PostgreSQL they meet
+        only where they write the same rows: what is read to be changed is to be locked ``with_for_update()``.
 
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
@@ -113,4 +129,7 @@ def _session(connection: Connection, mode: JoinTransactionMode) -> Iterator[Sess
             yield session
         except SQLAlchemyError as exc:
             log.warning("transaction.rolled_back", error=type(exc).__name__, reason=reason_of(exc))
+            if may_pass(exc):
+                url = safe_url(str(connection.engine.url))
+                raise DatabaseUnavailableError(url, reason_of(exc)) from exc
             raise

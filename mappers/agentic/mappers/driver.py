@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ClauseElement, Dialect, Select
+from sqlalchemy import ClauseElement, Dialect, SelectBase
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -14,6 +15,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from agentic.mappers.database import Database
 from agentic.mappers.errors import DatabaseUnavailableError
+from agentic.mappers.postgresql import hide_detail
 
 Value = str | int | float | None
 Values = Mapping[str, Value]
@@ -26,7 +28,7 @@ class HotStatement:
     SQLAlchemy converts on the way (times, JSON) has no place here.
     """
 
-    def __init__(self, statement: UpdateBase | Select[int]) -> None:
+    def __init__(self, statement: UpdateBase | SelectBase) -> None:
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
@@ -66,7 +68,7 @@ def hot_transaction(database: Database) -> Iterator[HotCursor]:
     """Open a transaction that is kept at the end, or not at all when the block raises.
 
     Without session, events and result objects it costs 40 us where :meth:`Database.writing` costs 220; the
-    rows of a small step cost 100.
+    rows of a small step cost 100 (on SQLite).
 
     Raises:
         DatabaseUnavailableError: The file does not exist.
@@ -79,12 +81,17 @@ def hot_transaction(database: Database) -> Iterator[HotCursor]:
     driver_error = dialect.loaded_dbapi.Error
     try:
         with closing(engine.raw_connection()) as connection:
-            cursor = connection.cursor()
-            if dialect.name == "sqlite":
-                cursor.execute("BEGIN IMMEDIATE")
-            yield HotCursor(dialect, cursor)
-            connection.commit()
+            try:
+                cursor = connection.cursor()
+                if dialect.name == "sqlite":
+                    cursor.execute("BEGIN IMMEDIATE")
+                yield HotCursor(dialect, cursor)
+                connection.commit()
+            finally:
+                if getattr(connection.driver_connection, "closed", False):
+                    connection.invalidate()  # to give it back would be to roll back, and that fails
     except driver_error as exc:
+        hide_detail(exc)
         raise DBAPIError.instance(None, None, exc, driver_error, dialect=dialect) from exc
 
 
@@ -96,6 +103,12 @@ class _Compiled(NamedTuple):
 def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
     compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    if (order := compiled.positiontup) is None:
-        return _Compiled(str(compiled), lambda values: {**constants, **values})
-    return _Compiled(str(compiled), lambda values: tuple(map({**constants, **values}.__getitem__, order)))
+    return _Compiled(str(compiled), _arranging(compiled.positiontup, constants))
+
+
+def _arranging(order: Sequence[str] | None, constants: Values) -> Callable[[Values], Any]:
+    if order is None:
+        return lambda values: {**constants, **values}
+    if constants or len(order) < 2:
+        return lambda values: tuple(map({**constants, **values}.__getitem__, order))
+    return itemgetter(*order)  # in a quarter of the time

@@ -11,15 +11,21 @@ from typing import Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from agentic.core.settings import safe_url
 from agentic.mappers.errors import DatabaseUnavailableError, DatabaseUrlError
+from agentic.mappers.postgresql import make_postgresql_engine
 
 BEGIN_OPTION = "agentic_begin"
-"""Execution option of a connection: how SQLite begins its transactions."""
+"""Execution option of a connection: how SQLite begins its transactions; None: they have begun already."""
 
 BeginMode = Literal["DEFERRED", "IMMEDIATE"]
+
+Synchronous = Literal["full", "normal"]
+"""When SQLite waits for the disk: at each commit, or only when it moves its log into the file. After ``normal``
+a loss of power may undo the newest commits; the death of a process undoes none."""
 
 BUSY_TIMEOUT_S = 30.0
 """How long a connection to SQLite waits for another one that writes."""
@@ -57,23 +63,24 @@ def sqlite_path(url: URL) -> Path | None:
     return Path(name)
 
 
-def make_engine(url: URL, *, foreign_keys: bool = True) -> Engine:
+def make_engine(url: URL, *, foreign_keys: bool = True, synchronous: Synchronous = "normal") -> Engine:
     """Return an engine for ``url``; nothing is connected yet.
 
     Args:
         url: From :func:`parse_url`.
         foreign_keys: False for migrations only: SQLite changes a table by copying and dropping it, which
             with enforced foreign keys would delete the rows that refer to it.
+        synchronous: When SQLite waits for the disk.
 
     Raises:
         DatabaseUrlError: The driver is not installed.
     """
     if url.get_backend_name() == "sqlite":
         engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S})
-        _prepare_sqlite(engine, foreign_keys=foreign_keys)
+        _prepare_sqlite(engine, foreign_keys=foreign_keys, synchronous=synchronous)
         return engine
     try:
-        return create_engine(url, hide_parameters=True, pool_pre_ping=True)
+        return make_postgresql_engine(url)
     except ModuleNotFoundError as exc:
         raise DatabaseUrlError(
             f"the driver of {url.drivername!r} is not installed ({exc.name}); "
@@ -85,8 +92,9 @@ def make_engine(url: URL, *, foreign_keys: bool = True) -> Engine:
 def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
     """Open a connection in a transaction, which is rolled back at the end unless committed.
 
-    A ``DEFERRED`` transaction on SQLite that reads first and writes later fails at once when another one
-    wrote in between; an ``IMMEDIATE`` one waits its turn at the start.
+    A ``DEFERRED`` transaction sees one state of the database. On SQLite it fails at once when it writes after
+    another one wrote; an ``IMMEDIATE`` one waits its turn at the start. On PostgreSQL that one waits where it
+    meets a row that another one is writing, and each of its statements sees what is there by then.
 
     Raises:
         DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
@@ -95,8 +103,10 @@ def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
         try:
             connection = stack.enter_context(engine.connect())
             connection.execution_options(**{BEGIN_OPTION: mode})
+            if mode == "DEFERRED" and engine.dialect.name == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ")
             connection.begin()
-        except DBAPIError as exc:
+        except (DBAPIError, PoolTimeoutError) as exc:
             raise DatabaseUnavailableError(safe_url(str(engine.url)), reason_of(exc)) from exc
         yield connection
 
@@ -104,23 +114,24 @@ def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
 def reason_of(error: Exception) -> str:
     """Return what the driver said, in one line, without the statement and its values."""
     original = error.orig if isinstance(error, StatementError) and error.orig else error
-    return " ".join(str(original).split())
+    said = getattr(getattr(original, "diag", None), "message_primary", None) or str(original)
+    return " ".join(said.split())
 
 
-def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
+def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchronous) -> None:
     @event.listens_for(engine, "connect")
     def _set_up(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         # The driver would begin only before a write and never before a SAVEPOINT or a SELECT;
         # SQLAlchemy's begin, below, does it instead.
         connection.isolation_level = None
         _enter_wal(connection)
-        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(f"PRAGMA synchronous={synchronous}")
         connection.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        mode = connection.get_execution_options().get(BEGIN_OPTION, "DEFERRED")
-        connection.exec_driver_sql(f"BEGIN {mode}")
+        if mode := connection.get_execution_options().get(BEGIN_OPTION, "DEFERRED"):
+            connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import ParamSpec, TypeVar
 
 from sqlalchemy import func, select, update
@@ -86,21 +87,24 @@ class SqlCrawlStore:
 
     def _seed(self, urls: Sequence[FrontierLink]) -> int:
         with self._database.writing() as session:
+            self._take_turn(session)
             return self._add(session, urls)
 
     def _claim(self, limit: int) -> list[FrontierEntry]:
         with self._database.writing() as session:
             self._release_expired(session)
+            # A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
             oldest = (
                 select(FrontierModel.id)
                 .where(*self._mine(), FrontierModel.state == FrontierState.NEW)
                 .order_by(FrontierModel.id)
                 .limit(limit)
                 .with_for_update(skip_locked=True)
+                .cte("oldest")
             )
             taken = session.scalars(
                 update(FrontierModel)
-                .where(FrontierModel.id.in_(oldest))
+                .where(FrontierModel.id.in_(select(oldest.c.id)))
                 .values(
                     state=FrontierState.TAKEN,
                     lease=StoreNow(self._lease_s),
@@ -116,20 +120,22 @@ class SqlCrawlStore:
         ]
 
     def _release_expired(self, session: Session) -> None:
+        expired = select(FrontierModel.id).where(
+            *self._mine(),
+            FrontierModel.state == FrontierState.TAKEN,
+            FrontierModel.lease <= StoreNow(),
+            FrontierModel.holder != self._holder,
+        )
         session.execute(
             update(FrontierModel)
-            .where(
-                *self._mine(),
-                FrontierModel.state == FrontierState.TAKEN,
-                FrontierModel.lease <= StoreNow(),
-                FrontierModel.holder != self._holder,
-            )
+            .where(FrontierModel.id.in_(expired.with_for_update(skip_locked=True)))
             .values(state=FrontierState.NEW, lease=None, holder=None)
             .execution_options(synchronize_session=False)
         )
 
     def _commit(self, batch: CrawlBatch) -> SaveCounts:
         with self._database.joined() as session:
+            self._take_turn(session)
             fresh = self._mark_done(session, batch.done)
             self._mark_failed(session, batch.failed)
             self._add(session, batch.links)
@@ -195,6 +201,16 @@ class SqlCrawlStore:
                 )
                 .execution_options(synchronize_session=False)
             )
+
+    def _take_turn(self, session: Session) -> None:
+        """Wait for others that add to this crawl: their links, in another order, would lock ours out.
+
+        Who claims waits for nobody.
+        """
+        if _is_postgresql(session):
+            name = f"{self._project_id}/{self._run}".encode()
+            key = int.from_bytes(sha256(name).digest()[:8], signed=True)
+            session.execute(select(func.pg_advisory_xact_lock(key)))
 
     def _mine(self) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions for the pages of this crawl."""

@@ -43,7 +43,7 @@ class FrontierState(StrEnum):
     FAILED = "failed"
 
 
-def _names(states: type[StrEnum], length: int) -> Enum:
+def names(states: type[StrEnum], length: int) -> Enum:
     """Store a state as its plain word: readable in any tool, and a new state needs no migration."""
     return Enum(states, native_enum=False, length=length, values_callable=lambda s: [m.value for m in s])
 
@@ -56,20 +56,25 @@ def _reference(target: str) -> Mapped[str]:
     return mapped_column(String(ID_LENGTH), ForeignKey(f"{target}.id", ondelete="CASCADE"))
 
 
-def _owner() -> Mapped[str]:
+def owner() -> Mapped[str]:
+    """Return the first column of a key: the project that the row belongs to."""
     return mapped_column(
         String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
     )
 
 
 class ProjectModel(Base):
-    """Owns agents, and through them everything they store."""
+    """Owns agents, and through them everything they store.
+
+    ``max_running`` is how many activations of its runs may run at a time; none: no limit.
+    """
 
     __tablename__ = "projects"
 
     id: Mapped[str] = _key()
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    max_running: Mapped[int | None]
 
     agents: Mapped[list[AgentModel]] = relationship(back_populates="project", passive_deletes=True)
 
@@ -96,17 +101,22 @@ class ExecutionModel(Base):
     """One run of an agent, as the user sees it.
 
     ``attempts`` counts the claims; it tells a worker whether the execution is still its own.
-    ``heartbeat_at`` is by the clock of the database.
+    ``heartbeat_at`` is by the clock of the database. Of two executions with one ``idempotency_key`` the
+    database refuses the second.
     """
 
     __tablename__ = "executions"
-    __table_args__ = (Index(None, "project_id", "created_at"), Index(None, "agent_id"))
+    __table_args__ = (
+        Index(None, "project_id", "created_at"),
+        Index(None, "agent_id"),
+        Index(None, "project_id", "idempotency_key", unique=True),
+    )
 
     id: Mapped[str] = _key()
     project_id: Mapped[str] = _reference("projects")
     agent_id: Mapped[str] = _reference("agents")
     status: Mapped[ExecutionStatus] = mapped_column(
-        _names(ExecutionStatus, 16), default=ExecutionStatus.QUEUED
+        names(ExecutionStatus, 16), default=ExecutionStatus.QUEUED
     )
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
     started_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
@@ -118,6 +128,7 @@ class ExecutionModel(Base):
     event_count: Mapped[int] = mapped_column(default=0)
     counts: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
     attempts: Mapped[int] = mapped_column(default=0)
+    idempotency_key: Mapped[str | None] = mapped_column(String(200))
 
 
 class AgentResultModel(Base):
@@ -156,7 +167,7 @@ class FrontierModel(Base):
     url_key: Mapped[str] = mapped_column(String(64))
     url: Mapped[str] = mapped_column(Text)
     depth: Mapped[int]
-    state: Mapped[FrontierState] = mapped_column(_names(FrontierState, 8), default=FrontierState.NEW)
+    state: Mapped[FrontierState] = mapped_column(names(FrontierState, 8), default=FrontierState.NEW)
     lease: Mapped[datetime | None] = mapped_column(UTCDateTime)
     holder: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     attempts: Mapped[int] = mapped_column(default=0)
@@ -173,11 +184,11 @@ class RunCheckpointModel(Base):
 
     __tablename__ = "run_checkpoints"
 
-    project_id: Mapped[str] = _owner()
+    project_id: Mapped[str] = owner()
     run_id: Mapped[str] = mapped_column(Text, primary_key=True)
     revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     superstep: Mapped[int]
-    status: Mapped[RunStatus] = mapped_column(_names(RunStatus, 16))
+    status: Mapped[RunStatus] = mapped_column(names(RunStatus, 16))
     workflow_id: Mapped[str] = mapped_column(Text)
     version: Mapped[str | None] = mapped_column(Text)
     schema_version: Mapped[int]
@@ -196,7 +207,7 @@ class RunPartModel(Base):
     __tablename__ = "run_parts"
     __table_args__ = (Index(None, "project_id", "run_id", "revision"),)
 
-    project_id: Mapped[str] = _owner()
+    project_id: Mapped[str] = owner()
     run_id: Mapped[str] = mapped_column(Text, primary_key=True)
     part: Mapped[str] = mapped_column(Text, primary_key=True)
     revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -218,10 +229,52 @@ class SourceColumns:
         raw: The source's answer as it came, for fields that have no column.
     """
 
-    project_id: Mapped[str] = _owner()
+    project_id: Mapped[str] = owner()
     first_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=90)
     last_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=91)
     execution_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=92)
     agent_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=93)
     content_hash: Mapped[str] = mapped_column(String(64), sort_order=94)
     raw: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True), sort_order=95)
+
+
+class CatchUp(StrEnum):
+    """Which due times that passed without beat are fired later."""
+
+    NONE = "none"
+    LAST = "last"
+    ALL = "all"
+
+
+class ScheduleModel(Base):
+    """When an agent runs by itself; read by beat, changed at any time.
+
+    All times are by the clock of the database.
+
+    Attributes:
+        cron: Five fields, in the time of ``timezone``. Either this or ``every_s`` is set.
+        every_s: Seconds from one due time to the next, counted from ``anchor``.
+        settled_until: Due times up to this one were fired or given up.
+        last_due_at: The newest due time that was fired.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (UniqueConstraint("project_id", "name"), Index(None, "agent_id"))
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    name: Mapped[str] = mapped_column(String(200))
+    cron: Mapped[str | None] = mapped_column(String(200))
+    every_s: Mapped[int | None]
+    timezone: Mapped[str] = mapped_column(String(64), default="UTC")
+    jitter_s: Mapped[int] = mapped_column(default=0)
+    catch_up: Mapped[CatchUp] = mapped_column(names(CatchUp, 8), default=CatchUp.LAST)
+    anchor: Mapped[datetime] = mapped_column(UTCDateTime)
+    settled_until: Mapped[datetime] = mapped_column(UTCDateTime)
+    last_due_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    paused_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+    # Joined, so that a schedule may be used after its session is closed.
+    agent: Mapped[AgentModel] = relationship(lazy="joined", innerjoin=True)

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Column,
     Insert,
     Select,
+    String,
     Table,
     func,
     inspect,
@@ -62,7 +63,8 @@ class Target:
         self._data = tuple(name for name in self.table.c.keys() if name not in ours)  # noqa: SIM118
         self._content = tuple(name for name in self._data if name not in volatile)
         self._json = frozenset(column.key for column in self.table.c if isinstance(column.type, JSON))
-        self._now = utc_now()
+        self._texts = frozenset(column.key for column in self.table.c if isinstance(column.type, String))
+        self.now = utc_now()
 
     def entry(self, row: Row) -> Entry:
         """Return ``row`` with its key and with values fit to store.
@@ -89,8 +91,8 @@ class Target:
             "execution_id": values.get("execution_id"),
             "agent_id": values.get("agent_id"),
             "content_hash": content_hash(content | {"content_hash": values.get("content_hash")}),
-            "first_seen_at": self._now,
-            "last_seen_at": self._now,
+            "first_seen_at": self.now,
+            "last_seen_at": self.now,
         }
 
     def key_of(self, row: Row) -> Key:
@@ -112,8 +114,9 @@ class Target:
         wanted = (
             column.in_(set(parts)) for column, parts in zip(self.key, zip(*keys, strict=True), strict=True)
         )
-        # On PostgreSQL the rows stay as read until the upsert; on SQLite the writer is alone anyway.
-        return select(*columns).where(*wanted).with_for_update()
+        # On PostgreSQL the rows stay as read until the upsert, and all writers lock them in one order; on
+        # SQLite the writer is alone anyway.
+        return select(*columns).where(*wanted).order_by(*self.key).with_for_update()
 
     def statement(self, dialect: str) -> Insert:
         """Return the upsert of one batch of records."""
@@ -123,7 +126,7 @@ class Target:
         changes = {**kept, **{name: new[name] for name in SEEN}}
         upsert = insert.on_conflict_do_update(index_elements=self.key, set_=changes)
         # With RETURNING, SQLAlchemy sends many rows in one statement instead of one after the other.
-        return upsert.returning(*self.key)
+        return upsert.returning(*self.key, self.table.c.first_seen_at)
 
     def _refuse_unknown(self, names: Collection[str]) -> None:
         if unknown := sorted(set(names) - self._names):
@@ -132,6 +135,8 @@ class Target:
     def _fit(self, name: str, value: object, removed: list[str]) -> object:
         if isinstance(value, str):
             return clean_text(value)
+        if name in self._texts and isinstance(value, list | dict):  # PostgreSQL would write a list out
+            raise ValueError(f"its {name} is a {type(value).__name__}")
         if name not in self._json:
             return value
         plain, lost = clean(value)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from sqlalchemy.exc import InternalError, OperationalError, StatementError
+from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import Session
 
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
 from agentic.mappers.engine import reason_of
 from agentic.mappers.models import SourceColumns
+from agentic.mappers.postgresql import refuses_values
 from agentic.mappers.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
@@ -80,15 +81,18 @@ class _Upsert:
             else:
                 for sentence in entry.removed:
                     self._warn(f"{self._target.named(entry.key)}: {sentence}")
-        return list(found.values()), SaveCounts(rejected=rejected)
+        # Two writers that lock the same rows in another order would wait for each other.
+        return sorted(found.values(), key=_order), SaveCounts(rejected=rejected)
 
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
         """Store all in one statement; when the database refuses, halve until the bad rows are alone."""
         try:
             with self._session.begin_nested():
                 return self._write(entries)
+        except _CameBetweenError:
+            return self.store(entries)
         except (StatementError, OverflowError) as exc:
-            if isinstance(exc, OperationalError | InternalError):
+            if isinstance(exc, StatementError) and not refuses_values(exc):
                 raise
             if len(entries) == 1:
                 return SaveCounts(rejected=self._reject(self._target.named(entries[0].key), reason_of(exc)))
@@ -100,7 +104,11 @@ class _Upsert:
         found = [row._asdict() for row in self._session.execute(query)]
         stored = {self._target.key_of(row): row for row in found}
         records = [self._target.record(entry.values, stored.get(entry.key)) for entry in entries]
-        self._session.execute(self._statement, records)
+        written = self._session.execute(self._statement, records)
+        if {
+            tuple(key) for *key, first_seen_at in written if first_seen_at != self._target.now
+        } - stored.keys():
+            raise _CameBetweenError
         before = [stored.get(entry.key) for entry in entries]
         updated = sum(
             old is not None and old["content_hash"] != new["content_hash"]
@@ -112,6 +120,14 @@ class _Upsert:
     def _reject(self, what: str, reason: str) -> int:
         self._warn(f"{what} was rejected: {reason}")
         return 1
+
+
+def _order(entry: Entry) -> tuple[str, ...]:
+    return tuple(map(str, entry.key))
+
+
+class _CameBetweenError(Exception):
+    """On PostgreSQL, another writer inserted a row of ours after we had looked for it."""
 
 
 def _log_warning(sentence: str) -> None:

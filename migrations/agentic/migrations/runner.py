@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -119,7 +120,7 @@ def _make_folder(url: URL) -> None:
 def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
     with begun(engine, "IMMEDIATE") as connection:
         if connection.dialect.name == "postgresql":
-            connection.execute(select(func.pg_advisory_xact_lock(LOCK_KEY)))
+            _take_turn(connection)
         status = history.status(connection)
         if status.unknown:
             raise DatabaseNewerError(safe_url(str(engine.url)), history.name, ", ".join(status.unknown))
@@ -128,6 +129,12 @@ def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
         applied = _apply(connection, history)
         connection.commit()
     return applied
+
+
+def _take_turn(connection: Connection) -> None:
+    """Wait until no other process migrates: by asking, as a lock that is waited for has a time limit."""
+    while not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK_KEY))):
+        time.sleep(0.1)
 
 
 def _apply(connection: Connection, history: History) -> list[AppliedRevision]:

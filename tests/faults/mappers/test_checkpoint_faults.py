@@ -1,28 +1,33 @@
-"""Whatever happens to the process or the disk, what was saved is whole and without gaps."""
+"""Whatever happens to the process, the server or the disk, what was saved is whole and without gaps."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError
+from tests.databases import TEST, only_postgresql, only_sqlite
+from tests.postgres import PostgresServer
 
 from agentic.core.graph.errors import CheckpointStoreError
-from agentic.core.hooks import PluginRegistry
 from agentic.core.testing.checkpoint_contract import RUN, checkpoint, load_all
 from agentic.mappers import Database, SqlCheckpointStore, add_project
-from agentic.migrations import upgrade
+from agentic.mappers.checkpoint_rows import add_checkpoint
+from agentic.mappers.driver import hot_transaction
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(180)]
 
 PARTS = 4
+
+Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 WRITER = """
     import asyncio, os, signal, sys
@@ -40,16 +45,20 @@ WRITER = """
         if steps_to_live == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def watch(connection, _):
+        connection.set_progress_handler(live_one_step_less, 1)
+
     async def main():
         global steps_to_live
         database = Database(url)
-        event.listen(database.engine, "connect", lambda c, _: c.set_progress_handler(live_one_step_less, 1))
+        if steps := int(sys.argv[4]):
+            event.listen(database.engine, "connect", watch)
         store = SqlCheckpointStore(database, project_id=project_id)
         try:
             revision = (await store.latest(RUN)).metadata.revision
         except CheckpointNotFoundError:
             revision = 0
-        steps_to_live = int(sys.argv[4])
+        steps_to_live = steps
         while True:
             revision += 1
             changes = {f"part {n}": f"{revision} " * 4_000 for n in range(parts)}
@@ -62,17 +71,8 @@ WRITER = """
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path / 'data.db'}"
-    upgrade(url, PluginRegistry([]))
-    return url
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(url)
-    yield database
-    database.dispose()
+def database(migrated_database: Database) -> Database:
+    return migrated_database
 
 
 @pytest.fixture
@@ -103,6 +103,11 @@ def lines_of(process: subprocess.Popen[str]) -> Iterator[str]:
     return iter(process.stdout.readline, "")
 
 
+def changes(revision: int) -> dict[str, str | None]:
+    texts = {f"part {n}": f"{revision} " * 4_000 for n in range(PARTS)}
+    return {**texts, f"of {revision}": "", f"of {revision - 1}": None}
+
+
 async def assert_whole(store: SqlCheckpointStore, known: int) -> None:
     """All is there up to the last save that returned, or the one after it, with every part."""
     loaded = await load_all(store)
@@ -111,32 +116,86 @@ async def assert_whole(store: SqlCheckpointStore, known: int) -> None:
     for one in loaded:
         revision = one.metadata.revision
         assert one.head == checkpoint(revision).head
-        texts = {f"part {n}": f"{revision} " * 4_000 for n in range(PARTS)}
-        assert dict(one.parts) == {**texts, f"of {revision}": ""}
+        assert dict(one.parts) == {name: text for name, text in changes(revision).items() if text is not None}
 
 
+@pytest.mark.parametrize(
+    ("backend", "counts"),
+    [("sqlite", (1, 2, 5, 13, 34)), pytest.param("postgresql", (5, 13), marks=pytest.mark.integration)],
+    indirect=["backend"],
+)
 async def test_a_killed_process_leaves_every_checkpoint_whole(
-    store: SqlCheckpointStore, url: str, project_id: str
+    store: SqlCheckpointStore, migrated_url: str, project_id: str, counts: Sequence[int]
 ) -> None:
-    for count in (1, 2, 5, 13, 34):
-        with saving(url, project_id) as process:
+    for count in counts:
+        with saving(migrated_url, project_id) as process:
             known = [int(line) for line in islice(lines_of(process), count)]
             process.send_signal(signal.SIGKILL)
             known += [int(line) for line in lines_of(process)]
         await assert_whole(store, known[-1])
 
 
+@only_postgresql
+async def test_a_server_that_dies_leaves_every_checkpoint_whole(
+    store: SqlCheckpointStore, postgres: PostgresServer, eventually: Eventually
+) -> None:
+    known: list[int] = []
+
+    async def save_on(revision: int) -> None:
+        while True:
+            await store.save(checkpoint(revision, changes(revision)))
+            known.append(revision)
+            revision += 1
+
+    for count in (1, 3, 10, 17):
+        target = len(known) + count
+        writing = asyncio.create_task(save_on(len(await load_all(store)) + 1))
+        await eventually(lambda: len(known) >= target or writing.done())  # noqa: B023 - done in this turn
+        await asyncio.to_thread(postgres.stop)
+        with pytest.raises(CheckpointStoreError, match="check that it is running"):
+            await writing
+        postgres.start()
+        await assert_whole(store, known[-1])
+
+
+@pytest.mark.parametrize("is_cut_off", [True, False], ids=["cut off", "server dies"])
+@only_postgresql
+async def test_a_save_that_is_interrupted_leaves_nothing_and_can_be_done_again(
+    store: SqlCheckpointStore,
+    database: Database,
+    project_id: str,
+    postgres: PostgresServer,
+    is_cut_off: bool,
+) -> None:
+    def interrupt() -> None:
+        if is_cut_off:
+            postgres.cut_off(TEST)
+        else:
+            postgres.stop()
+            postgres.start()
+
+    await store.save(checkpoint(1, changes(1)))
+    with pytest.raises(OperationalError), hot_transaction(database) as cursor:  # noqa: PT012 - at the commit
+        assert add_checkpoint(cursor, project_id, checkpoint(2, changes(2)))
+        interrupt()
+    assert len(await load_all(store)) == 1
+    await store.save(checkpoint(2, changes(2)))
+    await assert_whole(store, 2)
+
+
+@only_sqlite
 async def test_a_process_that_dies_inside_a_transaction_leaves_nothing_of_it(
-    store: SqlCheckpointStore, url: str, project_id: str
+    store: SqlCheckpointStore, migrated_url: str, project_id: str
 ) -> None:
     for steps in range(20, 700, 85):
         before = len(await load_all(store))
-        with saving(url, project_id, steps) as process:
+        with saving(migrated_url, project_id, steps) as process:
             known = [int(line) for line in lines_of(process)]
         assert process.returncode == -signal.SIGKILL
         await assert_whole(store, [before, *known][-1])
 
 
+@only_sqlite
 async def test_a_full_disk_is_an_error_and_the_last_checkpoint_stays(
     store: SqlCheckpointStore, database: Database
 ) -> None:

@@ -35,6 +35,7 @@ from agentic.mappers import (
 )
 from agentic.migrations import upgrade
 
+CHECKOUT = Path(__file__).parents[3]
 DEADLINE_S = 60.0
 
 # A platform as a stranger would write it. Config: `say` is what an execution stores, `fail` its error; with
@@ -228,6 +229,13 @@ def busy_place(
     made.close()
 
 
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    """Changes that last as long as a module's tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
 def make_place(path: Path, database: Path, broker_url: str) -> Place:
     install_toy(path / "plugins")
     (path / "celeryconfig.py").write_text(CELERY_CONFIG)
@@ -237,7 +245,8 @@ def make_place(path: Path, database: Path, broker_url: str) -> Place:
         **{name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")},
         "AGENTIC_HOME": str(path / "home"),
         "AGENTIC_BROKER_URL": broker_url,
-        "PYTHONPATH": str(path / "plugins"),
+        "AGENTIC_WORKFLOW_MODULES": '["tests"]',
+        "PYTHONPATH": os.pathsep.join([str(path / "plugins"), str(CHECKOUT)]),
     }
     settings = load_settings(home=path / "home", broker_url=broker_url)
     return Place(

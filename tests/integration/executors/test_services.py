@@ -13,7 +13,7 @@ import pytest
 
 from agentic.core.services import Supervisor
 from agentic.executors.services import beat_service, flower_service, worker_service
-from agentic.mappers import ExecutionModel, ExecutionStatus
+from agentic.mappers import ExecutionModel, ExecutionStatus, add_schedule
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place
@@ -78,10 +78,9 @@ def failed_run_in_flower(place: Place, url: str) -> tuple[ExecutionModel, dict[s
 @pytest.mark.requirement("BR07")
 async def test_beat_and_worker_are_ready_work_and_stop(home_place: Place) -> None:
     home = home_place.path / "home"
-    home_place.agent(name="ticker")
-    (home_place.path / "celeryconfig.py").write_text(
-        "from agentic.executors.schedule import every\nbeat_schedule = {'tick': every(1, agent='ticker')}\n"
-    )
+    agent = home_place.agent(name="ticker")
+    with home_place.database.writing() as session:
+        add_schedule(session, agent, "tick", every_s=1)
 
     async with Supervisor(home, [worker_service(home, concurrency=1), beat_service(home)]):
         pids = json.loads((home / "runtime.json").read_text())["pids"]

@@ -177,14 +177,14 @@ def test_the_tasks_of_a_thread_pool_share_one_loop(place: Place) -> None:
 
 
 @pytest.mark.requirement("BR07", "PL17")
-def test_beat_runs_an_agent_again_and_again(place: Place) -> None:
+def test_an_entry_of_celeryconfig_runs_an_agent_again_and_again(place: Place) -> None:
     place.agent(name="ticker", say="tick")
     (place.path / "celeryconfig.py").write_text(
         "from agentic.executors.schedule import every\n"
         "beat_schedule = {'tick': every(1, agent='ticker', project='default')}\n"
     )
     place.start_worker()
-    place.start("celery", "-A", "agentic.executors", "beat", "--schedule", str(place.path / "beat"))
+    place.start("celery", "-A", "agentic.executors", "beat", "-S", "agentic.executors.beat:LedgerScheduler")
 
     place.eventually(lambda: len(place.starts()) >= 2)
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import pytest
+from tests.databases import only_sqlite
 
-from agentic.core.hooks import PluginRegistry
 from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierCounts, FrontierLink
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_agent, add_project, claim_execution, create_execution
 from agentic.mappers.catalog import list_projects
 from agentic.mappers.frontier import SqlCrawlStore
-from agentic.migrations import upgrade
 
 pytestmark = pytest.mark.integration
 
@@ -26,17 +23,8 @@ WORKERS = 4
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path / 'data.db'}"
-    upgrade(url, PluginRegistry([]))
-    return url
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(url)
-    yield database
-    database.dispose()
+def database(migrated_database: Database) -> Database:
+    return migrated_database
 
 
 def pool() -> ProcessPoolExecutor:
@@ -91,25 +79,31 @@ def _page(url: str, url_key: str) -> CrawledPage:
     )
 
 
-async def test_processes_share_a_frontier_without_fetching_a_page_twice(url: str, database: Database) -> None:
+@only_sqlite  # whose locks work in another way between processes
+async def test_processes_share_a_frontier_without_fetching_a_page_twice(
+    migrated_url: str, database: Database
+) -> None:
     with database.writing() as session:
         project_id = add_project(session, "p").id
     frontier = store(database, project_id)
     keys = [f"{number:04}" for number in range(PAGES)]
     await frontier.seed([FrontierLink(url=f"http://site/{key}", url_key=key, depth=0) for key in keys])
     with pool() as workers:
-        futures = [workers.submit(crawl, url, project_id) for _ in range(WORKERS)]
+        futures = [workers.submit(crawl, migrated_url, project_id) for _ in range(WORKERS)]
         stored = [key for future in futures for key in future.result()]
     assert sorted(stored) == keys
     assert await frontier.progress() == FrontierCounts(done=PAGES)
 
 
-def test_of_processes_that_claim_an_execution_exactly_one_gets_it(url: str, database: Database) -> None:
+@only_sqlite
+def test_of_processes_that_claim_an_execution_exactly_one_gets_it(
+    migrated_url: str, database: Database
+) -> None:
     with database.writing() as session:
         agent = add_agent(session, add_project(session, "p"), "a", "test")
         execution = create_execution(session, agent)
     with pool() as workers:
-        futures = [workers.submit(claim, url, execution.id, agent.id) for _ in range(WORKERS)]
+        futures = [workers.submit(claim, migrated_url, execution.id, agent.id) for _ in range(WORKERS)]
         assert sum(future.result() for future in futures) == 1
 
 

@@ -13,7 +13,6 @@ from agentic.core.settings import load_settings
 from agentic.executors.celery import make_app
 from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
-from agentic.executors.plugin import agentic_doctor
 from agentic.mappers import ExecutionModel, ExecutionStatus
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def test_each_try_of_an_execution_has_its_own_task_id(lab: Lab, app: Celery) -> 
     execution = CeleryDispatcher(app).submit(lab.database, agent)
     execution.attempts = 1
 
-    CeleryDispatcher(app).resubmit(execution, agent)
+    CeleryDispatcher(app).dispatch(execution, agent)
 
     assert received(app).headers["id"] == f"{execution.id}.1"
     assert received(app).headers["id"] == f"{execution.id}.2"
@@ -99,16 +98,3 @@ def test_an_execution_that_could_not_be_sent_is_kept_as_failed_with_the_reason(l
     [execution] = all_executions(lab)
     assert execution.status is ExecutionStatus.FAILED
     assert "the broker went away" in str(execution.error)
-
-
-def test_the_doctor_tells_of_a_broker_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path))
-    monkeypatch.setenv("AGENTIC_BROKER_URL", "redis://127.0.0.1:1/0")
-    [fault] = agentic_doctor()
-
-    monkeypatch.setenv("AGENTIC_BROKER_URL", "")
-
-    assert "redis://127.0.0.1:1/0 cannot be used" in fault
-    assert list(agentic_doctor()) == []

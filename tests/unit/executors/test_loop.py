@@ -4,11 +4,14 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
-from agentic.executors.loop import LoopThread
+from agentic.executors.loop import LoopClosedError, LoopThread
 
 
 class InterruptedWorkError(Exception):
@@ -67,6 +70,118 @@ def test_an_interrupted_caller_cancels_the_coroutine_with_the_reason_and_waits_f
         loop.run(work(), explain=lambda exc: f"because of {type(exc).__name__}")
 
     assert seen == [("because of InterruptedWorkError",)]
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_work_that_is_interrupted_before_it_begins_is_over(loop: LoopThread) -> None:
+    is_blocked = threading.Event()
+
+    async def block() -> None:
+        is_blocked.set()
+        time.sleep(0.3)  # noqa: ASYNC251 - all that is asked for meanwhile comes to the loop at once
+
+    blocking = threading.Thread(target=loop.run, args=(block(),))
+    blocking.start()
+    is_blocked.wait(5)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR2))
+    timer.start()
+
+    with pytest.raises(InterruptedWorkError):
+        loop.run(asyncio.sleep(0))
+    blocking.join()
+
+
+@pytest.fixture
+def impatient_loop() -> Iterator[LoopThread]:
+    thread = LoopThread(cleanup_s=0.2)
+    yield thread
+    thread.close()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_interrupted_work_that_does_not_end_ends_the_process(impatient_loop: LoopThread) -> None:
+    is_over = threading.Event()
+
+    async def block() -> None:
+        os.kill(os.getpid(), signal.SIGUSR2)
+        is_over.wait(20)
+
+    with capture_logs() as logs, pytest.raises(SystemExit) as caught:
+        impatient_loop.run(block())
+    is_over.set()
+
+    assert caught.value.code == 70
+    assert isinstance(caught.value.__context__, InterruptedWorkError)
+    assert [line["event"] for line in logs] == ["loop.stuck"]
+
+
+@contextmanager
+def closed_meanwhile(loop: LoopThread) -> Iterator[threading.Event]:
+    """Close the loop from another thread when the event is set."""
+    is_running = threading.Event()
+
+    def close() -> None:
+        is_running.wait(5)
+        loop.close("no more work")
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    yield is_running
+    closing.join()
+
+
+def test_a_thread_that_waits_is_told_when_the_loop_is_closed(loop: LoopThread) -> None:
+    async def work(is_running: threading.Event) -> None:
+        is_running.set()
+        await asyncio.Event().wait()
+
+    with closed_meanwhile(loop) as is_running, pytest.raises(LoopClosedError, match="no more work"):
+        loop.run(work(is_running))
+    with pytest.raises(LoopClosedError, match="no more work"):
+        loop.run(work(is_running))
+
+
+def test_nobody_waits_for_a_blocked_loop_that_is_closed(impatient_loop: LoopThread) -> None:
+    is_over = threading.Event()
+
+    async def block(is_running: threading.Event) -> None:
+        is_running.set()
+        is_over.wait(20)
+
+    with closed_meanwhile(impatient_loop) as is_running, pytest.raises(LoopClosedError):
+        impatient_loop.run(block(is_running))
+    is_over.set()
+
+
+def test_what_was_opened_is_closed_when_the_work_on_it_is_over() -> None:
+    said: list[str] = []
+
+    async def finish() -> None:
+        said.append("closed")
+
+    async def work(is_running: threading.Event) -> None:
+        is_running.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            said.append("work ended")
+
+    loop = LoopThread(finish)
+    with closed_meanwhile(loop) as is_running, pytest.raises(LoopClosedError):
+        loop.run(work(is_running))
+
+    assert said == ["work ended", "closed"]
+
+
+def test_a_fault_in_closing_is_told_and_the_loop_ends() -> None:
+    async def finish() -> None:
+        raise OSError("connection reset")
+
+    with capture_logs() as logs:
+        LoopThread(finish).close()
+
+    assert [line["error"] for line in logs] == ["OSError: connection reset"]
 
 
 def test_closing_cancels_what_still_runs_and_ends_the_thread() -> None:

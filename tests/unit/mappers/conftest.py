@@ -1,24 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from agentic.mappers import AgentModel, Base, Database, ProjectModel, add_agent, add_project
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'data.db'}"
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(url)
-    Base.metadata.create_all(database.engine)
-    yield database
-    database.dispose()
+def database(migrated_database: Database) -> Database:
+    """A database with the tables of the core and of the tests."""
+    Base.metadata.create_all(migrated_database.engine)
+    return migrated_database
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import make_url, select
+from sqlalchemy import select
 from sqlalchemy.exc import StatementError
 
 from agentic.mappers import Database, ProjectModel, new_id
 from agentic.mappers.columns import StoreNow
-
-POSTGRESQL = make_url("postgresql+psycopg://").get_dialect()()
 
 
 def test_a_time_of_any_zone_comes_back_in_utc(database: Database) -> None:
@@ -41,10 +39,6 @@ def test_times_of_the_clock_compare_with_stored_times(database: Database) -> Non
     with database.reading() as session:
         names = session.scalars(select(ProjectModel.name).where(ProjectModel.created_at < StoreNow())).all()
     assert names == ["past"]
-
-
-def test_the_clock_is_written_for_postgresql_too() -> None:
-    assert "clock_timestamp()" in str(select(StoreNow(30)).compile(dialect=POSTGRESQL))
 
 
 def test_ids_are_hexadecimal_and_never_repeat() -> None:

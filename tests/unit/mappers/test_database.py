@@ -9,6 +9,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from structlog.testing import capture_logs
+from tests.databases import only_sqlite
 
 from agentic.core.errors import AgenticError
 from agentic.mappers import (
@@ -67,15 +68,26 @@ def test_a_rollback_while_writing_undoes_only_what_came_before(database: Databas
 
 
 @pytest.mark.requirement("PL23")
-def test_an_error_of_the_database_is_rolled_back_and_logged(database: Database) -> None:
+def test_an_error_of_the_database_is_rolled_back_and_logged(database: Database, backend: str) -> None:
     with capture_logs() as logs, pytest.raises(IntegrityError):
         put_twice(database.writing(), "a")
     assert names(database) == []
     (told,) = logs
-    assert (told["event"], told["reason"]) == (
-        "transaction.rolled_back",
-        "UNIQUE constraint failed: projects.name",
-    )
+    reason = {
+        "sqlite": "UNIQUE constraint failed: projects.name",
+        "postgresql": 'duplicate key value violates unique constraint "uq_projects_name"',
+    }
+    assert (told["event"], told["reason"]) == ("transaction.rolled_back", reason[backend])
+
+
+def test_reading_sees_one_state_whatever_is_written_meanwhile(database: Database) -> None:
+    seen = select(func.count()).select_from(ProjectModel)
+    with database.reading() as session:
+        before = session.scalar(seen)
+        with database.writing() as other:
+            put(other, "a")
+        assert session.scalar(seen) == before == 0
+    assert names(database) == ["a"]
 
 
 def test_reading_keeps_no_change(database: Database) -> None:
@@ -122,21 +134,22 @@ def test_savepoints_really_roll_back(database: Database) -> None:
 
 
 def test_foreign_keys_are_enforced(database: Database) -> None:
-    with pytest.raises(IntegrityError, match="FOREIGN KEY"), database.writing() as session:
+    with pytest.raises(IntegrityError, match=r"(?i)foreign key"), database.writing() as session:
         session.add(AgentModel(project_id="nobody", agent_name="a", agent_platform="p"))
 
 
+@only_sqlite
 def test_sqlite_runs_in_write_ahead_mode(database: Database) -> None:
     with database.reading() as session:
         pragmas = [session.scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 1]
 
 
-def test_writers_take_turns_so_that_no_update_is_lost(database: Database, project: ProjectModel) -> None:
+def test_writers_that_lock_what_they_read_lose_no_update(database: Database, project: ProjectModel) -> None:
     def lengthen() -> None:
         for _ in range(20):
             with database.writing() as session:
-                name = session.scalars(select(ProjectModel.name)).one()
+                name = session.scalars(select(ProjectModel.name).with_for_update()).one()
                 session.execute(update(ProjectModel).values(name=f"{name}x"))
 
     threads = [threading.Thread(target=lengthen) for _ in range(4)]

@@ -21,6 +21,10 @@ from agentic.mappers import (
     get_result_mapper,
 )
 
+NO_TEXT = {
+    "sqlite": "NOT NULL constraint failed: mapper_notes.text",
+    "postgresql": 'null value in column "text" of relation "mapper_notes" violates not-null constraint',
+}
 RESULTS = {"notes": [{"id": "n1", "text": "hello"}, {"id": "n2", "text": "bye"}], "pages": 2}
 
 
@@ -118,7 +122,7 @@ def test_rows_belong_to_the_project_of_the_agent_whatever_they_say(
 
 @pytest.mark.requirement("PL30", "PL31")
 def test_bad_items_and_removed_values_are_warnings(
-    database: Database, agent: AgentModel, execution_id: str
+    database: Database, agent: AgentModel, execution_id: str, backend: str
 ) -> None:
     bad = {"notes": [{"id": "n1"}, {"id": "n2", "text": "x"}], "client": object()}
     with database.joined() as session:
@@ -127,7 +131,7 @@ def test_bad_items_and_removed_values_are_warnings(
     assert mapper.counts == SaveCounts(inserted=1, rejected=1)
     assert mapper.warnings == [
         "the result: client was removed: a object is no JSON",
-        "mapper_notes n1 was rejected: NOT NULL constraint failed: mapper_notes.text",
+        f"mapper_notes n1 was rejected: {NO_TEXT[backend]}",
     ]
 
 

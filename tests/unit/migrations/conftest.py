@@ -15,8 +15,8 @@ AddPlatform = Callable[..., PluginRegistry]
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'new folder 100%' / 'data.db'}"
+def url(empty_url: str) -> str:
+    return empty_url
 
 
 @pytest.fixture

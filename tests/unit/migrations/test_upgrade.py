@@ -8,6 +8,7 @@ import pytest
 from alembic import command
 from sqlalchemy import inspect, text
 from sqlalchemy.orm import Mapped, mapped_column
+from tests.databases import only_sqlite
 
 from agentic.core.hooks import PluginRegistry, get_registry
 from agentic.mappers import (
@@ -20,7 +21,7 @@ from agentic.mappers import (
     SourceColumns,
     add_project,
 )
-from agentic.mappers.engine import begun, make_engine, parse_url
+from agentic.mappers.engine import begun, make_engine, parse_url, sqlite_path
 from agentic.migrations import SchemaState, differences, require_current, schema_status, upgrade
 from agentic.migrations.histories import History, histories
 
@@ -62,7 +63,8 @@ def ask(database: Database, question: str) -> list[object]:
 @pytest.mark.requirement("BR10")
 def test_a_new_database_gets_every_table(url: str, database: Database, registry: PluginRegistry) -> None:
     applied = upgrade(url, registry)
-    assert [(step.history, step.revision) for step in applied] == [("core", "0001"), ("core", "0002")]
+    core = [("core", revision) for revision in ("0001", "0002", "0003", "0004")]
+    assert [(step.history, step.revision) for step in applied] == core
     assert applied[0].description.startswith("Projects, agents, executions")
     assert {"projects", "agents", "executions", "agent_results", "frontier", "run_checkpoints"} <= tables(
         database
@@ -98,6 +100,7 @@ def test_the_tables_can_be_taken_down_and_built_again(
     assert differences(database, registry) == []
 
 
+@only_sqlite
 def test_a_database_that_does_not_exist_is_not_current_and_not_made(
     database: Database, registry: PluginRegistry, tmp_path: Path
 ) -> None:
@@ -106,11 +109,10 @@ def test_a_database_that_does_not_exist_is_not_current_and_not_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_database_is_not_current(
-    database: Database, registry: PluginRegistry, tmp_path: Path
-) -> None:
-    (tmp_path / "new folder 100%").mkdir()
-    (tmp_path / "new folder 100%" / "data.db").touch()
+def test_an_empty_database_is_not_current(url: str, database: Database, registry: PluginRegistry) -> None:
+    if path := sqlite_path(parse_url(url)):
+        path.parent.mkdir()
+        path.touch()
     with pytest.raises(DatabaseNotMigratedError, match="core has no tables yet"):
         require_current(database, registry)
 
@@ -149,6 +151,8 @@ def test_each_platform_has_a_history_of_its_own(
     assert [(step.history, step.revision) for step in upgrade(url, with_notes)] == [
         ("core", "0001"),
         ("core", "0002"),
+        ("core", "0003"),
+        ("core", "0004"),
         ("notes", "n1"),
     ]
     assert {"notes", "agentic_version", "agentic_version_notes"} <= tables(database)
@@ -200,6 +204,7 @@ def test_a_platform_without_the_folder_it_names_is_a_clear_error(
         upgrade(url, missing)
 
 
+@only_sqlite
 def test_changing_a_table_on_sqlite_keeps_the_rows_that_refer_to_it(
     url: str, database: Database, registry: PluginRegistry, migrate_platform: Migrate
 ) -> None:

@@ -5,32 +5,31 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from agentic.core.cli.output import console, print_json
-from agentic.core.hooks import get_registry
+from agentic.core.hooks import Finding, Severity, get_registry
 from agentic.core.settings import Settings, load_settings, safe_url
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print facts and faults as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print facts, faults and warnings as JSON.")
+    ] = False,
 ) -> None:
-    """Check the installation, the plugins, the database and the servers. Exit code 1 if anything is wrong."""
+    """Check the installation, the plugins, the database, the servers and who listens to them.
+
+    Exit code 1 if there is a fault; a warning is none. Takes 15 seconds at most, whatever does not answer.
+    """
     settings = load_settings()
     facts = _facts(settings)
-    faults = [*namespace_faults(), *get_registry().faults()]
-    if as_json:
-        print_json({"facts": facts, "faults": faults})
-    else:
-        for name, value in facts.items():
-            console.print(f"{name:>10}  {value}", markup=False, highlight=False, emoji=False)
-        for fault in faults:
-            console.print(f"     FAULT  {fault}", markup=False, highlight=False, emoji=False, style="red")
-        console.print(f"{len(faults)} fault{'' if len(faults) == 1 else 's'} found")
-    raise typer.Exit(1 if faults else 0)
+    findings = [*map(Finding, namespace_faults()), *get_registry().findings()]
+    (_print_json if as_json else _print)(facts, findings)
+    raise typer.Exit(1 if any(finding.severity is Severity.FAULT for finding in findings) else 0)
 
 
 def namespace_faults() -> Iterator[str]:
@@ -53,3 +52,23 @@ def _facts(settings: Settings) -> dict[str, str]:
         "nats": safe_url(settings.nats) if settings.nats else "none (events stay in the process)",
         "plugins": ", ".join(sorted(get_registry().plugins)),
     }
+
+
+def _print_json(facts: Mapping[str, str], findings: Sequence[Finding]) -> None:
+    said = {f"{level}s": [found.text for found in findings if found.severity is level] for level in Severity}
+    print_json({"facts": facts, **said})
+
+
+def _print(facts: Mapping[str, str], findings: Sequence[Finding]) -> None:
+    for name, value in facts.items():
+        console.print(f"{name:>10}  {value}", markup=False, highlight=False, emoji=False)
+    styles = {Severity.FAULT: "red", Severity.WARNING: "yellow"}
+    for finding in findings:
+        line = f"{finding.severity.upper():>10}  {finding.text}"
+        console.print(line, markup=False, highlight=False, emoji=False, style=styles[finding.severity])
+    counts = Counter(finding.severity for finding in findings)
+    console.print(", ".join(_count(counts[level], level) for level in Severity))
+
+
+def _count(number: int, level: Severity) -> str:
+    return f"{number} {level}{'' if number == 1 else 's'}"

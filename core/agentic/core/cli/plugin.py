@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import typer
 
-from agentic.core.hooks import hookimpl
+from agentic.core.hooks import Finding, hookimpl
 
 
 @hookimpl
@@ -24,18 +24,13 @@ def agentic_commands(app: typer.Typer) -> None:
 
 
 @hookimpl
-def agentic_doctor() -> Iterable[str]:
-    """Tell when a NATS server is configured and does not answer as it should."""
-    import asyncio
-
-    from agentic.core.bus import BusError, open_bus
+def agentic_doctor() -> Iterable[Finding]:
+    """Tell when a NATS server is configured and does not answer, or does not keep events as it should."""
     from agentic.core.settings import load_settings
 
-    async def ask() -> None:
-        async with open_bus(load_settings()) as bus:
-            await bus.state()
+    settings = load_settings()
+    if settings.nats is None:
+        return ()
+    from agentic.core.bus.nats_checkup import nats_findings
 
-    try:
-        asyncio.run(ask())
-    except BusError as exc:
-        yield str(exc)
+    return nats_findings(settings.nats, settings.nats_http)

@@ -4,6 +4,7 @@ A plugin is a module (or object) with functions marked :data:`hookimpl`, named b
 ``agentic``. The project's own platforms and commands are loaded in exactly that way.
 """
 
+from agentic.core.hooks.findings import Finding, Severity, warning
 from agentic.core.hooks.manager import (
     LoadedPlugin,
     PluginRegistry,
@@ -15,10 +16,13 @@ from agentic.core.hooks.platform import Platform
 __all__ = [
     "ENTRY_POINT_GROUP",
     "PROJECT_NAME",
+    "Finding",
     "LoadedPlugin",
     "Platform",
     "PluginRegistry",
+    "Severity",
     "get_registry",
     "hookimpl",
     "hookspec",
+    "warning",
 ]

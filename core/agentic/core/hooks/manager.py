@@ -6,12 +6,13 @@ import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pluggy
 
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import specs
+from agentic.core.hooks.findings import Check, Finding, findings_of
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.platform import Platform
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Claims = list[tuple["LoadedPlugin", list[tuple[str, T]]]]
+DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
 
@@ -114,20 +116,33 @@ class PluginRegistry:
         """Let every plugin add its commands to ``app``."""
         self._gather("agentic_commands", lambda said: said, app=app)
 
-    def faults(self) -> list[str]:
-        """Return every fault the plugins know of, theirs and their platforms', a sentence each."""
-        checked: list[tuple[str, object]] = [
-            (plugin.name, fault) for plugin, said in self._gather("agentic_doctor", list) for fault in said
+    def findings(self, deadline_s: float = DEADLINE_S) -> list[Finding]:
+        """Return what plugins and platforms know to be wrong, after ``deadline_s`` at the latest."""
+        checks: list[tuple[str, Check]] = [
+            (impl.plugin_name, cast(Check, impl.function))
+            for impl in self._manager.hook.agentic_doctor.get_hookimpls()
         ]
+        found = self._clashes()
+        checks += [(one.name, one.doctor) for one in self._usable_platforms().values() if one.doctor]
+        found += findings_of(sorted(checks, key=lambda check: check[0]), deadline_s)
+        broken = [f"{plugin.name}: {error}" for plugin in self.plugins.values() for error in plugin.errors]
+        return [*map(Finding, broken), *found]
+
+    def _clashes(self) -> list[Finding]:
+        """Gather all that plugins bring; tell of names that two of them claim."""
+        found = []
+        for kind in ("_found_platforms", "actors", "workflows"):
+            try:
+                getattr(self, kind)
+            except DuplicateNameError as exc:
+                found.append(Finding(f"plugins: {exc}"))
+        return found
+
+    def _usable_platforms(self) -> Mapping[str, Platform]:
         try:
-            platforms = self.platforms
-        except DuplicateNameError as exc:
-            platforms = self._added
-            checked.append(("plugins", exc))
-        for platform in platforms.values():
-            checked += [(platform.name, fault) for fault in _ask_doctor(platform)]
-        broken = [(plugin.name, error) for plugin in self.plugins.values() for error in plugin.errors]
-        return [f"{name}: {fault}" for name, fault in (*broken, *checked)]
+            return self.platforms
+        except DuplicateNameError:
+            return self._added
 
     def _load(self, entry_point: importlib.metadata.EntryPoint, disabled: frozenset[str]) -> None:
         plugin = _describe(entry_point)
@@ -189,15 +204,6 @@ def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
     dist = entry_point.dist
     name, version = (dist.name, dist.version) if dist else ("unknown", "unknown")
     return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
-
-
-def _ask_doctor(platform: Platform) -> list[str]:
-    if platform.doctor is None:
-        return []
-    try:
-        return list(platform.doctor())
-    except Exception as exc:
-        return [f"its doctor check failed: {_explain(exc)}"]
 
 
 def _by_name(kind: str, claims: _Claims[T]) -> dict[str, T]:

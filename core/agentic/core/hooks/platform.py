@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agentic.core.hooks.findings import Check
 
 if TYPE_CHECKING:  # the classes live in rooms above; only their names are needed here
     from pydantic import BaseModel
@@ -25,7 +27,7 @@ class Platform:
         migrations: Package that holds the Alembic ``versions`` of this platform's own tables, as
             ``"agentic.plugins.hackernews.migrations"``; None when it brings no table.
         models: Its mapped classes, so that a check can compare them with the database.
-        doctor: Returns faults worth telling, a sentence each; none when all is well.
+        doctor: Returns what is wrong, as the hook ``agentic_doctor`` does.
     """
 
     name: str
@@ -34,4 +36,4 @@ class Platform:
     settings: type[BaseModel] | None = None
     migrations: str | None = None
     models: Sequence[type[object]] = ()
-    doctor: Callable[[], Sequence[str]] | None = None
+    doctor: Check | None = None

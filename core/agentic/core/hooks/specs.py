@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
+    from agentic.core.hooks.findings import Finding
     from agentic.core.hooks.platform import Platform
 
 
@@ -55,9 +56,11 @@ def agentic_commands(app: typer.Typer) -> None:
 
 
 @hookspec
-def agentic_doctor() -> Iterable[str]:
+def agentic_doctor() -> Iterable[str | Finding]:
     """Return faults worth telling, one sentence each with the next step; none when all is well.
 
-    Called by ``agentic doctor``. What is raised is shown as a fault of this plugin.
+    What is no fault is a ``warning("...")`` of ``agentic.core.hooks``. Called by ``agentic doctor`` on a
+    thread of its own, beside those of other plugins. What is raised is shown as a fault of this plugin, and
+    so is a call that has not ended after 15 s.
     """
     raise NotImplementedError

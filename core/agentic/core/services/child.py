@@ -22,7 +22,7 @@ _TAIL_LINES = 5
 class Child:
     """Runs ``service`` in a session of its own, so that a Ctrl-C meets only us and we stop it in order.
 
-    It dies with this process, also after a SIGKILL (on Linux; see :mod:`agentic.core.services.launcher`),
+    It dies with this process, also after a SIGKILL (see :mod:`agentic.core.services.launcher`); on Linux,
     provided that it was started from a thread that lives as long as the process: the main one.
     """
 

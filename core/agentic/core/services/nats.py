@@ -27,7 +27,9 @@ jetstream {
 
 
 def nats_service(home: Path) -> Service:
-    """Return the service of a NATS server with JetStream on a free loopback port, its data in ``home/nats``.
+    """Return the service of a NATS server with JetStream on free loopback ports, its data in ``home/nats``.
+
+    Its URLs are named ``nats`` and, where it tells about itself, ``nats_http``.
 
     Raises:
         MissingServerError: The program is not installed.
@@ -36,7 +38,7 @@ def nats_service(home: Path) -> Service:
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = data / "server.conf"
     config.write_text(_CONFIG, encoding="utf-8")
-    port = free_port()
+    port, http_port = free_port(), free_port()
     name = f"agentic-{uuid.uuid4().hex[:12]}"
 
     async def is_ready() -> bool:
@@ -47,11 +49,11 @@ def nats_service(home: Path) -> Service:
         [
             _find_program(),
             *("--config", str(config)),
-            *("--addr", "127.0.0.1", "--port", str(port)),
+            *("--addr", "127.0.0.1", "--port", str(port), "--http_port", str(http_port)),
             *("--name", name),
             *("--store_dir", str(data)),
         ],
-        urls={"nats": f"nats://127.0.0.1:{port}"},
+        urls={"nats": f"nats://127.0.0.1:{port}", "nats_http": f"http://127.0.0.1:{http_port}"},
         ready=is_ready,
     )
 

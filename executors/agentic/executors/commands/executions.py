@@ -78,7 +78,7 @@ def retry(
         execution, agent = _find(database, project or settings.project, execution_id)
         refuse_unless_runnable(execution)
         if dispatcher is Dispatcher.CELERY:
-            checked_dispatcher(settings).resubmit(execution, agent)
+            checked_dispatcher(settings).dispatch(execution, agent)
             print_queued(execution, agent, as_json=as_json)
         else:
             run_here(agent, execution, database=database, settings=settings, as_json=as_json)

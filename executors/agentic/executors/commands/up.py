@@ -17,7 +17,7 @@ from agentic.executors.services import beat_service, flower_service, worker_serv
 
 def up(
     concurrency: Annotated[int, typer.Option(min=1, help="Agents that run at the same time.")] = 2,
-    beat: Annotated[bool, typer.Option(help="Fire the schedules of celeryconfig.py.")] = True,
+    beat: Annotated[bool, typer.Option(help="Start what schedules say is due.")] = True,
     flower: Annotated[bool, typer.Option(help="Show the worker in a browser.")] = True,
 ) -> None:
     """Keep NATS, a broker, a worker, beat and Flower running until Ctrl-C.

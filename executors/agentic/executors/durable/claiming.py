@@ -47,8 +47,9 @@ def claim_wanted(
     row = ledger.activation(wanted)
     if row is None:
         return None
-    claimed = claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+    # Asked before the claim: the moment may come in between, and nobody else would be told of it.
     is_early = row.status is ActivationStatus.PENDING and row.not_before > ledger.now()
+    claimed = claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
     run = ledger.run(wanted.run_id) if claimed is None and is_early else None
     return claimed if run is None else dispatchable_of(row, run.workflow)
 

@@ -77,7 +77,7 @@ def pids_in(home: Path) -> dict[str, int]:
 
 async def test_the_embedded_servers_answer_where_the_urls_say(tmp_path: Path) -> None:
     async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
-        assert set(supervisor.urls) == {"nats", "broker"}
+        assert set(supervisor.urls) == {"nats", "nats_http", "broker"}
         client = redis.from_url(supervisor.urls["broker"])
         config = await client.config_get("*")
         await client.aclose()
@@ -96,7 +96,7 @@ async def test_queued_work_survives_a_restart_of_everything(tmp_path: Path) -> N
 async def test_a_home_may_have_any_name(tmp_path: Path) -> None:
     home = tmp_path / 'mein "Ordner" \'é'
     async with Supervisor(home, [nats_service(home), valkey_service(home)]) as supervisor:
-        assert len(supervisor.urls) == 2
+        assert len(supervisor.urls) == 3
 
 
 async def test_services_start_in_order_and_stop_in_reverse(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
-from agentic.core.hooks import Platform, specs
+from agentic.core.hooks import Finding, Platform, Severity, specs
 from agentic.core.hooks.manager import HOOK_NAMES
 
 if TYPE_CHECKING:
@@ -205,29 +205,67 @@ def test_faults_tell_what_every_plugin_and_platform_knows(site: Site) -> None:
     site.install(
         "ill",
         """
-        from agentic.core.hooks import Platform, hookimpl
+        from agentic.core.hooks import Platform, hookimpl, warning
 
         @hookimpl
         def agentic_doctor():
             yield "the key is missing; set ILL_KEY"
+            yield warning("the key is old")
 
         @hookimpl
         def agentic_platforms():
             return [Platform(name="sick", executor=object, mapper=object, doctor=lambda: 1 / 0)]
         """,
     )
-    faults = site.registry().faults()
-    assert [fault.partition(":")[0] for fault in faults] == ["absent", "ill", "sick"]
-    assert "ill: the key is missing; set ILL_KEY" in faults
+    findings = site.registry().findings()
+    assert [finding.text.partition(":")[0] for finding in findings] == ["absent", "ill", "ill", "sick"]
+    assert Finding("ill: the key is missing; set ILL_KEY") in findings
+    assert Finding("ill: the key is old", Severity.WARNING) in findings
 
 
 def test_two_claimants_of_one_platform_are_a_fault_among_the_others(site: Site) -> None:
     site.install("absent", "import no_such_library")
     site.install("bird", GOOD.format(platform="twitter"))
     site.install("tweets", GOOD.format(platform="twitter"))
-    faults = site.registry().faults()
-    assert any("no_such_library" in fault for fault in faults)
-    assert any("'twitter' is claimed by two plugins" in fault for fault in faults)
+    findings = site.registry().findings()
+    assert any("no_such_library" in finding.text for finding in findings)
+    assert any("'twitter' is claimed by two plugins" in finding.text for finding in findings)
+
+
+def test_two_claimants_of_one_actor_are_a_fault(site: Site) -> None:
+    actor = """
+        from agentic.core.actors import Actor
+        from agentic.core.hooks import hookimpl
+
+        class Reader(Actor):
+            name = "reader"
+
+        @hookimpl
+        def agentic_actors():
+            return [Reader]
+        """
+    site.install("bird", actor)
+    site.install("tweets", actor)
+    [finding] = site.registry().findings()
+    assert "the actor 'reader' is claimed by two plugins" in finding.text
+
+
+def test_a_check_that_hangs_is_a_fault_and_keeps_what_it_found_and_nobody_waiting(site: Site) -> None:
+    site.install(
+        "slow",
+        """
+        import threading
+        from agentic.core.hooks import hookimpl
+
+        @hookimpl
+        def agentic_doctor():
+            yield "the disk is full; make room"
+            threading.Event().wait()
+        """,
+    )
+    texts = [finding.text for finding in site.registry().findings(deadline_s=0.1)]
+    assert texts[0] == "slow: the disk is full; make room"
+    assert texts[1].startswith("slow: its checks have not ended after 0.1 s")
 
 
 def test_asking_twice_tells_each_error_once(site: Site) -> None:
@@ -242,7 +280,8 @@ def test_asking_twice_tells_each_error_once(site: Site) -> None:
         """,
     )
     registry = site.registry()
-    assert registry.faults() == registry.faults() == ["ill: agentic_doctor: RuntimeError: no token"]
+    expected = [Finding("ill: its check failed: RuntimeError: no token")]
+    assert registry.findings() == registry.findings() == expected
 
 
 @pytest.mark.parametrize("name", HOOK_NAMES)

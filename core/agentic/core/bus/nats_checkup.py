@@ -1,0 +1,77 @@
+"""What is wrong with a NATS server, for ``agentic doctor``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import aiohttp
+from nats.js.api import AccountInfo
+
+from agentic.core.bus.errors import BusUnavailableError
+from agentic.core.bus.nats_link import NatsLink
+from agentic.core.hooks import Finding, warning
+
+NEARLY_FULL = 0.85
+ANSWER_S = 3.0
+
+
+def nats_findings(url: str, http_url: str | None) -> Iterator[Finding]:
+    """Ask the server; what only its monitoring knows is asked there, if ``http_url`` says where that is."""
+    try:
+        account = asyncio.run(_account(url))
+    except BusUnavailableError as exc:
+        yield Finding(str(exc))
+        return
+    yield from _room_findings("this account", account.storage, account.limits.max_storage)
+    if http_url:
+        yield from _server_findings(http_url)
+
+
+def _server_findings(http_url: str) -> Iterator[Finding]:
+    try:
+        jetstream = asyncio.run(_jetstream(http_url))
+    except (aiohttp.ClientError, TimeoutError, ValueError) as exc:
+        reason = str(exc) or type(exc).__name__
+        yield warning(
+            f"the monitoring of NATS at {http_url} does not answer ({reason}); correct or unset "
+            f"AGENTIC_NATS_HTTP_URL"
+        )
+        return
+    config = jetstream["config"]
+    if not config.get("sync_always"):
+        every_s = config.get("sync_interval", 0) / 1e9
+        yield warning(
+            f"NATS writes to its disk every {every_s:g} s only (sync_interval), and a power cut loses events "
+            f"it had taken; set `sync_interval: always` in its `jetstream` block"
+        )
+    yield from _room_findings("the server", jetstream["storage"], config["max_storage"])
+
+
+def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:
+    """Compare bytes; no limit is 0 or -1."""
+    if limit > 0 and used >= NEARLY_FULL * limit:
+        yield warning(
+            f"JetStream has {used / limit:.0%} of the {limit} bytes that {whose} may store; raise max_file, "
+            f"or have streams keep less"
+        )
+
+
+async def _account(url: str) -> AccountInfo:
+    link = NatsLink(url)
+    try:
+        async with link.requesting() as client:
+            return await client.jetstream().account_info()
+    finally:
+        await link.aclose()
+
+
+async def _jetstream(http_url: str) -> dict[str, Any]:
+    timeout = aiohttp.ClientTimeout(total=ANSWER_S)
+    url = f"{http_url.rstrip('/')}/jsz?config=true"
+    async with (
+        aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as session,
+        session.get(url) as answer,
+    ):
+        return dict(await answer.json())

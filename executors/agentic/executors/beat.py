@@ -1,0 +1,91 @@
+"""Beat with schedules from the database: ``celery beat -S agentic.executors.beat:LedgerScheduler``."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+
+from celery.beat import Scheduler
+from sqlalchemy.exc import SQLAlchemyError
+
+from agentic.core.errors import AgenticError
+from agentic.core.hooks import get_registry
+from agentic.core.logging import configure_logging, get_logger
+from agentic.core.settings import load_settings
+from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.redaction import Redactor
+from agentic.executors.schedule_firing import Timekeeper
+from agentic.mappers import Database
+from agentic.migrations import require_current
+
+log = get_logger(__name__)
+
+
+class LedgerScheduler(Scheduler):
+    """Fires the schedules of the database, and what ``beat_schedule`` names.
+
+    It looks at the database at least every ``max_interval`` seconds, so that changes are seen without a
+    restart. Several of them, on any machines, fire a due time once. While the database is away it waits.
+
+    What ``beat_schedule`` names is fired as Celery does; when it fired last is not kept over a restart.
+    """
+
+    max_interval = 2
+    _is_checked = False
+    _is_lost = False
+
+    @cached_property
+    def _database(self) -> Database:
+        return Database(load_settings().database)
+
+    @cached_property
+    def _timekeeper(self) -> Timekeeper:
+        return Timekeeper(self._database, CeleryDispatcher(self.app))
+
+    @property
+    def info(self) -> str:
+        """What the banner of beat says of it."""
+        return f"    . database -> {self._database.url}"
+
+    def setup_schedule(self) -> None:
+        """Set structlog up as beat's own log is, and read ``beat_schedule``."""
+        level = logging.getLevelName(logging.getLogger().getEffectiveLevel())
+        configure_logging(level, load_settings().log_format)
+        super().setup_schedule()
+
+    def tick(self, *_: object, **__: object) -> float:
+        """Fire what is due; return the seconds until the next look."""
+        return min(super().tick(), self._look())
+
+    def close(self) -> None:
+        """Close the database too."""
+        super().close()
+        self._database.dispose()
+
+    def _look(self) -> float:
+        longest = float(self.max_interval or 0)
+        try:
+            self._require_tables()
+            wait = self._timekeeper.tick()
+        except Exception as exc:  # beat goes on, whatever is wrong with the database
+            self._tell_lost(exc)
+            return longest
+        self._tell_found()
+        return longest if wait is None else min(wait.total_seconds(), longest)
+
+    def _require_tables(self) -> None:
+        if not self._is_checked:
+            require_current(self._database, get_registry())
+            self._is_checked = True
+
+    def _tell_lost(self, exc: Exception) -> None:
+        if not self._is_lost:
+            self._is_lost = True
+            is_expected = isinstance(exc, (AgenticError, SQLAlchemyError))
+            details = {} if is_expected else {"exception": Redactor().traceback(exc)}
+            log.warning("schedules.lost", reason=Redactor().error(exc), **details)
+
+    def _tell_found(self) -> None:
+        if self._is_lost:
+            self._is_lost = False
+            log.warning("schedules.found", database=self._database.url)

@@ -1,0 +1,54 @@
+"""What ``agentic doctor`` looks at around workers: this machine, the database, the broker, who listens."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from celery import Celery
+
+from agentic.core.hooks import Finding
+from agentic.core.settings import Settings
+from agentic.executors.celery import make_app
+from agentic.executors.checks.broker import broker_findings
+from agentic.executors.checks.database import database_findings, has_active_schedules
+from agentic.executors.checks.host import host_findings
+from agentic.executors.checks.tasks import task_findings
+from agentic.executors.checks.workers import worker_findings
+from agentic.executors.commands.database import opened
+from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.errors import BrokerUnavailableError
+from agentic.mappers import Database
+from agentic.mappers.errors import DataError
+
+
+def look_around(settings: Settings) -> Iterator[Finding]:
+    """Find what is wrong. It takes seconds, and so it may when a server does not answer."""
+    yield from host_findings(settings.home)
+    yield from task_findings()
+    app = None if settings.broker is None else make_app(settings)
+    if app is not None and not (yield from _look_at_broker(app)):
+        app = None
+    has_schedules = yield from _look_at_database(settings.database)
+    if app is not None:
+        yield from worker_findings(app, has_schedules=has_schedules or bool(app.conf.beat_schedule))
+
+
+def _look_at_broker(app: Celery) -> Generator[Finding, None, bool]:
+    """Return whether it answers."""
+    try:
+        CeleryDispatcher(app).check()
+        yield from broker_findings(app)
+    except BrokerUnavailableError as exc:
+        yield Finding(str(exc))
+        return False
+    return True
+
+
+def _look_at_database(url: str) -> Generator[Finding, None, bool]:
+    """Return whether there are schedules to be fired."""
+    try:
+        with opened(Database(url)) as database:
+            yield from database_findings(database)
+            return has_active_schedules(database)
+    except DataError:  # told by the room of the migrations
+        return False

@@ -1,0 +1,89 @@
+"""A Redis or Valkey server as a broker: does it keep what it is given?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from celery import Celery
+from redis.exceptions import ResponseError
+
+from agentic.core.hooks import Finding, warning
+from agentic.executors.checks.clocks import clock_findings
+from agentic.executors.dispatch import CONNECT_TIMEOUT_S
+
+DEFAULT_VISIBILITY_S = 3600
+_WRITES = ("aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsave_status")
+
+
+def broker_findings(app: Celery) -> Iterator[Finding]:
+    """Tell what is wrong with a Redis or Valkey server, and how it is used; of other brokers nothing."""
+    with _client(app) as client:
+        if client is None:
+            return
+        yield from visibility_findings(app.conf)
+        yield from _settings_findings(client)
+        yield from _disk_findings(client.info("persistence"))
+        yield from clock_findings("the broker", lambda: _seconds(client.time()))
+
+
+def visibility_findings(conf: Mapping[str, Any]) -> Iterator[Finding]:
+    """Tell of tasks that may run for longer than their message is kept from other workers."""
+    visible_s = conf["broker_transport_options"].get("visibility_timeout", DEFAULT_VISIBILITY_S)
+    limit_s = conf["task_time_limit"]
+    if limit_s is None or limit_s >= visible_s:
+        may_run = "for ever (task_time_limit is not set)" if limit_s is None else f"for {limit_s} s"
+        yield Finding(
+            f"a task may run {may_run}, and the broker gives it to another worker after {visible_s} s "
+            f"(visibility_timeout); in celeryconfig.py set broker_transport_options['visibility_timeout'] "
+            f"above task_time_limit"
+        )
+
+
+def _settings_findings(client: Any) -> Iterator[Finding]:  # noqa: ANN401 - redis-py answers both ways, awaited or not
+    try:
+        found = client.config_get("append*", "maxmemory*")
+    except ResponseError:  # hosted ones do not tell
+        return
+    if found["appendonly"] != "yes":
+        yield warning(
+            "the broker keeps messages in memory only (appendonly no), and a restart loses them; set "
+            "`appendonly yes`"
+        )
+    elif found["appendfsync"] == "no":
+        yield warning(
+            "the broker leaves it to the system when messages get to the disk (appendfsync no); set "
+            "`appendfsync everysec`"
+        )
+    if (policy := found["maxmemory-policy"]) != "noeviction":
+        limit = int(found["maxmemory"])
+        told = f"maxmemory-policy {policy}, maxmemory {limit}"
+        text = f"the broker throws messages away when its memory is full ({told}); set `noeviction`"
+        yield Finding(text) if limit else warning(text)
+
+
+def _disk_findings(info: Mapping[str, object]) -> Iterator[Finding]:
+    for name in _WRITES:
+        if (status := info.get(name, "ok")) != "ok":
+            yield Finding(
+                f"the broker cannot write to its disk ({name}:{status}); see its log, and whether the disk "
+                f"is full or the folder gone"
+            )
+
+
+@contextmanager
+def _client(app: Celery) -> Iterator[Any]:
+    """Give a client of the broker, None where that is neither Redis nor Valkey."""
+    options = {
+        **app.conf.broker_transport_options,
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "socket_timeout": CONNECT_TIMEOUT_S,
+    }
+    with app.connection_for_read(transport_options=options) as connection:
+        channel: Any = connection.default_channel
+        yield channel.client if connection.transport.driver_type == "redis" else None
+
+
+def _seconds(told: tuple[int, int]) -> float:
+    return told[0] + told[1] / 1e6

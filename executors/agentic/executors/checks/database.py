@@ -1,0 +1,56 @@
+"""The database, beyond its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Engine, select
+
+from agentic.core.hooks import Finding, warning
+from agentic.executors.checks.clocks import clock_findings
+from agentic.executors.checks.host import room_findings
+from agentic.mappers import Database
+from agentic.mappers.columns import StoreNow
+from agentic.mappers.models import ScheduleModel
+
+
+def database_findings(database: Database) -> Iterator[Finding]:
+    """Tell of a clock that is off, and of what keeps SQLite from being used by several processes.
+
+    Raises:
+        DatabaseUnavailableError: It cannot be opened.
+    """
+    yield from clock_findings("the database", lambda: _now(database).timestamp())
+    if database.engine.dialect.name == "sqlite":
+        yield from journal_findings(database.engine)
+        yield from room_findings(Path(str(database.engine.url.database)).parent)
+
+
+def journal_findings(engine: Engine) -> Iterator[Finding]:
+    """Tell of a SQLite file that cannot have a write-ahead log, as on a network drive."""
+    with engine.connect() as connection:
+        mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+    if mode != "wal":
+        yield warning(
+            f"SQLite works with journal_mode={mode} on {engine.url.database}, where readers and writers wait "
+            f"for each other: its disk allows no write-ahead log; move AGENTIC_HOME to a local disk, or use "
+            f"PostgreSQL"
+        )
+
+
+def has_active_schedules(database: Database) -> bool:
+    """Whether there are schedules that beat should fire.
+
+    Raises:
+        DatabaseUnavailableError: It cannot be opened.
+    """
+    with database.reading() as session:
+        active = select(ScheduleModel.id).where(ScheduleModel.paused_at.is_(None)).limit(1)
+        return session.scalar(active) is not None
+
+
+def _now(database: Database) -> datetime:
+    with database.reading() as session:
+        return session.execute(select(StoreNow())).scalar_one()

@@ -1,0 +1,63 @@
+"""Who listens: workers, their queues, beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from celery import Celery
+
+from agentic.core.hooks import Finding, warning
+
+ANSWER_S = 1.5
+BEAT = "celerybeat@"
+
+
+def worker_findings(app: Celery, *, has_schedules: bool) -> Iterator[Finding]:
+    """Tell what nobody works off, and schedules that nobody fires.
+
+    Beat is asked for only when there are schedules: without any, nothing is missed.
+    """
+    if not _can_be_asked(app):
+        return
+    answers = app.control.ping(timeout=ANSWER_S) or []
+    names = {name for answer in answers for name in answer}
+    if has_schedules and not any(name.startswith(BEAT) for name in names):
+        yield Finding(
+            "there are schedules, and no beat answers to fire them; start one with `agentic up`, or "
+            "`celery -A agentic.executors beat -S agentic.executors.beat:LedgerScheduler`"
+        )
+    if any(not name.startswith(BEAT) for name in names):
+        yield from _queue_findings(app)
+    else:
+        waiting = sum(_waiting(app).values())
+        yield warning(
+            f"no worker answers, and {waiting} messages wait; start one with `agentic worker` (a busy one of "
+            f"the pool `solo` cannot answer)"
+        )
+
+
+def _queue_findings(app: Celery) -> Iterator[Finding]:
+    listening = app.control.inspect(timeout=ANSWER_S).active_queues() or {}
+    heard = {queue["name"] for queues in listening.values() for queue in queues}
+    for name, count in _waiting(app).items():
+        if name not in heard:
+            yield warning(
+                f"no worker listens to the queue {name}, where {count} messages wait; start one with "
+                f"`agentic worker --queues {name}`"
+            )
+
+
+def _waiting(app: Celery) -> dict[str, int]:
+    """Return how many messages wait in each queue of the settings."""
+    with app.connection_for_read() as connection:
+        channel: Any = connection.default_channel
+        return {
+            name: int(channel.queue_declare(queue=name).message_count) for name in sorted(app.amqp.queues)
+        }
+
+
+def _can_be_asked(app: Celery) -> bool:
+    """Whether the broker passes a question on to all that listen; a SQL database, for one, does not."""
+    with app.connection_for_read() as connection:
+        return "fanout" in connection.transport.implements.exchange_type

@@ -1,0 +1,146 @@
+"""``agentic schedules``: when agents run by themselves. Beat sees a change within seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agentic.core.cli import console, print_rows
+from agentic.core.settings import load_settings
+from agentic.executors.commands.database import current_database, opened
+from agentic.executors.commands.options import AsJson, InProject, OptionError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.mappers import ScheduleModel
+    from agentic.mappers.schedules import Timing
+
+schedules = typer.Typer(help="Schedules: when agents run by themselves.", no_args_is_help=True)
+
+COLUMNS = ("name", "agent", "times", "state", "next_due", "last_due")
+
+Name = Annotated[str, typer.Argument(help="Name of the schedule.")]
+
+
+@schedules.command()
+def add(  # noqa: PLR0913  # one parameter for each option
+    name: Name,
+    *,
+    agent: Annotated[str, typer.Option(help="Name or id of the agent to run.")],
+    cron: Annotated[
+        str | None, typer.Option(metavar="LINE", help="Minute, hour, day, month, weekday: '*/5 * * * *'.")
+    ] = None,
+    every: Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 90s, 15m, 1h, 1d.")] = None,
+    timezone: Annotated[str, typer.Option(metavar="ZONE", help="Of the cron line: Europe/Berlin.")] = "UTC",
+    jitter: Annotated[
+        int, typer.Option(min=0, max=86_400, help="Start each time up to so many seconds later.")
+    ] = 0,
+    catch_up: Annotated[
+        Literal["none", "last", "all"], typer.Option(help="Which due times that passed without beat to run.")
+    ] = "last",
+    project: InProject = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of that name.")] = False,
+) -> None:
+    """Run an agent by a cron line or at an interval, from now on."""
+    from agentic.executors.commands.schedule_views import schedule_row
+    from agentic.executors.schedule_times import check_timing
+    from agentic.mappers import CatchUp, add_schedule, find_agent, find_project
+    from agentic.mappers.schedules import remove_schedule, store_now
+
+    times = _read_times(cron, every)
+    timing: Timing = {**times, "timezone": timezone, "jitter_s": jitter, "catch_up": CatchUp(catch_up)}
+    check_timing(timing)
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.writing() as session:
+        owner = find_project(session, project or settings.project)
+        found = find_agent(session, owner.id, agent)
+        if replace:
+            remove_schedule(session, owner, name)
+        row = schedule_row(add_schedule(session, found, name, **timing), store_now(session))
+    _say(f"schedule {name} runs agent {row['agent']}, the next time at {row['next_due']}")
+
+
+@schedules.command("list")
+def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
+    """List the schedules of a project with the due times before and after."""
+    from agentic.executors.commands.schedule_views import schedule_row
+    from agentic.mappers import find_project, list_schedules
+    from agentic.mappers.schedules import store_now
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.reading() as session:
+        owner = find_project(session, project or settings.project)
+        now = store_now(session)
+        rows = [schedule_row(schedule, now) for schedule in list_schedules(session, owner.id)]
+    print_rows(f"Schedules of {owner.name}", COLUMNS, rows, as_json=as_json)
+
+
+@schedules.command("next")
+def show_next(
+    name: Name,
+    *,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 5,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the next due times of a schedule, as if it were not paused."""
+    from agentic.executors.commands.schedule_views import firing_rows
+    from agentic.mappers import find_project, find_schedule
+    from agentic.mappers.schedules import store_now
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.reading() as session:
+        owner = find_project(session, project or settings.project)
+        rows = firing_rows(find_schedule(session, owner, name), store_now(session), count)
+    print_rows(f"Next due times of {name}", ["due_at", "due_at_utc", "starts_at"], rows, as_json=as_json)
+
+
+@schedules.command()
+def pause(name: Name, *, project: InProject = None) -> None:
+    """Let nothing start until the schedule is resumed."""
+    from agentic.mappers import pause_schedule
+
+    _change(name, project, pause_schedule)
+    _say(f"schedule {name} is paused; `agentic schedules resume {name}` lets it go on")
+
+
+@schedules.command()
+def resume(name: Name, *, project: InProject = None) -> None:
+    """Let a paused schedule go on from now; what was due meanwhile is not caught up."""
+    from agentic.mappers import resume_schedule
+
+    _change(name, project, resume_schedule)
+    _say(f"schedule {name} goes on")
+
+
+@schedules.command()
+def remove(name: Name, *, project: InProject = None) -> None:
+    """Remove a schedule; its agent and what has run stay."""
+    _change(name, project, lambda session, schedule: session.delete(schedule))
+    _say(f"removed schedule {name}")
+
+
+def _read_times(cron: str | None, every: str | None) -> Timing:
+    from agentic.executors.schedule_times import read_interval
+
+    if cron is not None and every is None:
+        return {"cron": " ".join(cron.split())}
+    if every is not None and cron is None:
+        return {"every_s": read_interval(every)}
+    raise OptionError("a schedule has either --cron '*/5 * * * *' or --every 15m; give one of them")
+
+
+def _change(name: str, project: str | None, act: Callable[[Session, ScheduleModel], None]) -> None:
+    from agentic.mappers import find_project, find_schedule
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.writing() as session:
+        owner = find_project(session, project or settings.project)
+        act(session, find_schedule(session, owner, name))
+
+
+def _say(line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

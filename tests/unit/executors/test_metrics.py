@@ -1,0 +1,219 @@
+"""Metrics, read from executions on each database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
+
+from agentic.core.types import JSONValue
+from agentic.executors.errors import ResultsRefusedError
+from agentic.executors.metrics import SqlCollector, as_text
+from agentic.executors.metrics_sql import Scope
+from agentic.mappers import (
+    AgentModel,
+    Database,
+    ExecutionModel,
+    ExecutionStatus,
+    add_agent,
+    add_project,
+    utc_now,
+)
+
+QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED = ExecutionStatus
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
+LABELS = ("project", "platform", "state", "outcome", "le")
+LONG_AGO = utc_now() - timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class History:
+    """Executions of agents; they ended an hour ago, if they did."""
+
+    database: Database
+
+    def agent(self, platform: str = "web", project: str = "ours", name: str = "watcher") -> AgentModel:
+        with self.database.writing() as session:
+            return add_agent(session, add_project(session, project), name, platform)
+
+    def add(
+        self, agent: AgentModel, status: ExecutionStatus, *, took_s: float = 1.0, **columns: object
+    ) -> None:
+        ended = LONG_AGO if status in (SUCCEEDED, FAILED, CANCELLED) else None
+        values = {
+            "attempts": 0 if status is QUEUED else 1,
+            "started_at": LONG_AGO - timedelta(seconds=took_s),
+            "heartbeat_at": utc_now(),
+            "finished_at": ended,
+            **columns,
+        }
+        with self.database.writing() as session:
+            session.add(
+                ExecutionModel(project_id=agent.project_id, agent_id=agent.id, status=status, **values)
+            )
+
+    def told(self, name: str, project: str | None = None) -> dict[str, float]:
+        """Return the samples of a metric that are not 0, by their labels."""
+        families = text_string_to_metric_families(as_text(SqlCollector(self.database, project)))
+        return {
+            " ".join(sample.labels[label] for label in LABELS if label in sample.labels): sample.value
+            for family in families
+            for sample in family.samples
+            if sample.name == name and sample.value
+        }
+
+
+@pytest.fixture
+def history(migrated_database: Database) -> History:
+    return History(migrated_database)
+
+
+@pytest.mark.requirement("PL35")
+def test_executions_are_counted_by_platform_and_by_where_they_stand(history: History) -> None:
+    web, news = history.agent("web"), history.agent("hackernews", "theirs")
+    for status in (SUCCEEDED, SUCCEEDED, FAILED, CANCELLED, QUEUED, RUNNING):
+        history.add(web, status)
+    history.add(news, SUCCEEDED)
+
+    assert history.told("agentic_executions") == {
+        "ours web cancelled": 1,
+        "ours web failed": 1,
+        "ours web queued": 1,
+        "ours web running": 1,
+        "ours web succeeded": 2,
+        "theirs hackernews succeeded": 1,
+    }
+
+
+@pytest.mark.requirement("PL35")
+def test_attempts_are_counted_so_that_a_retry_takes_nothing_back(history: History) -> None:
+    agent = history.agent()
+    history.add(agent, SUCCEEDED, attempts=3)
+    history.add(agent, FAILED, attempts=2)
+    history.add(agent, RUNNING, attempts=2)
+    history.add(agent, FAILED, attempts=0)
+    history.add(agent, CANCELLED, attempts=0)
+
+    assert history.told("agentic_attempts_total") == {
+        "ours web failed": 2 + 2 + 1,
+        "ours web succeeded": 1,
+    }
+
+
+@pytest.mark.requirement("PL36")
+def test_durations_are_a_histogram_for_each_platform(history: History) -> None:
+    agent = history.agent()
+    for took_s in (0.5, 4.0, 4.5, 100_000.0):
+        history.add(agent, SUCCEEDED, took_s=took_s)
+    history.add(agent, FAILED, took_s=7.0)
+
+    buckets = history.told("agentic_execution_seconds_bucket")
+
+    assert [buckets[f"ours web {limit}"] for limit in ("1.0", "2.5", "5.0", "21600.0", "+Inf")] == [
+        1, 1, 3, 3, 4,
+    ]  # fmt: skip
+    assert history.told("agentic_execution_seconds_count") == {"ours web": 4}
+    assert history.told("agentic_execution_seconds_sum")["ours web"] == pytest.approx(100_009, abs=0.01)
+
+
+@pytest.mark.requirement("PL37", "PL38")
+def test_rows_are_counted_by_what_became_of_them(history: History) -> None:
+    first, second = history.agent(), history.agent("hackernews", "theirs")
+    counts: dict[str, JSONValue] = {"inserted": 3, "updated": 2, "unchanged": 0, "rejected": 1}
+    for agent in (first, first, second):
+        history.add(agent, SUCCEEDED, counts=counts)
+    history.add(first, SUCCEEDED, counts={})
+
+    assert history.told("agentic_rows_total") == {
+        "ours web inserted": 6,
+        "ours web rejected": 2,
+        "ours web updated": 4,
+        "theirs hackernews inserted": 3,
+        "theirs hackernews rejected": 1,
+        "theirs hackernews updated": 2,
+    }
+
+
+@pytest.mark.requirement("PL37")
+def test_results_that_a_mapper_would_not_store_are_counted(history: History) -> None:
+    agent = history.agent()
+    history.add(agent, FAILED, error=str(ResultsRefusedError("watcher", ["no title"])))
+    history.add(agent, FAILED, error="TimeoutError")
+
+    assert history.told("agentic_saves_refused") == {"ours web": 1}
+
+
+def test_the_oldest_that_waits_and_those_without_a_sign_of_life_are_told(history: History) -> None:
+    agent = history.agent()
+    history.add(agent, QUEUED, created_at=utc_now() - timedelta(seconds=50))
+    history.add(agent, QUEUED)
+    history.add(agent, RUNNING, heartbeat_at=LONG_AGO)
+
+    assert history.told("agentic_queue_oldest_seconds") == {"ours web": pytest.approx(50, abs=5)}
+    assert history.told("agentic_executions") == {"ours web lost": 1, "ours web queued": 2}
+
+
+def test_several_agents_of_a_platform_are_one(history: History) -> None:
+    first = history.agent()
+    with history.database.writing() as session:
+        second = add_agent(session, first.project, "other", "web")
+    history.add(first, SUCCEEDED)
+    history.add(second, SUCCEEDED)
+
+    assert history.told("agentic_executions") == {"ours web succeeded": 2}
+
+
+def test_one_project_can_be_told_of_alone(history: History) -> None:
+    history.add(history.agent(), SUCCEEDED)
+    history.add(history.agent(project="theirs"), SUCCEEDED)
+
+    assert history.told("agentic_executions", "ours") == {"ours web succeeded": 1}
+    assert history.told("agentic_execution_seconds_count", "ours") == {"ours web": 1}
+
+
+def test_no_label_grows_with_the_executions(history: History) -> None:
+    history.add(history.agent(), SUCCEEDED)
+
+    text = as_text(SqlCollector(history.database))
+
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    assert {label for sample in samples for label in sample.labels} == set(LABELS)
+
+
+def test_every_metric_has_an_entry_in_the_reference(history: History) -> None:
+    text = as_text(SqlCollector(history.database))
+
+    documented = re.findall(r"^\| `(\w+)`", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+    assert sorted(documented) == sorted(re.findall(r"^# HELP (\w+)", text, flags=re.MULTILINE))
+
+
+def test_a_database_that_is_away_is_told_and_asked_again(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'nowhere.db'}")
+
+    with capture_logs() as logs:
+        text = as_text(SqlCollector(database))
+
+    assert "agentic_database_up 0.0" in text
+    assert [line["event"] for line in logs] == ["metrics.missed"]
+
+
+def test_a_source_may_be_added_and_is_not_asked_at_each_of_many_scrapes(history: History) -> None:
+    asked: list[Scope] = []
+
+    def ours(scope: Scope) -> Iterator[Metric]:
+        asked.append(scope)
+        yield GaugeMetricFamily("ours", "Ours.", value=7)
+
+    collector = SqlCollector(history.database, sources=[ours])
+
+    assert "ours 7.0" in as_text(collector)
+    assert as_text(collector) == as_text(collector)
+    assert len(asked) == 1
