@@ -28,6 +28,7 @@ nitpicky = True
 nitpick_ignore = [
     ("py:class", "BaseAgentExecutor"),
     ("py:class", "BaseModel"),
+    ("py:class", "Check"),
     ("py:class", "ResultMapper"),
     ("py:class", "Signature"),
     ("py:exc", "CancelledError"),

@@ -77,14 +77,16 @@ class WorkerProcess:
             Reject: The worker stops; what it was at is given back.
         """
         self.check_database()
-        if self._runs is None:
-            queues = app.amqp.queues.consume_from
-            is_alone = billiard.current_process().name != MAIN_PROCESS  # one of the prefork pool
-            self._runs = RunProcess(self.settings, self.database, app, queues, is_alone=is_alone)
+        with _lock:
+            runs = self._runs = self._runs or self._run_process(app)
         try:
-            return self._loop.run(self._runs.activate(project_id, wanted), explain=_why)
+            return self._loop.run(runs.activate(project_id, wanted), explain=_why)
         except LoopClosedError as exc:
             raise Reject(str(exc), requeue=True) from None
+
+    def _run_process(self, app: Celery) -> RunProcess:
+        is_alone = billiard.current_process().name != MAIN_PROCESS  # one of the prefork pool
+        return RunProcess(self.settings, self.database, app, app.amqp.queues.consume_from, is_alone=is_alone)
 
     def check_database(self) -> None:
         """Refuse a database that lacks tables; one that once had them all is not asked again.

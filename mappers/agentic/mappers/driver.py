@@ -30,9 +30,9 @@ class HotStatement:
 
     def __init__(self, statement: UpdateBase | SelectBase) -> None:
         self._statement = statement
-        self._compiled: dict[str, _Compiled] = {}
+        self._compiled: dict[str, CompiledStatement] = {}
 
-    def compiled(self, dialect: Dialect) -> _Compiled:
+    def compiled(self, dialect: Dialect) -> CompiledStatement:
         """Return the statement as the driver of ``dialect`` takes it."""
         found = self._compiled.get(dialect.name)
         return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
@@ -95,15 +95,17 @@ def hot_transaction(database: Database) -> Iterator[HotCursor]:
         raise DBAPIError.instance(None, None, exc, driver_error, dialect=dialect) from exc
 
 
-class _Compiled(NamedTuple):
+class CompiledStatement(NamedTuple):
+    """A statement as a driver takes it."""
+
     text: str
     arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver takes it
 
 
-def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
+def _compile(statement: ClauseElement, dialect: Dialect) -> CompiledStatement:
     compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    return _Compiled(str(compiled), _arranging(compiled.positiontup, constants))
+    return CompiledStatement(str(compiled), _arranging(compiled.positiontup, constants))
 
 
 def _arranging(order: Sequence[str] | None, constants: Values) -> Callable[[Values], Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     ActivationOutcome,
@@ -19,8 +18,14 @@ from agentic.core.types import RunId
 from agentic.mappers import ledger_activation_statements as statements
 from agentic.mappers.driver import Value, Values
 from agentic.mappers.ledger_base import NewRow, UsesCursor
-from agentic.mappers.ledger_rows import FoundRun, activation_row, key_of
+from agentic.mappers.ledger_rows import FoundRun, activation_row
 from agentic.mappers.ledger_run_statements import ADOPT
+from agentic.mappers.ledger_steps import PENDING
+
+# Looked up once: to take a member out of an enum costs as much as a dict.
+_PENDING = ActivationStatus.PENDING
+_WAITING = ActivationStatus.WAITING
+_RUNNING = str(ActivationStatus.RUNNING)
 
 
 class SqlActivations(UsesCursor):
@@ -31,7 +36,7 @@ class SqlActivations(UsesCursor):
         run = self._locked_run(activation_id.run_id)
         if run is None or not run.may_run(activation_id.superstep):
             return None
-        claim = {**key_of(self._project_id, activation_id), "worker": worker, "lease_s": lease_s}
+        claim = {**self._key(activation_id), "worker": worker, "lease_s": lease_s}
         added = self._added.get(activation_id)
         if added is not None and not run.is_limited:
             return self._claim_added(run, activation_id, added, claim)
@@ -57,24 +62,23 @@ class SqlActivations(UsesCursor):
         run_id = lease.id.run_id
         self._locked_run(run_id)
         status = settled.status
-        if status is ActivationStatus.WAITING and not self._runs(settled.waits_for):
-            status = ActivationStatus.PENDING
+        if status is _WAITING and not self._runs(settled.waits_for):
+            status = _PENDING
+        settling = self._key(lease.id)
+        settling["fence"] = lease.fence
+        settling["status"] = str(status)
+        settling["result"] = settled.result
+        settling["progress"] = settled.progress
+        settling["note"] = settled.note
+        settling["waits_for"] = settled.waits_for
+        settling["delay_s"] = settled.delay_s
+        settling["crash"] = int(settled.is_crash)
         statement = _STATEMENTS.get(status, statements.PARK)
-        settling = {
-            **self._of_lease(lease),
-            "status": status.value,
-            "result": settled.result,
-            "progress": settled.progress,
-            "note": settled.note,
-            "waits_for": settled.waits_for,
-            "delay_s": settled.delay_s,
-            "crash": int(settled.is_crash),
-        }
         if not self._activations.run(statement, settling):
             return False
         if settled.waits_for is not None:
             self._adopt(lease.id, settled.waits_for)
-        if not status.is_open:
+        if statement is statements.CLOSE:
             self._go_on_after(settling, run_id, skips_rest=settled.skips_rest)
         return True
 
@@ -113,24 +117,24 @@ class SqlActivations(UsesCursor):
 
     def activation(self, activation_id: ActivationId) -> ActivationRow | None:
         """Return an activation."""
-        found = self._activations.row(statements.READ_ACTIVATION, key_of(self._project_id, activation_id))
+        found = self._activations.row(statements.READ_ACTIVATION, self._key(activation_id))
         return None if found is None else activation_row(found)
 
     def retry(self, activation_id: ActivationId) -> bool:
         """Let an activation that waits for a person run again."""
-        return self._activations.run(statements.RETRY, key_of(self._project_id, activation_id)) > 0
+        return self._activations.run(statements.RETRY, self._key(activation_id)) > 0
 
     def _of_lease(self, lease: Lease) -> dict[str, Value]:
-        return {**key_of(self._project_id, lease.id), "fence": lease.fence}
+        return {**self._key(lease.id), "fence": lease.fence}
 
     def _claim_added(
         self, run: FoundRun, activation_id: ActivationId, added: NewRow, claim: Values
     ) -> Claimed | None:
         """Claim one that is not written yet."""
-        if added["status"] != ActivationStatus.PENDING.value:
+        if added["status"] != PENDING:
             return None
         fence = int(added["fence"] or 0) + 1
-        added.update(claim, status=ActivationStatus.RUNNING.value, fence=fence)
+        added.update(claim, status=_RUNNING, fence=fence)
         return run.claimed(activation_id, fence, str(added["queue"]), 0, None)
 
     def _go_on_after(self, key: Values, run_id: RunId, *, skips_rest: bool) -> None:
@@ -156,11 +160,11 @@ class SqlActivations(UsesCursor):
     def _runs(self, child_id: RunId | None) -> bool:
         """Whether a child run is there and runs; if so, it does until this transaction ends."""
         child = None if child_id is None else self._locked_run(child_id)
-        return child is not None and child.status == RunStatus.RUNNING.value
+        return child is not None and child.status == _RUNNING
 
     def _adopt(self, activation_id: ActivationId, child_id: RunId) -> None:
         """Make an activation the parent of the run it waits for."""
-        parent = {f"parent_{name}": value for name, value in key_of("", activation_id).items()}
+        parent = {f"parent_{name}": value for name, value in self._key(activation_id).items()}
         self._cursor.run(ADOPT, {**parent, **self._of_project(run_id=child_id)})
         self._locked.pop(child_id, None)
 

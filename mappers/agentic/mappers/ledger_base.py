@@ -70,12 +70,24 @@ class UsesCursor:
     def _of_project(self, **values: Value) -> dict[str, Value]:
         return {"project_id": self._project_id, **values}
 
+    def _key(self, activation_id: ActivationId) -> dict[str, Value]:
+        run_id, superstep, executor_id, shard = activation_id
+        return {
+            "project_id": self._project_id,
+            "run_id": run_id,
+            "superstep": superstep,
+            "executor_id": executor_id,
+            "shard": shard,
+        }
+
     def _locked_run(self, run_id: RunId) -> FoundRun | None:
         """Return a run that nobody else changes until this transaction ends."""
-        if run_id not in self._locked:
-            found = self._cursor.row(LOCK_RUN, self._of_project(run_id=run_id))
-            self._locked[run_id] = None if found is None else FoundRun(*found)
-        return self._locked[run_id]
+        if run_id in self._locked:
+            return self._locked[run_id]
+        found = self._cursor.row(LOCK_RUN, {"project_id": self._project_id, "run_id": run_id})
+        run = None if found is None else FoundRun(*found)
+        self._locked[run_id] = run
+        return run
 
     def _write_added(self) -> None:
         if self._added:

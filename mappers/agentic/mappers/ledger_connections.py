@@ -33,6 +33,7 @@ class LedgerConnections:
     def __init__(self, database: Database, tell: Tell) -> None:
         self._database = database
         self._tell = tell
+        self._takes_turns = database.engine.dialect.name == "sqlite"
         self._processes: dict[int, _Process] = {}
         self._thread = threading.local()
 
@@ -85,10 +86,6 @@ class LedgerConnections:
     def _process(self) -> _Process:
         pid = os.getpid()
         return self._processes.get(pid) or self._processes.setdefault(pid, _Process())
-
-    @property
-    def _takes_turns(self) -> bool:
-        return self._database.engine.dialect.name == "sqlite"
 
     def _opened(self, process: _Process) -> LedgerCursor:
         kept, process.kept = process.kept, None

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, PoolProxiedConnection
 from sqlalchemy.exc import OperationalError, SQLAlchemyError, StatementError
 
 from agentic.core.ledger import LedgerConflictError, LedgerError, LedgerUnavailableError
-from agentic.mappers.driver import HotCursor, HotStatement, Values
+from agentic.mappers.driver import CompiledStatement, HotCursor, HotStatement, Values
 from agentic.mappers.engine import BEGIN_OPTION, reason_of
 from agentic.mappers.postgresql import hide_detail
 
@@ -45,6 +45,7 @@ class LedgerCursor(HotCursor):
         self._tell = tell
         self._errors = (engine.dialect.loaded_dbapi.Error, UnicodeError)
         self._session_connection: Connection | None = None
+        self._compiled: dict[HotStatement, CompiledStatement] = {}
         self._is_lost = False
         self._is_sqlite = engine.dialect.name == "sqlite"
         self.is_committed = True
@@ -81,7 +82,7 @@ class LedgerCursor(HotCursor):
         """Run once; return how many rows that touched."""
         if self._is_lost:
             raise self._lost()
-        text, arranged = statement.compiled(self._dialect)
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
         try:
             self._cursor.execute(text, arranged(values))
         except self._errors as exc:
@@ -92,7 +93,7 @@ class LedgerCursor(HotCursor):
         """Run once; return the rows it gives."""
         if self._is_lost:
             raise self._lost()
-        text, arranged = statement.compiled(self._dialect)
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
         try:
             self._cursor.execute(text, arranged(values))
             return self._cursor.fetchall()
@@ -112,7 +113,7 @@ class LedgerCursor(HotCursor):
         """Run once for each row."""
         if self._is_lost:
             raise self._lost()
-        text, arranged = statement.compiled(self._dialect)
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
         try:
             self._cursor.executemany(text, [arranged(values) for values in rows])
         except self._errors as exc:
@@ -177,6 +178,10 @@ class LedgerCursor(HotCursor):
             self._is_lost = True
         else:
             self._is_lost = False
+
+    def _compile(self, statement: HotStatement) -> CompiledStatement:
+        self._compiled[statement] = compiled = statement.compiled(self._dialect)
+        return compiled
 
     def _lost(self) -> LedgerError:
         return self._tell("an earlier error undid this transaction")

@@ -11,7 +11,7 @@ from agentic.core.types import RunId
 from agentic.mappers import ledger_queue_statements as statements
 from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, DISPATCHED, UNDISPATCHED
 from agentic.mappers.ledger_base import UsesCursor
-from agentic.mappers.ledger_rows import Row, activation_row, dispatchable, key_of
+from agentic.mappers.ledger_rows import Row, activation_row, dispatchable
 from agentic.mappers.ledger_sql import ACTIVATIONS, of_project
 
 
@@ -44,7 +44,7 @@ class SqlQueues(UsesCursor):
 
     def mark_dispatched(self, ids: Collection[ActivationId], *, is_dispatched: bool = True) -> None:
         """Note that workers were told of activations now, or that they have to be told anew."""
-        rows = [key_of(self._project_id, one) for one in sorted(ids)]
+        rows = [self._key(one) for one in sorted(ids)]
         if rows:
             self._activations.run_each(DISPATCHED if is_dispatched else UNDISPATCHED, rows)
 

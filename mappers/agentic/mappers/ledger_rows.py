@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from agentic.core.graph.crashes import OnCrash
 from agentic.core.graph.result import RunStatus
@@ -24,8 +25,13 @@ from agentic.mappers.driver import Value
 
 Row = Sequence[Any]
 
+# Looked up once: to take a member out of an enum, or the word out of a member, costs as much as a dict.
+_RUNNING = str(RunStatus.RUNNING)
+_FINAL = frozenset(status for status in RunStatus if status.is_final)
 
-class FoundRun(NamedTuple):
+
+@dataclass(slots=True, eq=False)
+class FoundRun:
     """A run as a statement gives it."""
 
     run_id: RunId
@@ -63,7 +69,7 @@ class FoundRun(NamedTuple):
 
     def may_run(self, superstep: int) -> bool:
         """Whether activations of a superstep may be claimed, if there is room."""
-        goes_on = self.status == RunStatus.RUNNING.value and self.superstep == superstep
+        goes_on = self.status == _RUNNING and self.superstep == superstep
         return goes_on and not self.is_paused and self.cancel_at is None
 
     @property
@@ -87,15 +93,13 @@ class FoundRun(NamedTuple):
             parent=self.parent,
         )
 
-    def after(self, step: Step) -> Self:
-        """Return a run that goes on as a step leaves it, as far as claims have to know."""
+    def go_on(self, step: Step) -> None:
+        """Take over where a step lets the run go on, as far as claims have to know."""
         metadata = step.checkpoint.metadata
-        return self._replace(
-            status=metadata.status.value,
-            superstep=metadata.superstep,
-            revision=metadata.revision,
-            deadline=step.deadline,
-        )
+        self.status = str(metadata.status)
+        self.superstep = metadata.superstep
+        self.revision = metadata.revision
+        self.deadline = step.deadline
 
 
 class FoundActivation(NamedTuple):
@@ -126,9 +130,8 @@ class FoundActivation(NamedTuple):
     finished_at: float | None
 
 
-def run_row(row: Row) -> RunRow:
+def run_row(found: FoundRun) -> RunRow:
     """Return a run."""
-    found = FoundRun(*row)
     return RunRow(
         run_id=found.run_id,
         workflow=found.workflow,
@@ -192,30 +195,18 @@ def dispatchable(row: Row) -> Dispatchable:
     )
 
 
-def key_of(project_id: str, activation_id: ActivationId) -> dict[str, Value]:
-    """Return what names an activation in every statement."""
-    run_id, superstep, executor_id, shard = activation_id
-    return {
-        "project_id": project_id,
-        "run_id": run_id,
-        "superstep": superstep,
-        "executor_id": executor_id,
-        "shard": shard,
-    }
-
-
 def values_of_step(step: Step) -> dict[str, Value]:
     """Return what a run takes over from a step."""
     metadata = step.checkpoint.metadata
-    moments = [moment for moment in (step.deadline, step.wake_at) if moment is not None]
+    deadline, wake_at = step.deadline, step.wake_at
     return {
-        "status": metadata.status.value,
+        "status": str(metadata.status),
         "superstep": metadata.superstep,
         "revision": metadata.revision,
-        "is_final": metadata.status.is_final,
-        "deadline": step.deadline,
-        "wake_at": step.wake_at,
-        "decide_at": min(moments, default=None),
+        "is_final": metadata.status in _FINAL,
+        "deadline": deadline,
+        "wake_at": wake_at,
+        "decide_at": wake_at if deadline is None else min(deadline, wake_at or deadline),
         "error": step.error,
     }
 

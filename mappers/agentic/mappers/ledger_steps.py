@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 
 from agentic.core.graph.result import RunStatus
@@ -13,6 +12,11 @@ from agentic.mappers.driver import Value, Values
 from agentic.mappers.ledger_activation_statements import FENCES, REMOVE_ACTIVATION
 from agentic.mappers.ledger_cursor import LedgerCursor
 
+PENDING = str(ActivationStatus.PENDING)
+_BLOCKED = str(ActivationStatus.BLOCKED)
+_DONE = str(ActivationStatus.DONE)
+_position = attrgetter("position")
+
 Fences = Mapping[tuple[ExecutorId, int], int]
 """Executor and shard -> fence."""
 
@@ -20,13 +24,15 @@ Fences = Mapping[tuple[ExecutorId, int], int]
 def stays(superstep: int, step: Step) -> bool:
     """Whether a run is in the same superstep after a step, and what is under way there goes on."""
     metadata = step.checkpoint.metadata
-    goes_on = metadata.status is RunStatus.RUNNING and metadata.superstep == superstep
-    return goes_on and not step.activations
+    return not step.activations and metadata.superstep == superstep and metadata.status is RunStatus.RUNNING
 
 
 def has_open(step: Step) -> bool:
     """Whether one of the activations that are due has no result yet."""
-    return any(new.result is None for new in step.activations)
+    for new in step.activations:  # noqa: SIM110  # the first one says so at once, as a rule
+        if new.result is None:
+            return True
+    return False
 
 
 def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
@@ -41,7 +47,7 @@ def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
     return known
 
 
-def new_rows(of_run: Values, step: Step, before: Fences) -> Iterator[tuple[ActivationId, dict[str, Value]]]:
+def new_rows(of_run: Values, step: Step, before: Fences) -> dict[ActivationId, dict[str, Value]]:
     """Return the columns of the activations that are due.
 
     Of each executor the first ``lanes`` can be claimed, and the others wait for them.
@@ -51,34 +57,35 @@ def new_rows(of_run: Values, step: Step, before: Fences) -> Iterator[tuple[Activ
         step: Says which are due, in any order.
         before: Fences of those that are made anew.
     """
-    taken: Counter[ExecutorId] = Counter()
-    for new in sorted(step.activations, key=attrgetter("position")):
-        fence = before.get(new.id[2:], -1) + 1
-        yield new.id, {**of_run, **_columns(new), "status": _status(new, taken).value, "fence": fence}
+    taken: dict[ExecutorId, int] = {}
+    rows: dict[ActivationId, dict[str, Value]] = {}
+    for new in sorted(step.activations, key=_position):
+        _, superstep, executor_id, shard = new.id
+        rows[new.id] = {
+            **of_run,
+            "superstep": superstep,
+            "executor_id": executor_id,
+            "shard": shard,
+            "status": _status(new, taken),
+            "position": new.position,
+            "lanes": new.lanes,
+            "queue": new.queue,
+            "fence": before.get((executor_id, shard), -1) + 1,
+            "on_crash": new.on_crash,
+            "max_crashes": new.max_crashes,
+            "result": new.result,
+            "worker": None,
+            "lease_s": None,
+        }
+    return rows
 
 
-def _status(new: NewActivation, taken: Counter[ExecutorId]) -> ActivationStatus:
+def _status(new: NewActivation, taken: dict[ExecutorId, int]) -> str:
     if new.result is not None:
-        return ActivationStatus.DONE
+        return _DONE
     executor_id = new.id.executor_id
-    if taken[executor_id] == new.lanes:
-        return ActivationStatus.BLOCKED
-    taken[executor_id] += 1
-    return ActivationStatus.PENDING
-
-
-def _columns(new: NewActivation) -> dict[str, Value]:
-    _, superstep, executor_id, shard = new.id
-    return {
-        "superstep": superstep,
-        "executor_id": executor_id,
-        "shard": shard,
-        "position": new.position,
-        "lanes": new.lanes,
-        "queue": new.queue,
-        "on_crash": new.on_crash,
-        "max_crashes": new.max_crashes,
-        "result": new.result,
-        "worker": None,
-        "lease_s": None,
-    }
+    count = taken.get(executor_id, 0)
+    if count == new.lanes:
+        return _BLOCKED
+    taken[executor_id] = count + 1
+    return PENDING

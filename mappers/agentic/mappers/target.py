@@ -7,17 +7,23 @@ from dataclasses import dataclass
 from typing import cast
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
     Column,
+    ColumnElement,
     Insert,
     Select,
     String,
     Table,
     func,
     inspect,
+    literal,
     select,
+    tuple_,
 )
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 
@@ -54,7 +60,10 @@ class Target:
         UnknownColumnError: ``key`` or ``volatile`` names a column the table does not have.
     """
 
-    def __init__(self, model: type[SourceColumns], key: Sequence[str], volatile: Collection[str]) -> None:
+    def __init__(
+        self, model: type[SourceColumns], key: Sequence[str], volatile: Collection[str], dialect: str
+    ) -> None:
+        self._is_postgresql = dialect == "postgresql"
         self.table = cast(Table, inspect(model).local_table)
         self._names = frozenset(self.table.c.keys())
         self._refuse_unknown({*key, *volatile})
@@ -64,7 +73,7 @@ class Target:
         self._content = tuple(name for name in self._data if name not in volatile)
         self._json = frozenset(column.key for column in self.table.c if isinstance(column.type, JSON))
         self._texts = frozenset(column.key for column in self.table.c if isinstance(column.type, String))
-        self.now = utc_now()
+        self._now = utc_now()
 
     def entry(self, row: Row) -> Entry:
         """Return ``row`` with its key and with values fit to store.
@@ -91,8 +100,8 @@ class Target:
             "execution_id": values.get("execution_id"),
             "agent_id": values.get("agent_id"),
             "content_hash": content_hash(content | {"content_hash": values.get("content_hash")}),
-            "first_seen_at": self.now,
-            "last_seen_at": self.now,
+            "first_seen_at": self._now,
+            "last_seen_at": self._now,
         }
 
     def key_of(self, row: Row) -> Key:
@@ -107,26 +116,37 @@ class Target:
     def stored(self, keys: Sequence[Key]) -> Select[*tuple[object, ...]]:
         """Return the query for the rows with those keys, each as its key, its data and its hash.
 
-        It may find more: other combinations of the same parts. SQLite scans the whole table for
-        ``(a, b) IN ((1, 2), ...)``, but uses the index for ``a IN (1) AND b IN (2, ...)``.
+        On SQLite it may find more: other combinations of the same parts.
         """
         columns = [*self.key, *(self.table.c[name] for name in (*self._data, "content_hash"))]
-        wanted = (
-            column.in_(set(parts)) for column, parts in zip(self.key, zip(*keys, strict=True), strict=True)
-        )
         # On PostgreSQL the rows stay as read until the upsert, and all writers lock them in one order; on
         # SQLite the writer is alone anyway.
-        return select(*columns).where(*wanted).order_by(*self.key).with_for_update()
+        return select(*columns).where(*self._are(keys)).order_by(*self.key).with_for_update()
 
-    def statement(self, dialect: str) -> Insert:
-        """Return the upsert of one batch of records."""
-        insert = (postgresql_insert if dialect == "postgresql" else sqlite_insert)(self.table)
+    def _are(self, keys: Sequence[Key]) -> list[ColumnElement[bool]]:
+        parts = list(zip(self.key, zip(*keys, strict=True), strict=True))
+        if not self._is_postgresql:
+            # It scans the whole table for `(a, b) IN ((1, 2), ...)`, but not for `a IN (1) AND b IN (2, ...)`.
+            return [column.in_(set(values)) for column, values in parts]
+        # For lists of values it may look at each row of the project, and at each value for each of them.
+        lists = [literal(list(values), ARRAY(column.type)) for column, values in parts]
+        wanted = func.unnest(*lists).table_valued(*(column.key for column in self.key)).render_derived()
+        return [tuple_(*self.key).in_(select(*wanted.c))]
+
+    def adding(self) -> Insert:
+        """Return the statement for rows that are not stored; it leaves those alone that are there after all."""
+        return self._insert().on_conflict_do_nothing(index_elements=self.key)
+
+    def changing(self) -> Insert:
+        """Return the statement for rows that are stored."""
+        insert = self._insert()
         new = insert.excluded
         kept = {name: func.coalesce(new[name], self.table.c[name]) for name in (*self._data, "raw")}
         changes = {**kept, **{name: new[name] for name in SEEN}}
-        upsert = insert.on_conflict_do_update(index_elements=self.key, set_=changes)
-        # With RETURNING, SQLAlchemy sends many rows in one statement instead of one after the other.
-        return upsert.returning(*self.key, self.table.c.first_seen_at)
+        return insert.on_conflict_do_update(index_elements=self.key, set_=changes)
+
+    def _insert(self) -> PostgresqlInsert | SqliteInsert:
+        return (postgresql_insert if self._is_postgresql else sqlite_insert)(self.table)
 
     def _refuse_unknown(self, names: Collection[str]) -> None:
         if unknown := sorted(set(names) - self._names):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import cast
 
+from sqlalchemy import CursorResult
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import Session
 
@@ -53,7 +55,8 @@ def upsert(
         UnknownColumnError: A row, ``key`` or ``volatile`` names a column the table does not have.
         OperationalError: The database itself failed, whatever the rows.
     """
-    job = _Upsert(session, Target(model, key, volatile), warn or _log_warning)
+    target = Target(model, key, volatile, session.get_bind().dialect.name)
+    job = _Upsert(session, target, warn or _log_warning)
     entries, counts = job.entries(rows)
     waiting = iter(entries)
     while batch := list(islice(waiting, BATCH_SIZE)):
@@ -66,7 +69,6 @@ class _Upsert:
         self._session = session
         self._target = target
         self._warn = warn
-        self._statement = target.statement(session.get_bind().dialect.name)
 
     def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
         """Return one entry a key, and the count of rows without a usable key."""
@@ -85,7 +87,7 @@ class _Upsert:
         return sorted(found.values(), key=_order), SaveCounts(rejected=rejected)
 
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
-        """Store all in one statement; when the database refuses, halve until the bad rows are alone."""
+        """Store all at once; when the database refuses, halve until the bad rows are alone."""
         try:
             with self._session.begin_nested():
                 return self._write(entries)
@@ -103,19 +105,26 @@ class _Upsert:
         query = self._target.stored([entry.key for entry in entries])
         found = [row._asdict() for row in self._session.execute(query)]
         stored = {self._target.key_of(row): row for row in found}
-        records = [self._target.record(entry.values, stored.get(entry.key)) for entry in entries]
-        written = self._session.execute(self._statement, records)
-        if {
-            tuple(key) for *key, first_seen_at in written if first_seen_at != self._target.now
-        } - stored.keys():
-            raise _CameBetweenError
-        before = [stored.get(entry.key) for entry in entries]
-        updated = sum(
-            old is not None and old["content_hash"] != new["content_hash"]
-            for old, new in zip(before, records, strict=True)
+        new = [self._target.record(entry.values, None) for entry in entries if entry.key not in stored]
+        self._add(new)
+        before = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
+        old = [self._target.record(entry.values, row) for entry, row in before]
+        if old:
+            self._session.execute(self._target.changing(), old)
+        hashes = zip(
+            (row["content_hash"] for _, row in before), (row["content_hash"] for row in old), strict=True
         )
-        inserted = before.count(None)
-        return SaveCounts(inserted=inserted, updated=updated, unchanged=len(entries) - inserted - updated)
+        updated = sum(earlier != later for earlier, later in hashes)
+        return SaveCounts(inserted=len(new), updated=updated, unchanged=len(old) - updated)
+
+    def _add(self, records: Sequence[Row]) -> None:
+        if not records:
+            return
+        result = self._session.execute(
+            self._target.adding(), records, execution_options={"preserve_rowcount": True}
+        )
+        if cast("CursorResult[object]", result).rowcount < len(records):
+            raise _CameBetweenError
 
     def _reject(self, what: str, reason: str) -> int:
         self._warn(f"{what} was rejected: {reason}")

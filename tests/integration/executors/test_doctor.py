@@ -27,6 +27,7 @@ from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.database import database_findings, journal_findings
 from agentic.executors.checks.host import room_findings
+from agentic.executors.checks.tasks import task_findings
 from agentic.mappers.engine import make_engine
 from agentic.mappers.schedules import add_schedule
 
@@ -136,6 +137,15 @@ class TestBroker:
         in_the_way.rmdir()
         broker.save("ok")
 
+    def test_one_that_keeps_its_settings_to_itself_is_left_alone(self, broker: Broker) -> None:
+        broker.set(appendonly="no")
+        broker.client.acl_setuser(
+            "guest", enabled=True, nopass=True, keys="*", channels="*", commands=["+@all", "-config"]
+        )
+        url = broker.url.replace("redis://", "redis://guest:any@")
+
+        assert texts(broker_findings(make_app(load_settings(home=broker.folder, broker_url=url)))) == []
+
     @pytest.mark.parametrize(
         ("visible_s", "limit_s", "told"),
         [(3600, 21_660, "for 21660 s"), (86_400, None, "for ever (task_time_limit is not set)")],
@@ -210,6 +220,15 @@ def test_a_disk_that_is_nearly_full_is_told_also_for_a_folder_to_be_made(
 
     assert "MiB are free on the disk" in finding.text
     assert finding.severity is severity
+
+
+def test_tasks_that_cannot_be_imported_are_a_fault(tmp_path: Path) -> None:
+    app = make_app(load_settings(home=tmp_path))
+    app.conf.imports = ("no_such_tasks",)
+
+    [finding] = task_findings(app)
+
+    assert "ModuleNotFoundError: No module named 'no_such_tasks'" in finding.text
 
 
 @pytest.fixture(scope="module")

@@ -64,8 +64,8 @@ class Runs(Protocol):
         with a result are done. One that exists, as its superstep was broken off, is made anew with a higher
         fence. When the run ends, and when it comes to rest, the activation that waits for it is pending.
 
-        A step without activations that stays in a running superstep leaves those of it as they are. A run that
-        failed or was cancelled can go on: then it is not to be cancelled any more.
+        A step without activations that stays in a running superstep leaves those of it as they are. A run
+        that failed or was cancelled can go on: then it is not to be cancelled any more.
 
         Returns:
             False when the run stands elsewhere, as somebody else decided. Nothing is written.

@@ -8,6 +8,7 @@ from celery import Celery
 
 from agentic.core.hooks import Finding
 from agentic.core.settings import Settings
+from agentic.executors.celery import app as worker_app
 from agentic.executors.celery import make_app
 from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
@@ -24,7 +25,7 @@ from agentic.mappers.errors import DataError
 def look_around(settings: Settings) -> Iterator[Finding]:
     """Find what is wrong. It takes seconds, and so it may when a server does not answer."""
     yield from host_findings(settings.home)
-    yield from task_findings()
+    yield from task_findings(worker_app)
     app = None if settings.broker is None else make_app(settings)
     if app is not None and not (yield from _look_at_broker(app)):
         app = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from celery import Celery
@@ -23,8 +23,9 @@ def broker_findings(app: Celery) -> Iterator[Finding]:
         if client is None:
             return
         yield from visibility_findings(app.conf)
-        yield from _settings_findings(client)
-        yield from _disk_findings(client.info("persistence"))
+        with suppress(ResponseError):  # hosted ones refuse to tell
+            yield from _settings_findings(client.config_get("append*", "maxmemory*"))
+            yield from _disk_findings(client.info("persistence"))
         yield from clock_findings("the broker", lambda: _seconds(client.time()))
 
 
@@ -41,11 +42,7 @@ def visibility_findings(conf: Mapping[str, Any]) -> Iterator[Finding]:
         )
 
 
-def _settings_findings(client: Any) -> Iterator[Finding]:  # noqa: ANN401 - redis-py answers both ways, awaited or not
-    try:
-        found = client.config_get("append*", "maxmemory*")
-    except ResponseError:  # hosted ones do not tell
-        return
+def _settings_findings(found: Mapping[str, str]) -> Iterator[Finding]:
     if found["appendonly"] != "yes":
         yield warning(
             "the broker keeps messages in memory only (appendonly no), and a restart loses them; set "

@@ -1,21 +1,27 @@
-"""The names of Celery tasks."""
+"""Celery tasks, as a worker finds them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 
+from celery import Celery
+
 from agentic.core.hooks import Finding
 
 
-def task_findings() -> Iterator[Finding]:
-    """Tell of task names that two functions claim: which of them a worker runs is left to chance."""
-    from agentic.executors.celery import app
-
+def task_findings(app: Celery) -> Iterator[Finding]:
+    """Tell of tasks that cannot be imported, and of names that two of them claim."""
+    fault = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        app.loader.import_default_modules()
+        try:
+            app.loader.import_default_modules()
+        except Exception as exc:
+            fault = f"{type(exc).__name__}: {exc}"
         app.finalize()
+    if fault:
+        yield Finding(f"tasks cannot be imported, so no worker starts ({fault}); correct celeryconfig.py")
     for one in caught:
         if one.category.__name__ == "DuplicateTaskNameWarning":
             said = " ".join(str(one.message).split())

@@ -9,7 +9,7 @@ from celery import Celery
 
 from agentic.core.hooks import Finding, warning
 
-ANSWER_S = 1.5
+ANSWER_S = 1.0
 BEAT = "celerybeat@"
 
 

@@ -44,6 +44,9 @@ REFUSED_DELAY_S = 30.0
 EARLY_PAUSE_S = 0.05
 """How long to wait at least when a message came before its time."""
 
+OVERRAN = "its time limit passed"
+"""Why work is cancelled that takes longer than a task may."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Bounds:
@@ -144,8 +147,8 @@ class DurableWorker:
         try:
             with self._host.leases.held(claimed.lease, stop):
                 outcome = await task
-        except asyncio.CancelledError:
-            return await self._stopped(job, stopped)
+        except asyncio.CancelledError as exc:
+            return await self._stopped(job, stopped, str(exc))
         except DeadlineSignal:
             return await self._broken_off(job, "the run's time is over")
         return await self._settled(job, outcome)
@@ -332,15 +335,19 @@ class DurableWorker:
         except _OvertakenError:
             return _LOST
 
-    async def _stopped(self, job: _Job, stopped: Sequence[LeaseState]) -> Claimed | None:
+    async def _stopped(self, job: _Job, stopped: Sequence[LeaseState], reason: str) -> Claimed | None:
         if LeaseState.LOST in stopped:
             log.warning("activation.lost", activation=str(job.claimed.lease.id))
             self._host.images.drop(job.image.run_id)
             return None
         if LeaseState.CANCELLED in stopped:
             return await self._broken_off(job, "the run is cancelled")
-        await self._give_back(job)
-        raise asyncio.CancelledError("the worker ends")
+        if reason == OVERRAN:
+            # Given back it would be begun again, for ever. As it is its claim ends, and that counts as a crash.
+            log.warning("activation.overran", activation=str(job.claimed.lease.id))
+        else:
+            await self._give_back(job)
+        raise asyncio.CancelledError(reason or "the worker ends")
 
     async def _broken_off(self, job: _Job, note: str) -> Claimed | None:
         text = write_progress(job.image.workflow.codec, job.activity.progress)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -182,6 +184,21 @@ class LedgerTransactionsContract(UsesLedger):
             assert claimed is not None
             assert claimed.revision == 2
             assert ledger.load(RUN).parts["a"] == "new"
+
+    def test_nobody_sees_half_of_what_a_transaction_writes(self, prepared: LedgerStore) -> None:
+        has_begun = Event()
+
+        def look() -> str | None:
+            has_begun.set()
+            return in_one(prepared, run_of).note
+
+        with ThreadPoolExecutor(1) as threads:
+            with prepared.transaction() as ledger:
+                ledger.note(RUN, "half")
+                seen = threads.submit(look)
+                has_begun.wait()
+                ledger.note(RUN, "whole")
+            assert seen.result() in {None, "whole"}
 
     def test_nobody_sees_what_a_transaction_wrote_and_undid(self, prepared: LedgerStore) -> None:
         def spoil(number: int) -> object:
