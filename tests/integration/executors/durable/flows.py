@@ -16,6 +16,17 @@ from agentic.core import (
 )
 
 
+def note(name: str, text: str) -> None:
+    """Append to a file in the current folder."""
+    with Path(name).open("a") as log:
+        log.write(text)
+
+
+def is_there(name: str) -> bool:
+    """Whether the current folder has a file."""
+    return Path(name).exists()
+
+
 def count(steps: int = 20) -> Workflow:
     """Return an executor that sends to itself until it has counted to ``steps``."""
 
@@ -107,13 +118,12 @@ def failing() -> Workflow:
 
     @executor(id="before")
     async def before(number: int) -> int:
-        with Path("before.txt").open("a") as log:
-            log.write("x")
+        note("before.txt", "x")
         return number
 
     @executor(id="fail")
     async def fail(number: int) -> int:
-        if not Path("mended").exists():
+        if not is_there("mended"):
             raise ValueError("not mended")
         return number
 
@@ -125,8 +135,8 @@ def waiting() -> Workflow:
 
     @executor(id="wait")
     async def wait(number: int) -> int:
-        Path(f"at-work-{os.getpid()}").touch()
-        while not Path("gate").exists():
+        note(f"at-work-{os.getpid()}", "")
+        while not is_there("gate"):  # noqa: ASYNC110 - other processes set no event of ours
             await asyncio.sleep(0.01)
         return number
 
