@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.bench.measuring import Cost, Figures, Stopwatch, main, per_commit, scratch
+from tests.bench.measuring import Figures, Stopwatch, main, per_commit, scratch
 
 from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
 from agentic.core.graph.result import RunStatus

@@ -24,8 +24,10 @@ BEGIN_OPTION = "agentic_begin"
 BeginMode = Literal["DEFERRED", "IMMEDIATE"]
 
 Synchronous = Literal["full", "normal"]
-"""When SQLite waits for the disk: at each commit, or only when it moves its log into the file. After ``normal``
-a loss of power may undo the newest commits; the death of a process undoes none."""
+"""When SQLite waits for the disk: at each commit, or only when it moves its log into the file.
+
+After ``normal`` a loss of power may undo the newest commits; the death of a process undoes none.
+"""
 
 BUSY_TIMEOUT_S = 30.0
 """How long a connection to SQLite waits for another one that writes."""

@@ -21,9 +21,9 @@ from agentic.mappers.ledger_transaction import SqlTransaction
 class SqlLedger:
     """The ledger of a project.
 
-    Implements :class:`agentic.core.ledger.LedgerStore`. Any number of ledgers, in any number of processes, may
-    work on one project. Transactions on SQLite take turns; those on PostgreSQL meet where they are about one
-    run, or about a project that has a limit.
+    Implements :class:`agentic.core.ledger.LedgerStore`. Any number of ledgers, in any number of processes,
+    may work on one project. Transactions on SQLite take turns; those on PostgreSQL meet where they are about
+    one run, or about a project that has a limit.
     """
 
     def __init__(self, database: Database, *, project_id: str) -> None:

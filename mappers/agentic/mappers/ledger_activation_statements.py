@@ -84,17 +84,25 @@ def _becomes_pending(not_before: ColumnElement[float] = NOW) -> Update:
     return _becomes(ActivationStatus.PENDING, not_before=not_before, waits_for=null(), dispatched_at=null())
 
 
-def _settled(change: Update) -> HotStatement:
-    """Return a statement for who has the lease; it changes nothing when that is worth nothing."""
-    taken = {
+def _settled(change: Update, *, says_something: bool = True) -> HotStatement:
+    """Return a statement for who has the lease; it changes nothing when that is worth nothing.
+
+    Args:
+        change: What becomes of the activation.
+        says_something: Whether there is a result, progress or note. SQLite's driver takes longer to bind a
+            null than a value, and most would bind three.
+    """
+    said = {
         "result": bindparam("result", type_=ACTIVATIONS.c.result.type),
         "progress": func.coalesce(
             bindparam("progress", type_=ACTIVATIONS.c.progress.type), ACTIVATIONS.c.progress
         ),
         "note": bindparam("note", type_=ACTIVATIONS.c.note.type),
-        "crashes": ACTIVATIONS.c.crashes + bindparam("crash", type_=Integer),
     }
-    return HotStatement(change.where(*_IS_HELD_BY_LEASE).values(taken))
+    silent = {"result": null(), "note": null()}
+    crashes = ACTIVATIONS.c.crashes + bindparam("crash", type_=Integer)
+    taken = change.where(*_IS_HELD_BY_LEASE).values(crashes=crashes)
+    return HotStatement(taken.values(said if says_something else silent))
 
 
 def _next_blocked() -> ColumnElement[int]:
@@ -128,14 +136,14 @@ CLAIM = HotStatement(
     )
 )
 
-CLOSE = _settled(
-    update(ACTIVATIONS).values(
-        status=bindparam("status", type_=ACTIVATIONS.c.status.type),
-        lease_until=null(),
-        waits_for=null(),
-        finished_at=NOW,
-    )
+_CLOSED = update(ACTIVATIONS).values(
+    status=bindparam("status", type_=ACTIVATIONS.c.status.type),
+    lease_until=null(),
+    waits_for=null(),
+    finished_at=NOW,
 )
+CLOSE = _settled(_CLOSED)
+CLOSE_SILENTLY = _settled(_CLOSED, says_something=False)
 GIVE_BACK = _settled(_becomes_pending(NOW + bindparam("delay_s", type_=Float)))
 PARK = _settled(
     update(ACTIVATIONS).values(
@@ -190,7 +198,7 @@ _HAS_BLOCKED = exists().where(of_executor(ACTIVATIONS), _has(ActivationStatus.BL
 
 HAS_OPEN = HotStatement(select(_HAS_OPEN))
 WHAT_IS_LEFT = HotStatement(select(_HAS_OPEN, _HAS_BLOCKED))
-"""Whether the superstep waits for an activation still, and whether one of the executor has to have its turn."""
+"""Whether the superstep waits for an activation still, and whether one of the executor waits for its turn."""
 
 OUTCOMES = HotStatement(
     select(
@@ -212,20 +220,21 @@ FENCES = HotStatement(
 REMOVE_ACTIVATION = HotStatement(delete(ACTIVATIONS).where(of_activation(ACTIVATIONS)))
 """To be made anew."""
 
-ADD_ACTIVATION = HotStatement(
-    insert(ACTIVATIONS).values(
-        {
-            **bound(ACTIVATIONS),
-            **dict.fromkeys(("dispatched_at", "waits_for", "note", "progress"), null()),
-            "crashes": literal_column("0"),
-            "not_before": NOW,
-            "lease_until": _LEASE_UNTIL,
-            "started_at": case((bindparam("worker", type_=ACTIVATIONS.c.worker.type).is_not(None), NOW)),
-            "finished_at": case((bindparam("result", type_=ACTIVATIONS.c.result.type).is_not(None), NOW)),
-        }
-    )
-)
+_NEW = {
+    **bound(ACTIVATIONS),
+    **dict.fromkeys(("dispatched_at", "waits_for", "note", "progress", "result", "finished_at"), null()),
+    "crashes": literal_column("0"),
+    "not_before": NOW,
+    "lease_until": _LEASE_UNTIL,
+    "started_at": case((bindparam("worker", type_=ACTIVATIONS.c.worker.type).is_not(None), NOW)),
+}
+ADD_ACTIVATION = HotStatement(insert(ACTIVATIONS).values(_NEW))
 """Binds its other columns by their names. One that is claimed already has ``worker`` and ``lease_s``."""
+
+ADD_FINISHED = HotStatement(
+    insert(ACTIVATIONS).values({**_NEW, "result": bound(ACTIVATIONS)["result"], "finished_at": NOW})
+)
+"""With a ``result``."""
 
 SET_LEASE = HotStatement(
     update(ACTIVATIONS).where(*_IS_HELD_BY_LEASE).values(lease_until=bindparam("lease_until", type_=Float))

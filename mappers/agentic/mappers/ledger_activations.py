@@ -17,10 +17,10 @@ from agentic.core.ledger import (
 from agentic.core.types import RunId
 from agentic.mappers import ledger_activation_statements as statements
 from agentic.mappers.driver import Value, Values
-from agentic.mappers.ledger_base import NewRow, UsesCursor
+from agentic.mappers.ledger_base import UsesCursor
 from agentic.mappers.ledger_rows import FoundRun, activation_row
 from agentic.mappers.ledger_run_statements import ADOPT
-from agentic.mappers.ledger_steps import PENDING
+from agentic.mappers.ledger_steps import PENDING, NewRow
 
 # Looked up once: to take a member out of an enum costs as much as a dict.
 _PENDING = ActivationStatus.PENDING
@@ -74,11 +74,14 @@ class SqlActivations(UsesCursor):
         settling["delay_s"] = settled.delay_s
         settling["crash"] = int(settled.is_crash)
         statement = _STATEMENTS.get(status, statements.PARK)
+        is_closed = statement is statements.CLOSE
+        if is_closed and settled.result is settled.progress is settled.note is None:
+            statement = statements.CLOSE_SILENTLY
         if not self._activations.run(statement, settling):
             return False
         if settled.waits_for is not None:
             self._adopt(lease.id, settled.waits_for)
-        if statement is statements.CLOSE:
+        if is_closed:
             self._go_on_after(settling, run_id, skips_rest=settled.skips_rest)
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentic.core.ledger import ActivationId
@@ -12,9 +12,7 @@ from agentic.mappers.ledger_activation_statements import ADD_ACTIVATION
 from agentic.mappers.ledger_cursor import LedgerCursor
 from agentic.mappers.ledger_rows import FoundRun
 from agentic.mappers.ledger_run_statements import CLOCK, LOCK_RUN, MARK_IDLE
-
-NewRow = MutableMapping[str, Value]
-"""An activation that is to be added: its columns."""
+from agentic.mappers.ledger_steps import NewRow
 
 
 class UsesCursor:

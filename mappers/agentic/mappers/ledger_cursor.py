@@ -151,7 +151,7 @@ class LedgerCursor(HotCursor):
         return self._session_connection
 
     def meaning_of(self, error: Exception) -> LedgerError | None:
-        """Return what an error means that foreign code met in this transaction; None: that is its own matter."""
+        """Return what an error means that foreign code met in this transaction; None: its own matter."""
         if self._is_lost:
             return self._tell(_reason(error))
         if isinstance(error, StatementError):

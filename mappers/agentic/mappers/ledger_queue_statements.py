@@ -1,4 +1,4 @@
-"""The statements that look for activations of any run, each made once: all of them by indexes of some rows."""
+"""The statements that look for activations of any run, each made once, all by indexes of some rows."""
 
 from __future__ import annotations
 

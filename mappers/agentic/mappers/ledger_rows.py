@@ -130,6 +130,11 @@ class FoundActivation(NamedTuple):
     finished_at: float | None
 
 
+def read_run(row: Row) -> RunRow:
+    """Return a run as a statement gives it."""
+    return run_row(FoundRun(*row))
+
+
 def run_row(found: FoundRun) -> RunRow:
     """Return a run."""
     return RunRow(
@@ -199,6 +204,9 @@ def values_of_step(step: Step) -> dict[str, Value]:
     """Return what a run takes over from a step."""
     metadata = step.checkpoint.metadata
     deadline, wake_at = step.deadline, step.wake_at
+    decide_at = deadline if wake_at is None else wake_at
+    if deadline is not None and wake_at is not None:
+        decide_at = min(deadline, wake_at)
     return {
         "status": str(metadata.status),
         "superstep": metadata.superstep,
@@ -206,7 +214,7 @@ def values_of_step(step: Step) -> dict[str, Value]:
         "is_final": metadata.status in _FINAL,
         "deadline": deadline,
         "wake_at": wake_at,
-        "decide_at": wake_at if deadline is None else min(deadline, wake_at or deadline),
+        "decide_at": decide_at,
         "error": step.error,
     }
 

@@ -64,15 +64,31 @@ def _limit() -> ColumnElement[int]:
     return select(PROJECTS.c.max_running).where(*limited).with_for_update(key_share=True).scalar_subquery()
 
 
-def _values_of_step() -> dict[str, object]:
-    """Return what a run takes over from a step."""
-    taken = ("status", "superstep", "revision", "deadline", "wake_at", "decide_at", "error")
-    is_final = bindparam("is_final", type_=Boolean)
-    return {
-        **{name: bindparam(name, type_=RUNS.c[name].type) for name in taken},
-        "updated_at": NOW,
-        "finished_at": case((is_final, NOW)),
-    }
+def _values_of_step(*, goes_on: bool = False) -> dict[str, object]:
+    """Return what a run takes over from a step.
+
+    Args:
+        goes_on: The run neither ends nor has a moment to wait for. SQLite's driver takes longer to bind a
+            null than a value, and most steps would bind five.
+    """
+    taken = ("status", "superstep", "revision")
+    seldom = ("deadline", "wake_at", "decide_at", "error")
+    values = {name: bindparam(name, type_=RUNS.c[name].type) for name in (*taken, *seldom)}
+    ended = case((bindparam("is_final", type_=Boolean), NOW))
+    unset: dict[str, object] = dict.fromkeys((*seldom, "finished_at"), null())
+    return {**values, "updated_at": NOW, "finished_at": ended, **(unset if goes_on else {})}
+
+
+def _advance(*, goes_on: bool) -> HotStatement:
+    return HotStatement(
+        update(RUNS)
+        .values(_values_of_step(goes_on=goes_on))
+        .where(
+            of_run(RUNS),
+            RUNS.c.superstep == bindparam("from_superstep", type_=Integer),
+            RUNS.c.revision == bindparam("from_revision", type_=Integer),
+        )
+    )
 
 
 def _change(**values: object) -> Update:
@@ -130,16 +146,9 @@ ADD_RUN = HotStatement(
 )
 """Binds its columns by their names, and ``is_final``."""
 
-ADVANCE = HotStatement(
-    update(RUNS)
-    .values(_values_of_step())
-    .where(
-        of_run(RUNS),
-        RUNS.c.superstep == bindparam("from_superstep", type_=Integer),
-        RUNS.c.revision == bindparam("from_revision", type_=Integer),
-    )
-)
-"""Changes nothing when the run stands elsewhere."""
+ADVANCE = _advance(goes_on=False)
+GO_ON = _advance(goes_on=True)
+"""Changes nothing when the run stands elsewhere. The second one is for most steps, which have no ends."""
 
 RESUME = HotStatement(
     update(RUNS).where(of_run(RUNS)).values(cancel_reason=null(), cancel_at=null(), is_paused=false())

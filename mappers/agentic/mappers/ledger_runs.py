@@ -13,6 +13,7 @@ from agentic.mappers import ledger_run_statements as statements
 from agentic.mappers.checkpoint_rows import add_checkpoint, add_next_checkpoint
 from agentic.mappers.driver import HotStatement, Value, Values
 from agentic.mappers.ledger_activation_statements import (
+    ADD_FINISHED,
     HAS_OPEN,
     HOLD_RUN,
     OFFER_RUN,
@@ -20,7 +21,14 @@ from agentic.mappers.ledger_activation_statements import (
     WAKE,
 )
 from agentic.mappers.ledger_base import UsesCursor
-from agentic.mappers.ledger_rows import FoundRun, event_values, run_row, values_of_run, values_of_step
+from agentic.mappers.ledger_rows import (
+    FoundRun,
+    event_values,
+    read_run,
+    run_row,
+    values_of_run,
+    values_of_step,
+)
 from agentic.mappers.ledger_sql import RUNS, of_project
 from agentic.mappers.ledger_state_statements import ADD_EVENTS
 from agentic.mappers.ledger_steps import Fences, has_open, new_rows, stays, take_out
@@ -51,7 +59,7 @@ class SqlRuns(UsesCursor):
             locked = self._locked_run(run_id)
             return None if locked is None else run_row(locked)
         found = self._cursor.row(statements.READ_RUN, self._of_project(run_id=run_id))
-        return None if found is None else run_row(FoundRun(*found))
+        return None if found is None else read_run(found)
 
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
         """Write a step, if the run still stands where it stood when the step was decided."""
@@ -59,7 +67,8 @@ class SqlRuns(UsesCursor):
         of_run: dict[str, Value] = {"project_id": self._project_id, "run_id": run_id}
         values = values_of_step(step)
         values.update(of_run, from_superstep=superstep, from_revision=revision)
-        if run is None or not self._cursor.run(statements.ADVANCE, values):
+        is_plain = step.error is values["decide_at"] is None and not values["is_final"]
+        if run is None or not self._cursor.run(statements.GO_ON if is_plain else statements.ADVANCE, values):
             return False
         if run.finished_at is not None:
             self._cursor.run(statements.RESUME, of_run)
@@ -104,13 +113,13 @@ class SqlRuns(UsesCursor):
         # On SQLite an index read backwards gives those of one moment the newest first, too.
         query = query.order_by(RUNS.c.created_at.desc()).limit(limit)
         with self._cursor.joined() as connection:
-            return [run_row(FoundRun(*row)) for row in connection.execute(query, self._of_project())]
+            return [read_run(row) for row in connection.execute(query, self._of_project())]
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
         """Return runs that somebody has to decide about, those first that wait for it for longest."""
         self.finish()
         values = self._of_project(cancel_grace_s=cancel_grace_s, limit=limit)
-        return [run_row(FoundRun(*row)) for row in self._activations.rows(statements.NEGLECTED, values)]
+        return [read_run(row) for row in self._activations.rows(statements.NEGLECTED, values)]
 
     def _add(self, of_run: dict[str, Value], step: Step, before: Fences, *, is_idle: bool = True) -> None:
         """Write what a step has besides run and checkpoint.
@@ -129,7 +138,9 @@ class SqlRuns(UsesCursor):
             self._idle.discard(run_id)
         if step.activations:
             self._write_added()
-            self._added = new_rows(of_run, step, before)
+            self._added, finished = new_rows(of_run, step, before)
+            if finished:
+                self._cursor.run_each(ADD_FINISHED, finished)
         if step.events:
             self._cursor.run_each(ADD_EVENTS, [event_values(self._project_id, one) for one in step.events])
 

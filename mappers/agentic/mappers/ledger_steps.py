@@ -17,6 +17,9 @@ _BLOCKED = str(ActivationStatus.BLOCKED)
 _DONE = str(ActivationStatus.DONE)
 _position = attrgetter("position")
 
+NewRow = dict[str, Value]
+"""An activation that is to be added: its columns."""
+
 Fences = Mapping[tuple[ExecutorId, int], int]
 """Executor and shard -> fence."""
 
@@ -47,45 +50,47 @@ def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
     return known
 
 
-def new_rows(of_run: Values, step: Step, before: Fences) -> dict[ActivationId, dict[str, Value]]:
-    """Return the columns of the activations that are due.
+def new_rows(of_run: Values, step: Step, before: Fences) -> tuple[dict[ActivationId, NewRow], list[NewRow]]:
+    """Return the columns of the activations that are due: of open ones by name, and of finished ones.
 
-    Of each executor the first ``lanes`` can be claimed, and the others wait for them.
+    Of each executor the first ``lanes`` open ones can be claimed, and the others wait for them.
 
     Args:
         of_run: What all have from their run: its key, ``priority`` and ``is_held``.
         step: Says which are due, in any order.
         before: Fences of those that are made anew.
     """
-    taken: dict[ExecutorId, int] = {}
-    rows: dict[ActivationId, dict[str, Value]] = {}
+    begun: dict[ExecutorId, int] = {}
+    opened: dict[ActivationId, NewRow] = {}
+    finished: list[NewRow] = []
     for new in sorted(step.activations, key=_position):
-        _, superstep, executor_id, shard = new.id
-        rows[new.id] = {
-            **of_run,
-            "superstep": superstep,
-            "executor_id": executor_id,
-            "shard": shard,
-            "status": _status(new, taken),
-            "position": new.position,
-            "lanes": new.lanes,
-            "queue": new.queue,
-            "fence": before.get((executor_id, shard), -1) + 1,
-            "on_crash": new.on_crash,
-            "max_crashes": new.max_crashes,
-            "result": new.result,
-            "worker": None,
-            "lease_s": None,
-        }
-    return rows
+        executor_id = new.id.executor_id
+        count = begun.get(executor_id, 0)
+        row = _columns(new, of_run, before)
+        if new.result is not None:
+            finished.append({**row, "status": _DONE, "result": new.result})
+        elif count == new.lanes:
+            opened[new.id] = {**row, "status": _BLOCKED}
+        else:
+            opened[new.id] = row
+            begun[executor_id] = count + 1
+    return opened, finished
 
 
-def _status(new: NewActivation, taken: dict[ExecutorId, int]) -> str:
-    if new.result is not None:
-        return _DONE
-    executor_id = new.id.executor_id
-    count = taken.get(executor_id, 0)
-    if count == new.lanes:
-        return _BLOCKED
-    taken[executor_id] = count + 1
-    return PENDING
+def _columns(new: NewActivation, of_run: Values, before: Fences) -> NewRow:
+    _, superstep, executor_id, shard = new.id
+    return {
+        **of_run,
+        "superstep": superstep,
+        "executor_id": executor_id,
+        "shard": shard,
+        "status": PENDING,
+        "position": new.position,
+        "lanes": new.lanes,
+        "queue": new.queue,
+        "fence": before.get((executor_id, shard), -1) + 1,
+        "on_crash": new.on_crash,
+        "max_crashes": new.max_crashes,
+        "worker": None,
+        "lease_s": None,
+    }

@@ -1,4 +1,4 @@
-"""Rows into a platform's table: one statement a batch, nothing doubled, nothing erased, all counted."""
+"""Rows into a platform's table: batch by batch, nothing doubled, nothing erased, all counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentic.mappers.postgresql import refuses_values
 from agentic.mappers.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
-"""Rows a statement: a table of 60 columns stays under SQLite's 32,766 variables."""
+"""Rows looked for and stored at once: few enough for the 32,766 variables of a statement of SQLite."""
 
 log = get_logger(__name__)
 
@@ -53,7 +53,7 @@ def upsert(
 
     Raises:
         UnknownColumnError: A row, ``key`` or ``volatile`` names a column the table does not have.
-        OperationalError: The database itself failed, whatever the rows.
+        DBAPIError: The database itself failed, whatever the rows.
     """
     target = Target(model, key, volatile, session.get_bind().dialect.name)
     job = _Upsert(session, target, warn or _log_warning)
@@ -107,15 +107,15 @@ class _Upsert:
         stored = {self._target.key_of(row): row for row in found}
         new = [self._target.record(entry.values, None) for entry in entries if entry.key not in stored]
         self._add(new)
-        before = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
-        old = [self._target.record(entry.values, row) for entry, row in before]
-        if old:
-            self._session.execute(self._target.changing(), old)
-        hashes = zip(
-            (row["content_hash"] for _, row in before), (row["content_hash"] for row in old), strict=True
+        known = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
+        changed = [self._target.record(entry.values, row) for entry, row in known]
+        if changed:
+            self._session.execute(self._target.changing(), changed)
+        updated = sum(
+            before["content_hash"] != after["content_hash"]
+            for (_, before), after in zip(known, changed, strict=True)
         )
-        updated = sum(earlier != later for earlier, later in hashes)
-        return SaveCounts(inserted=len(new), updated=updated, unchanged=len(old) - updated)
+        return SaveCounts(inserted=len(new), updated=updated, unchanged=len(known) - updated)
 
     def _add(self, records: Sequence[Row]) -> None:
         if not records:

@@ -147,6 +147,11 @@ class Snapshots:
         if decision.outputs:
             self._outputs[decision.state.output_count - len(decision.outputs)] = decision.outputs
 
+    def forget(self) -> None:
+        """Forget what was noted since the last checkpoint: it came to nothing."""
+        self._changed.clear()
+        self._outputs.clear()
+
     def draft(self, state: RunState, now: float) -> CheckpointDraft:
         """Return the next checkpoint, to be saved and then given to :meth:`settle`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.context import ParkedSignal
@@ -19,6 +20,7 @@ from agentic.core.graph.result import RunResult
 from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
+from agentic.core.ledger import LedgerUnavailableError
 from agentic.executors.durable.image import RunImage
 
 
@@ -88,24 +90,29 @@ class Activity:
             keeps_inputs=True,  # the image may serve a second try
             is_stored=True,
             history=image.config.history,
-            keep_once=surroundings.keep_once,
+            keep_once=self._keep_once,
             joins_commit=True,
         )
         seen = image.seen_by(activation)
         self._attempts = Attempts(activation, self._link, image.config, seen)
         # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
         self._attempts.progress = progress
+        self._known_failures = len(progress.failures)
 
     @property
     def progress(self) -> Progress:
         """What outlives the tries so far, also when they are cancelled."""
-        return self._attempts.progress
+        progress = self._attempts.progress
+        is_final = len(progress.failures) > self._known_failures and progress.failures[-1].delay_s is None
+        # A last failure whose result is not kept did not happen: that try is to be made again.
+        return replace(progress, failures=progress.failures[:-1]) if is_final else progress
 
     async def try_once(self) -> Outcome:
         """Enter the handler once.
 
         Raises:
             CancelledError: The process does not want it any more.
+            LedgerUnavailableError: The handler was stopped, as the ledger cannot be used: it did not fail.
         """
         kept = self._image.state.kept.get(self._activation.key)
         if kept is not None:
@@ -114,6 +121,8 @@ class Activity:
             return _outcome(await self._within_deadline())
         except _WaitSignal as signal:
             return signal.waits
+        except _AwaySignal as signal:
+            raise signal.error from None
 
     async def fail(self, error: Exception) -> Outcome:
         """Note that the try failed after all; return what follows."""
@@ -141,10 +150,19 @@ class Activity:
         if not isinstance(node, WorkflowExecutor):
             # What a handler puts together itself no other process could rebuild.
             return await run_within(workflow, message, call, self._link)
-        found = await self._surroundings.read_child(workflow, call)
+        try:
+            found = await self._surroundings.read_child(workflow, call)
+        except LedgerUnavailableError as exc:
+            raise _AwaySignal(exc) from exc
         if found is None:
             raise _WaitSignal(WaitsFor(workflow, message, call))
         return found
+
+    async def _keep_once(self, key: str, parcel: Parcel) -> None:
+        try:
+            await self._surroundings.keep_once(key, parcel)
+        except LedgerUnavailableError as exc:
+            raise _AwaySignal(exc) from exc
 
 
 class DeadlineSignal(Exception):  # noqa: N818 - no error: the run's time is over
@@ -163,6 +181,14 @@ class _WaitSignal(ParkedSignal):
     def __init__(self, waits: WaitsFor) -> None:
         super().__init__("waits for a child run")
         self.waits = waits
+
+
+class _AwaySignal(ParkedSignal):
+    """Leaves a handler that cannot go on without the ledger."""
+
+    def __init__(self, error: LedgerUnavailableError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def _outcome(tried: ActivationResult | float) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from agentic.core.graph.errors import RestoredError
 from agentic.core.graph.links import SubCall
+from agentic.core.graph.messages import Activation
 from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
 from agentic.core.graph.records import record
 from agentic.core.graph.restoring import restore
@@ -117,9 +118,15 @@ def _has_to_go_on(state: RunState, call: SubCall) -> bool:
 def _stub(state: RunState) -> RunState:
     """Return what the parent keeps of a child's state, which is in the ledger whole."""
     kept = RunState(state.run_id, state.path, state.started_at)
+    parked = {origin: replace(one, activation=_alone(one.activation)) for origin, one in state.parked.items()}
     return replace(
-        kept, superstep=state.superstep, sequence=state.sequence, status=state.status, parked=state.parked
+        kept, superstep=state.superstep, sequence=state.sequence, status=state.status, parked=parked
     )
+
+
+def _alone(activation: Activation) -> Activation:
+    """Return an activation without the list its message is an item of: the parent does not keep that."""
+    return replace(activation, delivery=replace(activation.delivery, item=None))
 
 
 def info_of(state: RunState, asked: Asked) -> InfoRequest:

@@ -64,7 +64,7 @@ def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Deci
 
 def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
     """Return what ends the run in the middle of its superstep, if something does."""
-    if run.cancel_reason is not None:
+    if run.cancel_reason is not None and not _is_whole(image, run, standing):
         is_time = not standing.has_running or now >= (run.cancel_at or 0.0) + GRACE_S
         return Ending(None, standing.tried) if is_time else None
     if run.status is not RunStatus.RUNNING:
@@ -76,9 +76,19 @@ def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> End
     return _out_of_time(image, run, standing, now)
 
 
+def _is_whole(image: RunImage, run: RunRow, standing: Standing) -> bool:
+    """Whether all of the superstep has come to something: it ends as any other, before the run does."""
+    is_open = run.status is not RunStatus.RUNNING or standing.has_open
+    return not is_open and all(activation.key in standing.results for activation in due(image.state))
+
+
 def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
     """Return what ends a run whose time is over, once its handlers have stopped, or had time to."""
-    if run.deadline is None or now < run.deadline or not standing.has_open:
+    if run.deadline is None:
+        return None
+    # A process that stopped a handler found the time to be over by its own clock.
+    is_over = bool(standing.tried) or (standing.has_open and now >= run.deadline)
+    if not is_over:
         return None
     if standing.has_running and now < run.deadline + GRACE_S:
         return None

@@ -154,11 +154,12 @@ class RunImage:
     def plan(self, decisions: Sequence[Decision], now: float) -> Plan:
         """Return what decisions, made one after the other, write.
 
-        Once made, it must be taken over, or this image forgotten.
+        What an earlier plan had noted that was not taken over is forgotten.
 
         Raises:
             UnencodableError: Something in the state cannot be stored.
         """
+        self._snapshots.forget()
         for decision in decisions:
             self._snapshots.note(decision)
         state = decisions[-1].state

@@ -76,15 +76,15 @@ async def tend(
             if decision is None:
                 return None
             plan = image.plan([decision], view.now)
-            written = await host.lane.do(
-                partial(write_plan, run=view.run, plan=plan, claimant=host.me if goes_on else None)
-            )
+            is_unwanted = view.run.cancel_reason is not None
+            claimant = host.me if goes_on and not is_unwanted else None
+            written = await host.lane.do(partial(write_plan, run=view.run, plan=plan, claimant=claimant))
             if written is not None:
                 host.take(image, plan)
                 if on_plan is not None:
                     on_plan(plan)
                 await host.spread(written.others)
-                if plan.is_settled:
+                if plan.is_settled or is_unwanted:
                     continue
                 return written.claimed
             host.images.drop(run_id)
@@ -110,9 +110,11 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
 
 
 def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
-    """Claim one of those that are due by a plan, and mark the others."""
+    """Claim one of those that are due by a plan, if it leaves any to be run, and mark the others."""
     new = plan.step.activations
-    claimed = None if claimant is None else claim_new(ledger, claimant, new, run.priority)
+    claimed = None
+    if claimant is not None and not plan.is_settled:
+        claimed = claim_new(ledger, claimant, new, run.priority)
     mine = None if claimed is None else claimed.lease.id
     others = pending(new, run.workflow, run.priority, without=mine)
     if run.parent is not None and not new:

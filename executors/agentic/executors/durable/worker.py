@@ -19,7 +19,9 @@ from agentic.core.ledger import (
     Claimed,
     Dispatchable,
     LeaseState,
+    LedgerConflictError,
     LedgerTransaction,
+    LedgerUnavailableError,
     RunRow,
     Settled,
 )
@@ -270,6 +272,8 @@ class DurableWorker:
         if result.on_commit:
             try:
                 ledger.apply(result.on_commit)
+            except (LedgerConflictError, LedgerUnavailableError):
+                raise  # the ledger's own trouble: no fault of the function
             except Exception as exc:
                 raise _OnCommitError(exc) from exc
         return True
@@ -343,7 +347,7 @@ class DurableWorker:
         if LeaseState.CANCELLED in stopped:
             return await self._broken_off(job, "the run is cancelled")
         if reason == OVERRAN:
-            # Given back it would be begun again, for ever. As it is its claim ends, and that counts as a crash.
+            # Given back it would be begun anew for ever. As it is its claim ends, and that counts as a crash.
             log.warning("activation.overran", activation=str(job.claimed.lease.id))
         else:
             await self._give_back(job)

@@ -1,0 +1,232 @@
+"""A place with workers whose leases are short, where runs are submitted, disturbed and looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import psutil
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from tests.faults.executors import flows
+from tests.faults.executors.history import Expected, Figures, History, log_of
+from tests.integration.executors.conftest import make_place
+
+from agentic.core import RunStatus
+from agentic.core.settings import Settings, load_settings
+from agentic.executors import RunClient
+from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
+from agentic.executors.durable.starting import Submission
+from agentic.executors.runs import RunHandle
+from agentic.mappers import Database, DatabaseUnavailableError
+
+MODULE = "tests.faults.executors.flows"
+LEASE_S = 2.0
+SWEEP_S = 0.5
+LOST_AFTER_S = 3.0
+"""A message is taken for lost after this time here, where it is half a minute elsewhere."""
+
+SETTINGS = {
+    "AGENTIC_LEASE_S": f"{LEASE_S:g}",
+    "AGENTIC_SWEEP_S": f"{SWEEP_S:g}",
+    "AGENTIC_WORKFLOW_MODULES": '["tests"]',
+}
+
+_TABLES = ("fault_rows", "effects", "run_events", "activations", "run_parts", "run_checkpoints", "runs")
+_ROWS = (
+    "CREATE TABLE fault_rows (run_id TEXT, superstep INTEGER, executor_id TEXT, token TEXT, pid INTEGER, "
+    "fence INTEGER, worker TEXT)"
+)
+_HURRY = (
+    "UPDATE activations SET dispatched_at = dispatched_at - :by "
+    "WHERE status = 'pending' AND dispatched_at < :before"
+)
+
+
+class Scene:
+    """A place with workers, and the runs that were submitted there since it was last cleared.
+
+    Args:
+        folder: An empty one.
+        database: A migrated SQLite file to be copied, or a URL of another database.
+        broker_url: Leads to a broker of this place's own.
+    """
+
+    def __init__(self, folder: Path, database: Path | str, broker_url: str) -> None:
+        file = database if isinstance(database, Path) else None
+        self.place = make_place(folder, file or Path(os.devnull), broker_url)
+        self.place.env |= SETTINGS
+        if not isinstance(database, Path):
+            self.place.database = Database(database)
+            self.place.env["AGENTIC_DATABASE_URL"] = database
+        self.expected: dict[str, Expected] = {}
+        self.kills = 0
+        self._began = self._overdue_s = 0.0
+        self._client: RunClient | None = None
+        with self.place.database.writing() as session:
+            session.execute(text(_ROWS))
+
+    @property
+    def settings(self) -> Settings:
+        """What leads a process of the tests to this place."""
+        url = self.place.env.get("AGENTIC_DATABASE_URL", "")
+        return load_settings(
+            home=self.place.path / "home",
+            database_url=url,
+            broker_url=self.place.broker_url,
+            dispatcher="celery",
+            workflow_modules=("tests",),
+            lease_s=LEASE_S,
+        )
+
+    @property
+    def client(self) -> RunClient:
+        """Submits runs; made when first used."""
+        if self._client is None:
+            self._client = RunClient(self.settings)
+        return self._client
+
+    def clear(self) -> None:
+        """Forget what was, and have one worker that is alive."""
+        self.place.app.control.purge()
+        with self.place.database.writing() as session:
+            for table in _TABLES:
+                session.execute(text(f"DELETE FROM {table}"))
+        (self.place.path / flows.ENTRIES).unlink(missing_ok=True)
+        self.expected, self.kills, self._overdue_s = {}, 0, 0.0
+        self._began = time.monotonic()
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        """Return a worker that is alive."""
+        alive = [worker for worker in self.place.workers if worker.poll() is None]
+        return alive[-1] if alive else self.start_worker()
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        """Start a worker with two processes."""
+        return self.place.start_worker("--concurrency", "2")
+
+    def submit(
+        self, flow: str, message: object, expected: Expected | None = None, how: Submission | None = None
+    ) -> RunHandle:
+        """Submit a run, and remember what it has to come to."""
+        handle = self.client.submit(flow if ":" in flow else f"{MODULE}:{flow}", message, how)
+        self.expected[handle.run_id] = expected or Expected(outputs=(message,))
+        return handle
+
+    def march(self, count: int = 1, flow: str = "march") -> Sequence[RunHandle]:
+        """Submit runs of :func:`flows.march`, or of another shape."""
+        return [self.submit(flow, [number], undisturbed(flow, number)) for number in range(count)]
+
+    def until_ended(self, seconds: float = 60.0) -> None:
+        """Wait until no run goes on any more; start a worker if there is none, as a service manager would."""
+        deadline = time.monotonic() + seconds
+        while self.running_count():
+            self.worker()
+            assert time.monotonic() < deadline, f"runs go on still after {seconds:g} s: {self.open_rows()}"
+            time.sleep(0.1)
+
+    def running_count(self) -> int:
+        """Return how many runs go on; see to what takes long otherwise, and note what is overdue."""
+        now = time.time()
+        with suppress(SQLAlchemyError, DatabaseUnavailableError), self.place.database.writing() as session:
+            session.execute(text(_HURRY), {"by": REDISPATCH_AFTER_S, "before": now - LOST_AFTER_S})
+            overdue = "SELECT max(:now - lease_until) FROM activations WHERE status = 'running'"
+            found = session.execute(text(overdue), {"now": now}).scalar()
+            self._overdue_s = max(self._overdue_s, float(found or 0.0))
+            count = session.execute(text("SELECT count(*) FROM runs WHERE status = 'running'")).scalar()
+            return int(count or 0)
+        return len(self.expected)
+
+    def open_rows(self) -> Sequence[Sequence[str]]:
+        """Return what runs wait for."""
+        return self.read(
+            "SELECT run_id, superstep, executor_id, status, fence, crashes, dispatched_at, lease_until, note "
+            "FROM activations WHERE finished_at IS NULL LIMIT 10"
+        )
+
+    def read(self, query: str) -> Sequence[Sequence[str]]:
+        """Return rows of the database."""
+        with self.place.database.reading() as session:
+            return [tuple(row) for row in session.execute(text(query))]
+
+    def check(self) -> Figures:
+        """Wait for the end of the runs, and check that they are as they have to be."""
+        self.until_ended()
+        took_s = time.monotonic() - self._began
+        history = History(self.place.database, self.place.path, self.client, self.expected)
+        return replace(history.check(), kills=self.kills, overdue_s=self._overdue_s, took_s=took_s)
+
+    def signal(self, pid: int, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to a process, if it is there still; count the kills."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+            self.kills += number is signal.SIGKILL
+
+    def kill_one_at_work(self, dice: random.Random) -> bool:
+        """Kill one of the processes that have a claim; False when there is none."""
+        query = "SELECT DISTINCT worker FROM activations WHERE status = 'running' ORDER BY worker"
+        alive = children_of(self.worker())
+        at_work = [int(name.rpartition("/")[2]) for (name,) in self.read(query)]
+        hit = [pid for pid in at_work if pid in alive]
+        if hit:
+            self.signal(dice.choice(hit))
+        return bool(hit)
+
+    def kill_group(self) -> None:
+        """Kill a worker with all its processes."""
+        self.place.kill(self.worker())
+        self.kills += 1
+
+    def pid_at(self, name: str) -> int:
+        """Wait until a process works on what has this name; return the process."""
+        path = self.place.path / flows.at_work(name)
+        self.place.eventually(lambda: path.exists() and path.read_text())
+        return int(path.read_text())
+
+    def open_gate(self, name: str) -> None:
+        """Let the run go on that waits for a gate."""
+        (self.place.path / flows.gate(name)).touch()
+
+    def close(self) -> None:
+        """End everything."""
+        self.place.close()
+        if self._client is not None:
+            self._client.close()
+
+    @contextmanager
+    def env(self, **variables: str) -> Iterator[None]:
+        """Give variables to the processes that are started in the block."""
+        before = dict(self.place.env)
+        self.place.env |= variables
+        try:
+            yield
+        finally:
+            self.place.env = before
+
+
+def children_of(worker: subprocess.Popen[bytes]) -> Sequence[int]:
+    """Return the processes of a worker's pool."""
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(worker.pid).children():
+            with suppress(psutil.NoSuchProcess):  # it may be gone since
+                if "worker" in child.cmdline():
+                    found.append(child.pid)
+    return found
+
+
+@cache
+def undisturbed(flow: str, number: int) -> Expected:
+    """Return what a run comes to when nothing disturbs it, in one process and without a ledger."""
+    result = asyncio.run(flows.march_of(flow, is_durable=False).run([number]))
+    assert result.status is RunStatus.COMPLETED
+    return Expected(outputs=result.outputs, log=log_of(result.events, result.run_id))
