@@ -62,7 +62,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local,dev]'
+	$(PIP_INSTALL) -e '.[local,metrics,postgres,dev]'
 	@touch $@ $(VENV)/.local
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml constraints.txt

@@ -24,7 +24,7 @@ from agentic.core.ledger import MemoryLedger
 from agentic.core.types import RunId
 from agentic.executors.durable.control import answer, resume
 from agentic.executors.durable.encoding import read_batch
-from agentic.executors.durable.handle import RunHandle
+from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.starting import Submission, start_run
 from agentic.executors.durable.worker import Bounds
@@ -54,7 +54,7 @@ async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) ->
     hosts = [host_on(store, workflow, dispatcher, f"host{number}") for number in range(host_count)]
     async with serving(hosts, dispatcher, bounds):
         run_id = await start_run(hosts[0], "w", Note("in"), Submission(run_id="r"))
-        handle = RunHandle(hosts[-1], run_id)
+        handle = AsyncRunHandle(hosts[-1], run_id)
         legs: list[RunResult] = [await handle.result(3_000)]
         while len(legs) < MAX_LEGS and not is_over(legs):
             responses = answers_to(legs[-1].pending_requests)
