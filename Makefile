@@ -2,6 +2,7 @@
 # make test   every test, on real servers on loopback
 # make docs   the documentation site, into docs/_build/html
 # make simulate   a minute of random runs that are killed, cancelled and cut off at any point
+# make soak   half an hour of workers that are killed and brokers that forget; MINUTES=30, SEED=1
 # make coverage   which lines and branches of the graph engine its tests reach
 # make check  format, lint, types, import contracts
 
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs simulate coverage format requirements clean
+.PHONY: help demo test check docs simulate soak coverage format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -35,6 +36,9 @@ docs: $(VENV)/.docs
 
 simulate: $(VENV)/.dev
 	$(BIN)/python -m tests.property.graph.simulator
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.faults.executors.soak
 
 # On Python 3.12 or newer: in 3.11, coroutines that are traced miss cancellations.
 coverage: $(VENV)/.dev

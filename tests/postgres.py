@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import LiteralString
 
@@ -17,6 +18,7 @@ from psycopg import sql
 
 USER = "agentic"
 START_S = 30.0
+MEMORY = "/dev/shm"
 
 # The server ends when its standard input does: when `stop` closes it, or with these tests, even if they are
 # killed; then the folder goes too.
@@ -53,7 +55,7 @@ class PostgresServer:
 
     def __init__(self) -> None:
         # Not below pytest's folder: a socket has a name of at most 103 bytes, and `nobody` must get there.
-        self._folder = Path(tempfile.mkdtemp(prefix="agentic-postgres-", dir="/tmp"))
+        self._folder = Path(tempfile.mkdtemp(prefix="agentic-postgres-", dir=_quick_folder()))
         self._data = self._folder / "data"
         self._programs = _programs()
         self._owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
@@ -150,6 +152,15 @@ class PostgresServer:
 
     def _log_tail(self) -> str:
         return (self._folder / "log").read_text(errors="replace")[-2000:]
+
+
+def _quick_folder() -> str:
+    """Return memory where there is plenty: a new database, 300 files, is there in a third of the time."""
+    with suppress(OSError):
+        room = os.statvfs(MEMORY)
+        if room.f_bavail * room.f_frsize > 2**30 and not room.f_flag & os.ST_NOEXEC:
+            return MEMORY
+    return "/tmp"
 
 
 def _programs() -> Path:

@@ -109,6 +109,50 @@ ROWS = (
         peers=("langgraph", "plain"),
     ),
     Row(
+        name="place-full",
+        what="step of a durable run that its process goes on with, on the ledger, FULL, on the clock",
+        figure="wall_us",
+        target=1000,
+    ),
+    Row(
+        name="place-normal",
+        what="the same with `synchronous=NORMAL`",
+        figure="wall_us",
+        target=500,
+    ),
+    Row(
+        name="place-two-normal",
+        what="the same by two processes in one database, a run each, both together",
+        figure="wall_us",
+        target=625,
+    ),
+    Row(
+        name="group-full",
+        what="step of 100 durable runs of 20 steps together in one process, FULL, on the clock",
+        figure="wall_us",
+        target=200,
+    ),
+    Row(
+        name="group-memory",
+        what="memory of such a run",
+        figure="rss_kib",
+        unit="KiB",
+        case="group-full",
+    ),
+    Row(
+        name="celery",
+        what="activation with a message of its own, one worker process, NORMAL (no engine: a Celery task "
+        "that does nothing)",
+        figure="wall_us",
+        peers=("plain",),
+    ),
+    Row(
+        name="waiting-10",
+        what="durable run of one step, claimed among 10 that wait",
+        figure="cpu_us",
+    ),
+    Row(name="waiting-10000", what="the same among 10,000", figure="cpu_us"),
+    Row(
         name="overhead",
         what="added to a loop whose every step works for 1 ms (no engine: a task for each)",
         figure="percent",

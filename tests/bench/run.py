@@ -19,6 +19,16 @@ from tests.bench.table import Measured, put_into, render
 PAGE = Path("docs/explanation/benchmarks.md")
 
 
+_MODULES = {
+    "durable": "durable",
+    "place": "runs",
+    "group": "runs",
+    "waiting": "runs",
+    "celery": "workers",
+}
+"""Kind of a case -> the module that measures it; ``engine`` measures the others."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, show the table, and keep it if it is whole."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.run", description=__doc__)
@@ -66,8 +76,11 @@ def _ask(contender: Contender, case: str) -> Figures:
 
 def _called(contender: Contender, case: str) -> tuple[Path, str]:
     """Return the interpreter and the module that measure a case."""
+    kind = case.partition("-")[0]
     if contender == "ours":
-        return Path(sys.executable), f"tests.bench.{'durable' if case.startswith('durable') else 'engine'}"
+        return Path(sys.executable), f"tests.bench.{_MODULES.get(kind, 'engine')}"
+    if kind == "celery":
+        return Path(sys.executable), "tests.bench.celery_tasks"
     python = python_of(contender) if contender in PEERS else Path(sys.executable)
     return python, f"tests.bench.peers.{contender}"
 

@@ -73,10 +73,7 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
         execution = wait_for_end(agentic, json.loads(queued.stdout)["execution_id"])
     assert execution["status"] == "succeeded"
 
-    told = agentic("events", "tail", "--no-follow", "--json", "--last", "500")
-    kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
-    assert kinds[0] == "run.started"
-    assert kinds[-1] == "run.completed"
+    assert wait_for_events(agentic, "run.completed")[0] == "run.started"
     wait_for_flower(runtime(home)["urls"]["flower"], "agentic.hackernews.news")
     scheduled = agentic("schedules", "add", "yearly", "--agent", "news", "--cron", "0 0 1 1 *")
     assert scheduled.returncode == 0, scheduled.stderr
@@ -104,6 +101,17 @@ def wait_for_end(agentic: Agentic, execution_id: str) -> dict[str, object]:
         if shown["finished_at"]:
             return shown
     raise AssertionError(f"execution {execution_id} did not end")
+
+
+def wait_for_events(agentic: Agentic, last: str) -> list[str]:
+    """Return the kinds of the events of the stream, once ``last`` is the last: they trail behind the run."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        told = agentic("events", "tail", "--no-follow", "--json", "--last", "500")
+        kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
+        if kinds and kinds[-1] == last:
+            return kinds
+    raise AssertionError(f"no {last} came")
 
 
 def wait_for_flower(url: str, task: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,31 +20,48 @@ if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when something is run,
 
     from agentic.core.graph import RunResult, Workflow, WorkflowContext
     from agentic.core.types import SaveCounts
-    from agentic.mappers import AgentModel, ResultMapper
+    from agentic.mappers import AgentModel, Database, ResultMapper
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-class BaseAgentExecutor(ABC):
-    """Runs the agents of one platform, one object for each execution.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentWork:
+    """A graph that does an agent's work.
 
-    A template method in the order ``validate`` -> ``create_initial_state`` -> ``execute_agent`` ->
-    ``save_results``, and ``cleanup`` whatever happens. The first, second and fourth are called off the event
-    loop with :attr:`db_session` open. ``save_results`` works in the transaction that also records the end of
-    the execution: both are kept, or neither.
+    Attributes:
+        workflow: The graph.
+        message_of: Makes its input of what ``create_initial_state`` returned.
+        results_of: Makes what ``save_results`` gets of the graph's output; may be left out if that is a dict.
+        close: Closes what the graph has opened in this process.
+    """
+
+    workflow: Workflow
+    message_of: Callable[[dict[str, object]], object]
+    results_of: Callable[[Any], dict[str, object]] = dict
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+class BaseAgentExecutor(ABC):
+    """Runs the agents of one platform.
+
+    A template method in three steps: ``validate`` and ``create_initial_state``; ``execute_agent``, and
+    ``cleanup`` after it whatever happens; ``save_results``. Each step has an object of its own, maybe in
+    another process, and is done again when a worker dies in it: what one gives to the next is its return
+    value. The first and the last are called off the event loop with :attr:`db_session` open.
+    ``save_results`` works in the transaction that also records the end of the execution: both are kept, or
+    neither.
 
     Attributes:
         agent: The agent, with its project; its columns are loaded.
         execution_id: The execution being run.
         mapper: The mapper that :meth:`result_mapper` made, if it did.
-        child_supersteps: Supersteps of the graphs that :meth:`run_workflow` has run.
     """
 
     def __init__(self, agent: AgentModel, execution_id: str, db_session: Session | None = None) -> None:
         self.agent = agent
         self.execution_id = ExecutionId(execution_id)
         self.mapper: ResultMapper | None = None
-        self.child_supersteps = 0
         self._session = db_session
         self._context: WorkflowContext | None = None
 
@@ -135,11 +153,28 @@ class BaseAgentExecutor(ABC):
         """
         return self.result_mapper().save_results(results)
 
+    def work(self, database: Database) -> AgentWork | None:  # noqa: ARG002 - for those who override it
+        """Return a graph that does the agent's work in place of ``execute_agent``; None where that does it.
+
+        Each of its steps is done by any worker, and what was done is not done again when one dies. It is made
+        for the agent, not for an execution: :attr:`execution_id` is empty here. ``save_results`` gets the one
+        output of the graph.
+
+        Args:
+            database: Of the executions.
+
+        Raises:
+            AgentConfigError: The config does not fit.
+        """
+        return None
+
     async def cleanup(self) -> None:  # noqa: B027 - most executors have nothing to release
-        """Release what the executor opened; called once, on success, failure and cancellation."""
+        """Release what ``execute_agent`` opened; called after it, on success, failure and cancellation."""
 
     async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
         """Run a graph as a child of this run; its events appear under the path ``execute/...``.
+
+        It is run in memory: done again from its start when a worker dies meanwhile.
 
         Args:
             workflow: Any graph.
@@ -148,9 +183,7 @@ class BaseAgentExecutor(ABC):
         Raises:
             Exception: What failed it.
         """
-        result = await self.context.run_workflow(workflow, message)
-        self.child_supersteps += result.superstep_count
-        return result
+        return await self.context.run_workflow(workflow, message, is_kept=False)
 
     def result_mapper(self) -> ResultMapper:
         """Make the platform's mapper for this execution and keep it as :attr:`mapper`."""

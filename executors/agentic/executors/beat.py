@@ -1,4 +1,4 @@
-"""Beat with schedules from the database: ``celery beat -S agentic.executors.beat:LedgerScheduler``."""
+"""Beat with schedules from the database: ``agentic beat``, or ``celery -A agentic.executors beat``."""
 
 from __future__ import annotations
 

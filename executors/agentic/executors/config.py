@@ -54,6 +54,7 @@ DEFAULTS: Mapping[str, object] = {
     # Standard error belongs to structlog; Celery would wrap each of its lines in one of its own.
     "worker_redirect_stdouts": False,
     "beat_enable_remote_control": True,
+    "beat_scheduler": "agentic.executors.beat:LedgerScheduler",
     "broker_connection_retry_on_startup": True,
     "broker_transport_options": {
         # Redis hands a message out again after this time, finished or not: longer than any task.

@@ -24,6 +24,12 @@ from agentic.mappers import (
 CONNECT_TIMEOUT_S = 3
 
 
+def agent_queue(app: Celery, platform: str) -> str:
+    """Return the queue that the app's ``task_routes`` name for the agents of a platform."""
+    route = app.amqp.router.route({}, f"{RUN_AGENT}.{platform}")
+    return str(route["queue"].name)
+
+
 class CeleryDispatcher:
     """Hands executions to the workers of a Celery app; the message holds ids only."""
 
@@ -55,7 +61,7 @@ class CeleryDispatcher:
                 self._send(connection, execution, agent)
             except BrokerUnavailableError as exc:
                 with database.writing() as session:
-                    finish_execution(session, execution.id, status=ExecutionStatus.FAILED, error=str(exc))
+                    finish_execution(session, execution.id, ExecutionStatus.FAILED, error=str(exc))
                 raise
         return execution
 

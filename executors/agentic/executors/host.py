@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, field
 
 from agentic.core.bus import EventBus
 from agentic.core.graph import WorkflowEvent
-from agentic.core.types import JSONValue, RunId, SaveCounts
-from agentic.mappers import Database, ExecutionStatus
+from agentic.core.types import JSONValue, SaveCounts
+from agentic.executors.durable.leases import LEASE_S
+from agentic.mappers import Database, ExecutionModel, ExecutionStatus
 
 EventListener = Callable[[WorkflowEvent], None]
 
@@ -19,17 +20,17 @@ class Host:
 
     Attributes:
         database: Holds executions, agents and results.
-        bus: Gets the events.
+        bus: Gets the events; None where there is none, so that they wait in the ledger.
         worker: Name of the process, for ``agentic executions``.
-        heartbeat_s: Seconds between two signs of life; well below the 30 after which others take over.
+        lease_s: How long the work of this process stays its own when it gives no sign of life.
         publish_grace_s: Seconds a run waits at its end for events the bus has not taken yet.
         shows_errors: Whether somebody shows how a run ended anyhow, so that the log need not be loud.
     """
 
     database: Database
-    bus: EventBus
+    bus: EventBus | None
     worker: str
-    heartbeat_s: float = 5.0
+    lease_s: float = LEASE_S
     publish_grace_s: float = 3.0
     shows_errors: bool = False
 
@@ -40,33 +41,48 @@ class ExecutionOutcome:
 
     Attributes:
         execution_id: The execution.
-        status: How it ended; None when this call cannot say: another worker has it, or it is over.
-        run_id: The graph's run; None when this call started none.
+        status: How it ended; ``running`` or ``queued`` when others go on with it.
         counts: Rows inserted, updated, unchanged and rejected.
         superstep_count: Supersteps of the execution's graph and of the graph its agent ran.
-        event_count: Events of the run, sub-runs included.
+        event_count: Durable events of the run.
         error: What went wrong, in a line; None when nothing did.
         warnings: What was wrong with parts of the results, a sentence each.
     """
 
     execution_id: str
-    status: ExecutionStatus | None = None
-    run_id: RunId | None = None
+    status: ExecutionStatus
     counts: SaveCounts = field(default_factory=SaveCounts)
     superstep_count: int = 0
     event_count: int = 0
     error: str | None = None
     warnings: Sequence[str] = ()
 
+    @classmethod
+    def of(cls, execution: ExecutionModel) -> ExecutionOutcome:
+        """Return how an execution stands."""
+        return cls(
+            execution_id=execution.id,
+            status=execution.status,
+            counts=SaveCounts(**{name: _count(execution, name) for name in asdict(SaveCounts())}),
+            superstep_count=execution.superstep_count,
+            event_count=execution.event_count,
+            error=execution.error if execution.status is ExecutionStatus.FAILED else None,
+            warnings=tuple(execution.warnings),
+        )
+
     def to_dict(self) -> dict[str, JSONValue]:
         """Return the outcome as JSON-able data; warnings are only counted, as there may be many."""
         return {
             "execution_id": self.execution_id,
-            "status": str(self.status) if self.status else "refused",
-            "run_id": self.run_id,
+            "status": str(self.status),
             "counts": asdict(self.counts),
             "superstep_count": self.superstep_count,
             "event_count": self.event_count,
             "error": self.error,
             "warning_count": len(self.warnings),
         }
+
+
+def _count(execution: ExecutionModel, name: str) -> int:
+    count = execution.counts.get(name, 0)
+    return count if isinstance(count, int) else 0

@@ -1,4 +1,4 @@
-"""What a worker process keeps from task to task: a loop, a database, a bus; made after fork."""
+"""What a worker process keeps from task to task: a loop, a database, durable runs; made after fork."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Coroutine, Mapping
+from typing import TypeVar
 
 import billiard
-from celery import Celery
+from celery import Celery, current_task
 from celery.beat import Service
 from celery.concurrency.prefork import TaskPool as ProcessPool
 from celery.exceptions import Reject, SoftTimeLimitExceeded
@@ -25,7 +25,6 @@ from celery.signals import (
 from celery.utils.log import mlevel
 from celery.worker.consumer import Consumer
 
-from agentic.core.bus import EventBus, open_bus
 from agentic.core.hooks import get_registry
 from agentic.core.ledger import ActivationId
 from agentic.core.logging import configure_logging
@@ -34,11 +33,14 @@ from agentic.core.settings import Settings, load_settings
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.worker import Worked
 from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.host import ExecutionOutcome
 from agentic.executors.loop import LoopClosedError, LoopThread
-from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.executors.stopping import SoftStop, let_interrupt_terminate
+from agentic.executors.task_progress import TaskProgress
 from agentic.mappers import Database
 from agentic.migrations import require_current
+
+T = TypeVar("T")
 
 STOPPED = "its worker was stopped"
 MAIN_PROCESS = "MainProcess"
@@ -50,24 +52,19 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database)
-        self._opened = AsyncExitStack()
-        self._loop = LoopThread(self._opened.aclose)
-        self._bus: EventBus | None = None
+        self._loop = LoopThread(self._finish)
         self._is_checked = False
         self._runs: RunProcess | None = None
 
-    def run(self, execution_id: str, agent_id: str, *, worker: str) -> ExecutionOutcome:
-        """Run an execution and wait for its end.
+    def run_agent(self, app: Celery, execution_id: str, agent_id: str) -> ExecutionOutcome:
+        """Begin an execution, and work on it in place.
 
         Raises:
-            AgenticError: The database is not there or not migrated, or it knows no such execution.
-            Reject: The worker stops; its message goes to another one.
+            AgenticError: It failed; or the database is not there or not migrated, or knows no such execution.
+            Reject: The worker stops; what it was at is given back.
         """
-        self.check_database()
-        try:
-            return self._loop.run(self._run(execution_id, agent_id, worker), explain=_why)
-        except LoopClosedError as exc:
-            raise Reject(str(exc), requeue=True) from None
+        runs = self._runs_of(app)
+        return self._do(runs.run_agent(execution_id, agent_id, on_claim=TaskProgress(current_task)))
 
     def activate(self, app: Celery, project_id: str, wanted: ActivationId) -> Worked:
         """Do an activation of a durable run, and what follows it in place; wait until that is done.
@@ -76,17 +73,35 @@ class WorkerProcess:
             AgenticError: The database is not there or not migrated, or cannot be used.
             Reject: The worker stops; what it was at is given back.
         """
-        self.check_database()
-        with _lock:
-            runs = self._runs = self._runs or self._run_process(app)
+        runs = self._runs_of(app)
+        return self._do(runs.activate(project_id, wanted, on_claim=TaskProgress(current_task)))
+
+    async def _finish(self) -> None:
+        if self._runs is not None:
+            await self._runs.aclose()
+
+    def _do(self, work: Coroutine[object, object, T]) -> T:
         try:
-            return self._loop.run(runs.activate(project_id, wanted), explain=_why)
+            return self._loop.run(work, explain=_why)
         except LoopClosedError as exc:
             raise Reject(str(exc), requeue=True) from None
 
+    def _runs_of(self, app: Celery) -> RunProcess:
+        self.check_database()
+        with _lock:
+            self._runs = self._runs or self._run_process(app)
+            return self._runs
+
     def _run_process(self, app: Celery) -> RunProcess:
         is_alone = billiard.current_process().name != MAIN_PROCESS  # one of the prefork pool
-        return RunProcess(self.settings, self.database, app, app.amqp.queues.consume_from, is_alone=is_alone)
+        return RunProcess(
+            self.settings,
+            self.database,
+            app,
+            app.amqp.queues.consume_from,
+            is_alone=is_alone,
+            worker=f"{current_task.request.hostname}/{os.getpid()}",
+        )
 
     def check_database(self) -> None:
         """Refuse a database that lacks tables; one that once had them all is not asked again.
@@ -99,17 +114,11 @@ class WorkerProcess:
             self._is_checked = True
 
     def close(self) -> None:
-        """End what still runs, then close the bus, the loop and the database."""
+        """End what still runs, then close the loop and the database."""
         self._loop.close(STOPPED)
         if self._runs is not None:
             self._runs.close()
         self.database.dispose()
-
-    async def _run(self, execution_id: str, agent_id: str, worker: str) -> ExecutionOutcome:
-        if self._bus is None:
-            self._bus = await self._opened.enter_async_context(open_bus(self.settings))
-        host = Host(database=self.database, bus=self._bus, worker=worker)
-        return await run_execution(execution_id, agent_id, host=host)
 
 
 _processes: dict[int, WorkerProcess] = {}

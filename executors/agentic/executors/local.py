@@ -36,7 +36,8 @@ def run_locally(
     async def run() -> ExecutionOutcome:
         async with open_bus(settings) as bus:
             worker = f"{socket.gethostname()}/{os.getpid()}"
-            host = Host(database=database, bus=bus, worker=worker, shows_errors=True)
+            known = None if settings.nats is None else bus
+            host = Host(database=database, bus=known, worker=worker, shows_errors=True)
             return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
 
     with _terminable():

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from agentic.core.logging import get_logger
 from agentic.executors import metrics_executions as executions
+from agentic.executors import metrics_runs as durable
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import Database, find_project
 from agentic.mappers.errors import DataError
@@ -23,11 +24,19 @@ from agentic.mappers.errors import DataError
 log = get_logger(__name__)
 
 Source = Callable[[Scope], Iterator[Metric]]
-"""Reads some metrics. Labels are few and stay so: project, platform, state; never an id."""
+"""Reads some metrics. Labels are few and stay so: project, platform, queue, state; never an id."""
 
 KEPT_TIMES = 20
 
-SOURCES: tuple[Source, ...] = (executions.standing, executions.durations, executions.rows)
+SOURCES: tuple[Source, ...] = (
+    executions.standing,
+    executions.durations,
+    executions.rows,
+    durable.runs,
+    durable.activations,
+    durable.lags,
+    durable.outbox,
+)
 
 
 class SqlCollector(Collector):
@@ -38,7 +47,7 @@ class SqlCollector(Collector):
     ``agentic_database_up`` is 0 and all else is missing.
 
     Args:
-        database: Whose executions it tells of.
+        database: Whose executions and durable runs it tells of.
         project: Tell of this one alone.
         sources: What to read.
     """

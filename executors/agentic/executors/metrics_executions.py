@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, case, func, select
 
-from agentic.executors.metrics_sql import LABELS, Labels, Scope, SecondsBetween, sums_by_platform
+from agentic.executors.metrics_sql import LABELS, Labels, Scope, SecondsBetween, filled, sums_by_platform
 from agentic.mappers.columns import StoreNow
-from agentic.mappers.executions import STALE_AFTER_S
 from agentic.mappers.models import ExecutionModel, ExecutionStatus
-
-FamilyT = TypeVar("FamilyT", CounterMetricFamily, GaugeMetricFamily)
 
 BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.0, 21_600.0)
 COUNTS = ("inserted", "updated", "unchanged", "rejected")
@@ -31,15 +28,12 @@ def standing(scope: Scope) -> Iterator[Metric]:
     """Tell where executions stand, how their attempts ended, and for how long the oldest one waits."""
     model = ExecutionModel
     now = scope.session.execute(select(StoreNow())).scalar_one()
-    silent_since = now - timedelta(seconds=STALE_AFTER_S)
-    is_lost = and_(model.status == ExecutionStatus.RUNNING, model.heartbeat_at < silent_since)
     sums = [
         func.count(),
-        func.sum(case((is_lost, 1), else_=0)),
         func.sum(case((model.attempts > 0, 1), else_=0)),
         func.sum(model.attempts),
         func.sum(case((model.error.like(REFUSED), 1), else_=0)),
-        func.min(model.created_at),
+        func.min(case((model.attempts <= 1, model.created_at))),
     ]
     found = _Standing(now)
     for labels, row in sums_by_platform(scope, sums, groups=[model.status]):
@@ -58,27 +52,26 @@ class _Standing:
     waiting_s: dict[Labels, float] = field(default_factory=dict)
 
     def add(self, labels: Labels, row: tuple[Any, ...]) -> None:
-        status, count, lost, begun, attempts, refused, oldest = row
-        self.count[*labels, str(status)] += count - lost
-        self.count[*labels, "lost"] += lost
-        # All attempts but the last one have failed, or there would be no other after them.
+        status, count, begun, attempts, refused, oldest = row
+        self.count[*labels, str(status)] += count
+        # All attempts but the last one have failed or were cancelled, or none would have followed.
         self.ended[*labels, "failed"] += attempts - begun
         if status in _ENDED:
             self.ended[*labels, str(status)] += begun
         self.refused[labels] += refused
-        if status is ExecutionStatus.QUEUED:
+        if status is ExecutionStatus.QUEUED and oldest is not None:
             waiting_s = (self.now - oldest).total_seconds()
             self.waiting_s[labels] = max(self.waiting_s.get(labels, 0.0), waiting_s)
 
     def metrics(self) -> Iterator[Metric]:
-        text = "Executions, by where they stand now; lost ones run on a worker that gives no sign of life."
-        yield _filled(GaugeMetricFamily("agentic_executions", text, labels=[*LABELS, "state"]), self.count)
+        text = "Executions, by where they stand now."
+        yield filled(GaugeMetricFamily("agentic_executions", text, labels=[*LABELS, "state"]), self.count)
         text = "Attempts to run an execution that have ended, by how."
-        yield _filled(CounterMetricFamily("agentic_attempts", text, labels=[*LABELS, "outcome"]), self.ended)
+        yield filled(CounterMetricFamily("agentic_attempts", text, labels=[*LABELS, "outcome"]), self.ended)
         text = "Executions that stand as failed because their mapper would not store the results."
-        yield _filled(GaugeMetricFamily("agentic_saves_refused", text, labels=LABELS), self.refused)
-        text = "Seconds since the oldest queued execution was made."
-        yield _filled(GaugeMetricFamily("agentic_queue_oldest_seconds", text, labels=LABELS), self.waiting_s)
+        yield filled(GaugeMetricFamily("agentic_saves_refused", text, labels=LABELS), self.refused)
+        text = "Seconds since the oldest execution was made that waits for its first attempt."
+        yield filled(GaugeMetricFamily("agentic_queue_oldest_seconds", text, labels=LABELS), self.waiting_s)
 
 
 def durations(scope: Scope) -> Iterator[Metric]:
@@ -108,14 +101,8 @@ def rows(scope: Scope) -> Iterator[Metric]:
         for name, count in zip(COUNTS, row, strict=True):
             found[*labels, name] += count or 0
     text = "Rows that mappers were given, by what storing them did; rejected ones were not stored."
-    yield _filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), found)
+    yield filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), found)
 
 
 def _has_succeeded() -> ColumnElement[bool]:
     return ExecutionModel.status == ExecutionStatus.SUCCEEDED
-
-
-def _filled(family: FamilyT, values: Mapping[Labels, float]) -> FamilyT:
-    for labels, value in sorted(values.items()):
-        family.add_metric(labels, value)
-    return family

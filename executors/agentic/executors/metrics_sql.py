@@ -1,11 +1,12 @@
-"""How metrics are read: sums over executions, by project and platform."""
+"""How metrics are read, and told: sums over executions, by project and platform."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from sqlalchemy import ColumnElement, Float, SQLColumnExpression, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
@@ -15,9 +16,10 @@ from sqlalchemy.sql.functions import FunctionElement
 from agentic.mappers.models import AgentModel, ExecutionModel, ProjectModel
 
 LABELS = ("project", "platform")
-"""Labels of every metric that is read here."""
+"""Labels of every metric of executions."""
 
 Labels = tuple[str, ...]
+FamilyT = TypeVar("FamilyT", CounterMetricFamily, GaugeMetricFamily)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +74,10 @@ def sums_by_platform(
     labels = {agent_id: tuple(named) for agent_id, *named in scope.session.execute(agents)}
     for *found, agent_id in scope.session.execute(query):
         yield labels[agent_id], tuple(found)
+
+
+def filled(family: FamilyT, values: Mapping[Labels, float]) -> FamilyT:
+    """Return a metric with these values, by label."""
+    for labels, value in sorted(values.items()):
+        family.add_metric(labels, value)
+    return family

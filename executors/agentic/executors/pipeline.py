@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
-from agentic.core.types import JSONValue
-from agentic.executors.base import BaseAgentExecutor
+from agentic.core.types import JSONValue, RunId
+from agentic.executors.base import AgentWork, BaseAgentExecutor
 
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
     from sqlalchemy.orm import Session
@@ -15,6 +17,9 @@ if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run,
     from agentic.core.pipeline import CrawledPage, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
+    from agentic.mappers.frontier import SqlCrawlStore
+
+_MAX_FRONTIERS = 64
 
 
 class PipelineAgentExecutor(BaseAgentExecutor):
@@ -23,8 +28,6 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     A crawl belongs to the execution: a new execution crawls anew, the same one run again goes on where it
     was. Its pages are stored while it goes on, all else at the end by ``save_results``.
     """
-
-    _database: Database | None = None
 
     @abstractmethod
     def pipeline(self) -> PipelineSpec:
@@ -45,12 +48,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             PipelineInputError: The inputs are not those the pipeline declares.
         """
         from agentic.core.pipeline import read_inputs
-        from agentic.mappers import Database
 
         spec = self.pipeline()
-        # The crawl commits on connections of its own, to the database this execution is recorded in.
-        url = self.db_session.get_bind().engine.url
-        self._database = Database(url.render_as_string(hide_password=False))
         return {
             "agent_name": self.agent.agent_name,
             "goals": self.goals,
@@ -58,27 +57,59 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             "inputs": read_inputs(spec, self.inputs()),
         }
 
-    async def execute_agent(self, state: dict[str, object]) -> dict[str, object]:
-        """Run the pipeline; return its :class:`~agentic.core.pipeline.PipelineResult` as data."""
+    def work(self, database: Database) -> AgentWork:
+        """Return the pipeline; it yields a :class:`~agentic.core.pipeline.PipelineResult` as data."""
         from agentic.core.hooks import get_registry
-        from agentic.core.http import open_fetcher
+        from agentic.core.http import Fetcher, SharedTransport
         from agentic.core.pipeline import PipelineServices, compile_pipeline
-        from agentic.mappers.frontier import SqlCrawlStore
 
         spec = self.pipeline()
-        frontier = SqlCrawlStore(
-            cast("Database", self._database),
-            project_id=self.agent.project_id,
-            run=self.execution_id,
-            save=lambda session, pages: self.save_pages(session, spec.name, pages),
+        transport = SharedTransport(spec.http)
+        frontiers = _Frontiers(self, database, spec.name)
+        services = PipelineServices(http=Fetcher(spec.http, transport), frontier=frontiers.of)
+        return AgentWork(
+            workflow=compile_pipeline(spec, get_registry().actors, services),
+            message_of=lambda state: state["inputs"],
+            close=transport.aclose,
         )
-        async with open_fetcher(spec.http) as fetcher:
-            services = PipelineServices(http=fetcher, frontier=frontier)
-            workflow = compile_pipeline(spec, get_registry().actors, services)
-            run = await self.run_workflow(workflow, state["inputs"])
-        return run.output(dict)
 
-    async def cleanup(self) -> None:
-        """Close the connections of the crawl."""
-        if self._database is not None:
-            self._database.dispose()
+    async def execute_agent(self, state: dict[str, object]) -> NoReturn:
+        """Never called, as :meth:`work` gives a graph."""
+        raise NotImplementedError
+
+
+class _Frontiers:
+    """The frontiers of the executions of one agent, for this process."""
+
+    def __init__(self, executor: PipelineAgentExecutor, database: Database, pipeline: str) -> None:
+        self._executor = executor
+        self._database = database
+        self._pipeline = pipeline
+        self._made: OrderedDict[str, SqlCrawlStore] = OrderedDict()
+
+    def of(self, run_id: RunId) -> SqlCrawlStore:
+        """Return the frontier of the execution that a run belongs to."""
+        execution_id = run_id.partition("/")[0]
+        store = self._made.pop(execution_id, None) or self._make(execution_id)
+        self._made[execution_id] = store
+        if len(self._made) > _MAX_FRONTIERS:
+            self._made.popitem(last=False)
+        return store
+
+    def _make(self, execution_id: str) -> SqlCrawlStore:
+        from agentic.mappers.frontier import SqlCrawlStore
+
+        agent = self._executor.agent
+        executor = type(self._executor)(agent, execution_id)
+        return SqlCrawlStore(
+            self._database,
+            project_id=agent.project_id,
+            run=execution_id,
+            save=partial(_save, executor, self._pipeline),
+        )
+
+
+def _save(
+    executor: PipelineAgentExecutor, pipeline: str, session: Session, pages: Sequence[CrawledPage]
+) -> SaveCounts:
+    return executor.save_pages(session, pipeline, pages)

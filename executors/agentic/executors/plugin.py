@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
-    """Add the commands around projects, agents, executions and schedules."""
+    """Add the commands around projects, agents, executions, runs and schedules."""
     from agentic.executors.commands.agents import agents
+    from agentic.executors.commands.beat import beat
     from agentic.executors.commands.demo import demo
     from agentic.executors.commands.executions import executions
     from agentic.executors.commands.metrics import metrics
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects import projects
     from agentic.executors.commands.reconcile import reconcile
+    from agentic.executors.commands.requests import requests
     from agentic.executors.commands.run import run
+    from agentic.executors.commands.runs import runs
     from agentic.executors.commands.schedules import schedules
     from agentic.executors.commands.up import up
     from agentic.executors.commands.worker import worker
@@ -33,11 +36,14 @@ def agentic_commands(app: typer.Typer) -> None:
     app.command()(run)
     app.command()(up)
     app.command()(worker)
+    app.command()(beat)
     app.command()(metrics)
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
     app.add_typer(platforms, name="platforms")
     app.add_typer(executions, name="executions")
+    app.add_typer(runs, name="runs")
+    app.add_typer(requests, name="requests")
     app.add_typer(schedules, name="schedules")
 
 

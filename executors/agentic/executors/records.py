@@ -1,129 +1,189 @@
-"""What running an execution reads and writes in SQL; each method is one transaction, and blocks."""
+"""What the executions of an agent read and write in SQL. Each method that opens a session blocks."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from sqlalchemy import update
-from sqlalchemy.orm import Session
-
-from agentic.core.types import RunId, SaveCounts
-from agentic.executors.base import BaseAgentExecutor
-from agentic.executors.errors import ResultsRefusedError
+from agentic.core.graph.result import RunStatus
+from agentic.core.hooks import get_registry
+from agentic.core.logging import get_logger
+from agentic.executors.base import AgentWork, BaseAgentExecutor
+from agentic.executors.errors import AgentConfigError, ResultsRefusedError
+from agentic.executors.factory import ExecutorFactory
+from agentic.executors.redaction import Redactor
 from agentic.mappers import (
     AgentModel,
     Database,
     ExecutionModel,
     ExecutionStatus,
-    claim_execution,
+    UnknownExecutionError,
+    begin_execution,
     find_agent,
     finish_execution,
-    touch_execution,
+    queue_execution,
+    save_outcome,
 )
 
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
-@dataclass(slots=True, kw_only=True)
-class ExecutionRecords:
-    """The rows of one execution, in the hands of the one worker that claimed it.
+    from agentic.core.graph.events import WorkflowEvent
+    from agentic.core.graph.state import RunState
+
+log = get_logger(__name__)
+
+WORK = "execute"
+"""The executor that does the work, in superstep 1."""
+
+ENDS = {
+    RunStatus.COMPLETED: ExecutionStatus.SUCCEEDED,
+    RunStatus.FAILED: ExecutionStatus.FAILED,
+    RunStatus.CANCELLED: ExecutionStatus.CANCELLED,
+}
+
+
+class AgentRecords:
+    """The rows of an agent and of its executions; an execution's durable run has its id.
+
+    Args:
+        database: Where they are.
+        agent_id: The agent.
+        worker: Name of this process.
+        log_level: For what failed an execution; lower where somebody shows that anyhow.
 
     Attributes:
-        database: Where they are.
-        execution_id: The execution.
-        attempt: Which claim of it this is, from 1. What a later claim has overtaken cannot write any more.
-        agent: The agent, with its project, as of the claim; belongs to no session.
-        event_count: Events of the run so far; counted by the runner, written with the end.
+        agent_id: The agent.
+        log_level: As given.
+        redactor: Knows the secrets that its config has, or had when this process last looked.
     """
 
-    database: Database
-    execution_id: str
-    attempt: int
-    agent: AgentModel
-    event_count: int = 0
+    def __init__(
+        self, database: Database, agent_id: str, worker: str, log_level: int = logging.ERROR
+    ) -> None:
+        self._database = database
+        self._worker = worker
+        self.agent_id = agent_id
+        self.log_level = log_level
+        self.redactor = Redactor()
 
-    @classmethod
-    def claim(
-        cls, database: Database, execution_id: str, agent_id: str, worker: str
-    ) -> ExecutionRecords | None:
-        """Make ``worker`` the one that runs the execution; None when it runs already, or has ended.
+    def work(self) -> AgentWork | None:
+        """Return the graph that does the agent's work, if there is one.
 
         Raises:
-            UnknownExecutionError: The agent has no such execution.
+            AgentConfigError: The agent cannot be run as it is configured.
         """
-        with database.writing() as session:
-            claimed = claim_execution(session, execution_id, agent_id, worker)
-            if claimed is None:
-                return None
-            agent = find_agent(session, claimed.project_id, claimed.agent_id)
-            return cls(database=database, execution_id=execution_id, attempt=claimed.attempts, agent=agent)
+        with self._database.reading() as session:
+            agent = session.get(AgentModel, self.agent_id)
+            platform = None if agent is None else get_registry().platforms.get(agent.agent_platform)
+            if agent is None or platform is None:
+                return None  # its executions fail, and say so
+            self._note_secrets(agent)
+            with self._attached(session, agent, "") as executor:
+                return executor.work(self._database)
 
-    @property
-    def run_id(self) -> RunId:
-        """Name of the graph's run; a new one for each attempt."""
-        return RunId(f"{self.execution_id}-{self.attempt}")
+    def prepare(self, execution_id: str) -> dict[str, object]:
+        """Validate the agent and return the state its executor starts from.
 
-    def touch(self) -> bool:
-        """Renew the heartbeat; False when another worker has the execution now."""
-        with self.database.writing() as session:
-            return touch_execution(session, self.execution_id, self.attempt)
-
-    def prepare(self, executor: BaseAgentExecutor) -> dict[str, object]:
-        """Validate the agent and return the state its executor starts from."""
-        with self.database.reading() as session, executor.attached(self._agent(session), session):
+        Raises:
+            UnknownExecutionError: The execution was removed, or the agent.
+            UnknownPlatformError: No plugin brings the agent's platform any more.
+            AgentConfigError: The agent cannot be run as it is configured.
+        """
+        self.begin(execution_id)
+        with self._database.reading() as session, self._lent(session, execution_id) as executor:
             executor.validate()
             return executor.create_initial_state()
 
-    def save(
-        self, executor: BaseAgentExecutor, results: dict[str, object], superstep_count: int
-    ) -> SaveCounts:
-        """Store results, counts and success together, or nothing at all.
+    def begin(self, execution_id: str) -> BaseAgentExecutor:
+        """Note that this process works on an execution; return an executor for it.
+
+        Raises:
+            UnknownExecutionError: The execution was removed, or the agent.
+            UnknownPlatformError: No plugin brings the agent's platform any more.
+        """
+        with self._database.reading() as session:
+            execution, agent = self._rows(session, execution_id)
+        if execution.status is ExecutionStatus.QUEUED:
+            with self._database.writing() as session:
+                begin_execution(session, execution_id, self._worker)
+        return ExecutorFactory.create(agent, execution_id=execution_id)
+
+    def save(self, session: Session, execution_id: str, results: dict[str, object]) -> None:
+        """Store results and counts in the transaction of ``session``.
 
         The executor may commit or roll back on its own; that touches only what it wrote itself.
 
         Raises:
             ResultsRefusedError: The executor or its mapper would not store them.
-            ExecutionLostError: Another worker has the execution now.
+            UnknownExecutionError: The execution was removed, or the agent.
         """
-        with self.database.joined() as session, executor.attached(self._agent(session), session):
+        with self._lent(session, execution_id) as executor:
             if not executor.save_results(results):
-                raise ResultsRefusedError(self.agent.agent_name, executor.warnings)
+                raise ResultsRefusedError(executor.agent.agent_name, executor.warnings)
             session.commit()
-            finish_execution(
-                session,
-                self.execution_id,
-                status=ExecutionStatus.SUCCEEDED,
-                counts=asdict(executor.counts),
-                superstep_count=superstep_count,
-                event_count=self.event_count,
-                attempt=self.attempt,
-            )
-        return executor.counts
+        save_outcome(session, execution_id, counts=asdict(executor.counts), warnings=executor.warnings)
 
-    def give_up(self, status: ExecutionStatus, error: str, superstep_count: int) -> None:
-        """Record that the execution failed or was cancelled.
+    def clean(self, event: WorkflowEvent) -> WorkflowEvent:
+        """Return ``event`` without the secrets that are known by now."""
+        return self.redactor.event(event)
 
-        Raises:
-            ExecutionStateError: It has ended already.
-            ExecutionLostError: Another worker has it now.
-        """
-        with self.database.writing() as session:
-            finish_execution(
-                session,
-                self.execution_id,
-                status=status,
-                error=error,
-                superstep_count=superstep_count,
-                event_count=self.event_count,
-                attempt=self.attempt,
-            )
+    def on_rest(self, session: Session, state: RunState) -> None:
+        """Note how the run of an execution stands."""
+        if state.status is RunStatus.RUNNING:
+            queue_execution(session, state.run_id)
+            return
+        status = ENDS.get(state.status)
+        if status is None:
+            return
+        error = "cancelled" if status is ExecutionStatus.CANCELLED else None
+        finish_execution(
+            session,
+            state.run_id,
+            status,
+            error=error if state.error is None else self.redactor.error(state.error),
+            superstep_count=state.superstep,
+            child_run_id=f"{state.run_id}/{WORK}.1.0",
+            event_count=state.sequence,
+        )
 
-    def recount(self) -> None:
-        """Record how many events there were in the end: storing the results is not the last one."""
-        with self.database.writing() as session:
-            session.execute(
-                update(ExecutionModel)
-                .where(ExecutionModel.id == self.execution_id, ExecutionModel.attempts == self.attempt)
-                .values(event_count=self.event_count)
-            )
+    @contextmanager
+    def _lent(self, session: Session, execution_id: str) -> Iterator[BaseAgentExecutor]:
+        _, agent = self._rows(session, execution_id)
+        with self._attached(session, agent, execution_id) as executor:
+            yield executor
 
-    def _agent(self, session: Session) -> AgentModel:
-        return find_agent(session, self.agent.project_id, self.agent.id)
+    @contextmanager
+    def _attached(
+        self, session: Session, agent: AgentModel, execution_id: str
+    ) -> Iterator[BaseAgentExecutor]:
+        executor = ExecutorFactory.create(agent, execution_id=execution_id)
+        with executor.attached(agent, session):
+            yield executor
+
+    def _rows(self, session: Session, execution_id: str) -> tuple[ExecutionModel, AgentModel]:
+        execution = session.get(ExecutionModel, execution_id)
+        if execution is None or execution.agent_id != self.agent_id:
+            raise UnknownExecutionError(execution_id, f"agent {self.agent_id!r}")
+        agent = find_agent(session, execution.project_id, self.agent_id)
+        self._note_secrets(agent)
+        return execution, agent
+
+    def _note_secrets(self, agent: AgentModel) -> None:
+        found = _secrets_of(agent)
+        if not set(found.secrets) <= set(self.redactor.secrets):
+            self.redactor = self.redactor.joined(found)
+
+
+def _secrets_of(agent: AgentModel) -> Redactor:
+    """Know the secrets of the agent's config. One that does not validate fails the run at its start."""
+    platform = get_registry().platforms.get(agent.agent_platform)
+    if platform is None or platform.settings is None:
+        return Redactor()
+    try:
+        return Redactor.of(platform.executor(agent, "", None).read_config(platform.settings))
+    except AgentConfigError:
+        return Redactor()

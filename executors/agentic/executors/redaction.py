@@ -34,6 +34,10 @@ class Redactor:
         found = {secret for secret in _secrets_in(config) if len(secret) >= MIN_SECRET_CHARS}
         return cls(tuple(sorted(found, key=len, reverse=True)))
 
+    def joined(self, other: Redactor) -> Redactor:
+        """Return one that knows the secrets of both."""
+        return Redactor(tuple(sorted({*self.secrets, *other.secrets}, key=len, reverse=True)))
+
     def text(self, text: str) -> str:
         """Return ``text`` with each secret masked."""
         for secret in self.secrets:

@@ -1,51 +1,58 @@
-"""Runs one execution from its claim to its end."""
+"""Runs executions in this process: each is a durable run of its agent's workflow, with the same id."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from dataclasses import asdict, dataclass, field
+from contextlib import AsyncExitStack
 
-from structlog.contextvars import bound_contextvars
-
-from agentic.core.bus import EventPublisher
-from agentic.core.errors import AgenticError
-from agentic.core.graph import EventKind, RunStream
-from agentic.core.hooks import get_registry
-from agentic.core.logging import get_logger
-from agentic.core.types import SaveCounts
-from agentic.executors.base import BaseAgentExecutor
+from agentic.core.graph import WorkflowEvent
+from agentic.core.graph.result import RunStatus
+from agentic.core.ledger import ActivationId
+from agentic.core.types import ExecutorId, RunId
+from agentic.executors.durable import (
+    AsyncRunHandle,
+    HostOptions,
+    LocalRuns,
+    Submission,
+    WorkflowCatalog,
+)
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.live import LiveEvents
+from agentic.executors.durable.outbox import Outbox, kept_published
+from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
+from agentic.executors.durable.service import RunService
 from agentic.executors.errors import AgentConfigError
-from agentic.executors.factory import ExecutorFactory
-from agentic.executors.heartbeat import Heartbeat
+from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
-from agentic.executors.records import ExecutionRecords
-from agentic.executors.redaction import Redactor
 from agentic.executors.threads import in_thread
-from agentic.executors.workflow import agent_workflow
 from agentic.mappers import (
-    ExecutionLostError,
-    ExecutionStateError,
+    AgentModel,
+    Database,
+    ExecutionModel,
     ExecutionStatus,
     UnknownExecutionError,
+    find_agent,
+    finish_execution,
+    queue_execution,
+    waiting_executions,
 )
+from agentic.mappers.ledger import SqlLedger
 
-log = get_logger(__name__)
+__all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
 
-__all__ = ["EventListener", "ExecutionOutcome", "Host", "run_execution"]
+CANCEL_GRACE_S = 15.0
+"""What a cancelled execution gets to end."""
 
 
 async def run_execution(
     execution_id: str, agent_id: str, *, host: Host, on_event: EventListener | None = None
 ) -> ExecutionOutcome:
-    """Claim an execution, run its agent as a graph, and record the end.
+    """Run an execution in this process, and wait until it has ended, or waits for a person.
 
-    Safe to call twice with the same ids, also at the same time: one call runs it, the other is refused.
-    A failure of the agent is an outcome, not an exception. A bus that is down does not matter to the run.
-
-    Cancelled without a reason, the execution ends as cancelled; with one (the message of the
-    ``CancelledError``: a time limit, a stopped worker), as failed, so that it can be run again.
+    Safe to call twice with the same ids, also at the same time: the work is done once, and both see its end.
+    One that failed or was cancelled goes on where it stands. A failure of the agent is an outcome, not an
+    exception. A bus that is down does not matter to the run. When this is cancelled, the execution is.
 
     Args:
         execution_id: The execution.
@@ -55,152 +62,132 @@ async def run_execution(
 
     Raises:
         UnknownExecutionError: The agent has no such execution.
-        DatabaseUnavailableError: The database is gone; the execution shows as running without a heartbeat.
+        LedgerUnavailableError: The database is gone; another process can go on.
     """
-    records = await in_thread(ExecutionRecords.claim, host.database, execution_id, agent_id, host.worker)
-    if records is None:
-        log.warning("execution.refused", execution_id=execution_id, agent_id=agent_id)
-        return ExecutionOutcome(execution_id=execution_id)
-    with bound_contextvars(
-        execution_id=execution_id,
-        agent_id=agent_id,
-        platform=records.agent.agent_platform,
-        run_id=records.run_id,
-    ):
-        async with Heartbeat(records.touch, host.heartbeat_s):
-            return await _Run(records, host, on_event).run()
+    execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
+    project = agent.project.name
+    live = None if host.bus is None else LiveEvents(host.bus, host.publish_grace_s)
 
+    def tell(event: WorkflowEvent) -> None:
+        if live is not None:
+            live.tell(project, event)
+        if on_event is not None:
+            on_event(event)
 
-@dataclass(slots=True)
-class _Run:
-    """A claimed execution while it runs."""
-
-    records: ExecutionRecords
-    host: Host
-    on_event: EventListener | None
-    redactor: Redactor = field(default_factory=Redactor)
-    executor: BaseAgentExecutor | None = None
-    own_supersteps: int = 0
-
-    @property
-    def superstep_count(self) -> int:
-        """Supersteps so far, with those of the graphs the agent ran."""
-        return self.own_supersteps + (self.executor.child_supersteps if self.executor else 0)
-
-    async def run(self) -> ExecutionOutcome:
-        """Run it and record how it ended."""
-        log.info("execution.started", attempt=self.records.attempt)
-        started = time.monotonic()
-        try:
-            await self._work()
-        except asyncio.CancelledError as exc:
-            await self._stopped(str(exc.args[0]) if exc.args else None)
-            raise
-        except Exception as exc:
-            return await self._failed(exc)
-        await in_thread(self.records.recount)
-        outcome = self._outcome(ExecutionStatus.SUCCEEDED)
-        log.info(
-            "execution.completed",
-            **asdict(outcome.counts),
-            superstep_count=outcome.superstep_count,
-            event_count=outcome.event_count,
-            duration_s=round(time.monotonic() - started, 3),
-        )
-        return outcome
-
-    async def _work(self) -> None:
-        self.executor = executor = ExecutorFactory.create(
-            self.records.agent, execution_id=self.records.execution_id
-        )
-        self.redactor = _redactor_for(executor)
-        workflow = agent_workflow(executor, self.records, self.redactor)
-        publisher = EventPublisher(self.host.bus, self.records.agent.project.name)
-        try:
-            stream = workflow.run_stream(self.records.execution_id, run_id=self.records.run_id)
-            await self._follow(stream, publisher)
-        finally:
-            await publisher.close(self.host.publish_grace_s)
-            await _clean_up(executor)
-
-    async def _follow(self, stream: RunStream, publisher: EventPublisher) -> None:
-        """Pass the events of the run on until its end; raise what failed it."""
-        try:
-            await self._relay(stream, publisher)
-        except asyncio.CancelledError:
-            await stream.aclose()
-            await self._relay(stream, publisher)  # how the run ended is part of its story
-            raise
-        await stream.result()
-
-    async def _relay(self, stream: RunStream, publisher: EventPublisher) -> None:
-        async for event in stream:
-            clean = self.redactor.event(event)
-            self.records.event_count += 1
-            if event.kind is EventKind.SUPERSTEP_COMPLETED and not event.path:
-                self.own_supersteps += 1
-            await publisher.publish(clean)
-            if self.on_event is not None:
-                self.on_event(clean)
-
-    async def _failed(self, exc: Exception) -> ExecutionOutcome:
-        error = self.redactor.error(exc)
-        is_expected = isinstance(exc.__cause__ or exc, AgenticError)
-        log.log(
-            self._loud(logging.ERROR),
-            "execution.failed",
-            error=error,
-            **({} if is_expected else {"exception": self.redactor.traceback(exc)}),
-        )
-        is_ours = await self._give_up(ExecutionStatus.FAILED, error)
-        return self._outcome(ExecutionStatus.FAILED if is_ours else None, error)
-
-    async def _stopped(self, reason: str | None) -> None:
-        log.log(self._loud(logging.WARNING), "execution.cancelled", reason=reason)
-        if reason is None:
-            await self._give_up(ExecutionStatus.CANCELLED, "cancelled")
-        else:
-            await self._give_up(ExecutionStatus.FAILED, f"stopped: {reason}")
-
-    def _loud(self, level: int) -> int:
-        return logging.INFO if self.host.shows_errors else level
-
-    async def _give_up(self, status: ExecutionStatus, error: str) -> bool:
-        """Record a bad end; False when it is not ours to record."""
-        try:
-            await in_thread(self.records.give_up, status, error, self.superstep_count)
-        except (ExecutionLostError, ExecutionStateError, UnknownExecutionError) as exc:
-            log.warning("execution.lost", reason=str(exc))
-            return False
-        return True
-
-    def _outcome(self, status: ExecutionStatus | None, error: str | None = None) -> ExecutionOutcome:
-        saved = self.executor if status is ExecutionStatus.SUCCEEDED else None
-        return ExecutionOutcome(
-            execution_id=self.records.execution_id,
-            status=status,
-            run_id=self.records.run_id,
-            counts=saved.counts if saved else SaveCounts(),
-            superstep_count=self.superstep_count,
-            event_count=self.records.event_count,
-            error=error,
-            warnings=tuple(self.executor.warnings) if self.executor else (),
-        )
-
-
-def _redactor_for(executor: BaseAgentExecutor) -> Redactor:
-    """Know the secrets of the agent's config. One that does not validate fails the run at its start."""
-    model = get_registry().platform(executor.agent.agent_platform).settings
-    if model is None:
-        return Redactor()
+    log_level = logging.INFO if host.shows_errors else logging.ERROR
+    builder = flow_builder(host.database, host.worker, log_level=log_level)
+    store = SqlLedger(host.database, project_id=agent.project_id)
+    options = HostOptions(lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker)
     try:
-        return Redactor.of(executor.read_config(model))
-    except AgentConfigError:
-        return Redactor()
+        async with AsyncExitStack() as stack:
+            catalog = WorkflowCatalog({}, builders={KIND: builder})
+            runs = await stack.enter_async_context(LocalRuns(store, catalog, options=options))
+            if host.bus is not None:
+                outbox = Outbox(runs.host.lane, project, host.bus)
+                await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
+            await _rested(await take_up(runs, execution, agent))
+    except AgentConfigError as exc:
+        await in_thread(_refuse, host.database, execution_id, str(exc))
+    finally:
+        if live is not None:
+            await live.aclose()
+    return await in_thread(outcome_of, host.database, execution_id, agent_id)
 
 
-async def _clean_up(executor: BaseAgentExecutor) -> None:
+async def take_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
+    """Begin the run of an execution, or let it go on if it failed or was cancelled.
+
+    Raises:
+        AgentConfigError: The agent cannot be run as it is configured.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    handle = service.handle(execution.id)
+    run = await service.host.lane.do(lambda ledger: ledger.run(handle.run_id))
+    if run is None:
+        return await _begin(service, execution, agent, is_told=True)
+    if run.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
+        await handle.resume()
+    return handle
+
+
+async def begin_waiting(service: RunService, database: Database, project_id: str) -> int:
+    """Begin the runs of executions whose message was lost; return how many those were.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    for execution, agent in (found := await in_thread(_waiting, database, project_id)):
+        try:
+            await _begin(service, execution, agent, is_told=True)
+        except AgentConfigError as exc:
+            await in_thread(_refuse, database, execution.id, str(exc))
+    return len(found)
+
+
+async def begin_here(
+    service: RunService, database: Database, execution: ExecutionModel, agent: AgentModel
+) -> ActivationId:
+    """Begin the run of an execution, if nobody has, without telling workers; return its first activation.
+
+    Raises:
+        AgentConfigError: The agent cannot be run as it is configured; the execution has failed by it.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
     try:
-        await executor.cleanup()
-    except Exception as exc:
-        log.warning("cleanup.failed", error=f"{type(exc).__name__}: {exc}")
+        handle = await _begin(service, execution, agent, is_told=False)
+    except AgentConfigError as exc:
+        await in_thread(_refuse, database, execution.id, str(exc))
+        raise
+    return ActivationId(handle.run_id, 0, ExecutorId("prepare"), 0)
+
+
+def find_both(database: Database, execution_id: str, agent_id: str) -> tuple[ExecutionModel, AgentModel]:
+    """Return an execution and its agent; blocks.
+
+    Raises:
+        UnknownExecutionError: The agent has no such execution.
+    """
+    with database.reading() as session:
+        execution = session.get(ExecutionModel, execution_id)
+        if execution is None or execution.agent_id != agent_id:
+            raise UnknownExecutionError(execution_id, f"agent {agent_id!r}")
+        return execution, find_agent(session, execution.project_id, agent_id)
+
+
+def outcome_of(database: Database, execution_id: str, agent_id: str) -> ExecutionOutcome:
+    """Return how an execution stands; blocks. Raises as :func:`find_both`."""
+    return ExecutionOutcome.of(find_both(database, execution_id, agent_id)[0])
+
+
+def _waiting(database: Database, project_id: str) -> list[tuple[ExecutionModel, AgentModel]]:
+    with database.reading() as session:
+        waiting = waiting_executions(session, project_id, REDISPATCH_AFTER_S)
+        return [(execution, find_agent(session, project_id, execution.agent_id)) for execution in waiting]
+
+
+async def _begin(
+    service: RunService, execution: ExecutionModel, agent: AgentModel, *, is_told: bool
+) -> AsyncRunHandle:
+    how = Submission(run_id=execution.id, idempotency_key=f"execution:{execution.id}", is_told=is_told)
+    try:
+        return await service.submit(flow_name(agent), execution.id, how)
+    except UnknownWorkflowError as exc:
+        if isinstance(exc.__cause__, AgentConfigError):
+            raise exc.__cause__ from None
+        raise
+
+
+def _refuse(database: Database, execution_id: str, error: str) -> None:
+    """Note that an execution failed before its run could begin."""
+    with database.writing() as session:
+        queue_execution(session, execution_id)
+        finish_execution(session, execution_id, ExecutionStatus.FAILED, error=error)
+
+
+async def _rested(handle: AsyncRunHandle) -> None:
+    try:
+        await handle.rest()
+    except asyncio.CancelledError:
+        await handle.cancel()
+        await handle.rest(CANCEL_GRACE_S)
+        raise

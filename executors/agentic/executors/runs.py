@@ -13,11 +13,11 @@ from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
-from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalRuns
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.starting import Submission
+from agentic.executors.flows import make_catalog
 from agentic.executors.loop import LoopThread
 from agentic.mappers import Database, find_project
 from agentic.mappers.ledger import SqlLedger
@@ -134,8 +134,8 @@ class RunClient:
 
     async def _start(self, settings: Settings) -> RunService:
         store = SqlLedger(self._database, project_id=self._project_id)
-        catalog = WorkflowCatalog(get_registry().workflows, settings.workflow_modules)
         options = HostOptions(lease_s=settings.lease_s)
+        catalog = make_catalog(settings, self._database, options.worker)
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))
         from agentic.executors.celery import make_app

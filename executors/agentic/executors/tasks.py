@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,24 +20,20 @@ from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.lifecycle import current_process
 from agentic.executors.redaction import Redactor
 from agentic.executors.schedule import START_AGENT
-from agentic.mappers import ExecutionStatus, find_agent, find_project
+from agentic.mappers import find_agent, find_project
 
 Result = dict[str, JSONValue]
 
 
 @app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,))
 def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) -> Result:
-    """Run an execution of an agent; a second message for the same one does nothing.
+    """Begin an execution of an agent and work on it in place; a second message for the same one does nothing.
 
     Raises:
         ExecutionFailedError: It failed, or cannot be run; the message says why.
     """
     with _one_kind_of_error():
-        worker = f"{self.request.hostname or 'worker'}/{os.getpid()}"
-        outcome = current_process().run(execution_id, agent_id, worker=worker)
-    if outcome.status is ExecutionStatus.FAILED:
-        raise ExecutionFailedError(outcome.error)
-    return outcome.to_dict()
+        return current_process().run_agent(self.app, execution_id, agent_id).to_dict()
 
 
 @app.task(name=START_AGENT, bind=True, throws=(ExecutionFailedError,))

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from structlog.contextvars import bound_contextvars
+
+from agentic.core.errors import AgenticError
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, WorkflowContext, handler
-from agentic.core.types import SaveCounts
-from agentic.executors.base import BaseAgentExecutor
+from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.logging import get_logger
+from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import AgentFailedError
-from agentic.executors.records import ExecutionRecords
-from agentic.executors.redaction import Redactor
+from agentic.executors.records import WORK, AgentRecords
 from agentic.executors.threads import in_thread
 
+log = get_logger(__name__)
 
-def agent_workflow(
-    executor: BaseAgentExecutor, records: ExecutionRecords, redactor: Redactor | None = None
-) -> Workflow:
-    """Return the graph that runs ``executor`` once; its input is the execution's id.
+
+def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:
+    """Return the graph of an agent's executions; its input is the id of one, as which the run is named.
 
     Three supersteps: ``prepare`` validates and makes the state, ``execute`` works with no database session
-    open, ``save`` stores results and the end of the execution in one transaction.
+    open, ``save`` stores results and the end of the execution in the transaction that ends the run. Each may
+    be done by another process, with an executor of its own.
 
     Args:
-        executor: Of the agent, made for this execution.
-        records: Where the execution is recorded.
-        redactor: Cleans what a failing executor says.
+        records: Of the agent.
+        platform: The agent's.
+        work: The graph that does the work; its run is a child run. Left out, ``execute_agent`` does it.
     """
-    prepare = Prepare(executor, records)
-    execute = Execute(executor, redactor or Redactor())
-    save = Save(executor, records)
+    prepare = Prepare(records, platform, work)
+    execute = Execute(records, platform) if work is None else WorkflowExecutor(work.workflow, WORK)
+    save = Save(records, platform, dict if work is None else work.results_of)
     return (
-        WorkflowBuilder(f"agent.{executor.agent.agent_platform}")
+        # With a version, executions go on where they stand when this project is upgraded.
+        WorkflowBuilder(f"agent.{platform}", version="1")
         .set_start(prepare)
         .add_edge(prepare, execute)
         .add_edge(execute, save)
@@ -36,27 +46,45 @@ def agent_workflow(
     )
 
 
-class Prepare(Executor):
+class _AgentNode(Executor):
+    def __init__(self, records: AgentRecords, platform: str, name: str, kind: ExecutorKind) -> None:
+        super().__init__(name, kind=kind)
+        self._records = records
+        self._platform = platform
+
+    @contextmanager
+    def _named(self, ctx: WorkflowContext) -> Iterator[None]:
+        """Let log lines say whose they are."""
+        with bound_contextvars(
+            execution_id=ctx.run_id,
+            agent_id=self._records.agent_id,
+            platform=self._platform,
+            run_id=ctx.run_id,
+        ):
+            yield
+
+
+class Prepare(_AgentNode):
     """Validates the agent and makes the state its executor starts from."""
 
-    def __init__(self, executor: BaseAgentExecutor, records: ExecutionRecords) -> None:
-        super().__init__("prepare", kind=ExecutorKind.VALIDATOR)
-        self._executor = executor
-        self._records = records
+    def __init__(self, records: AgentRecords, platform: str, work: AgentWork | None) -> None:
+        super().__init__(records, platform, "prepare", ExecutorKind.VALIDATOR)
+        self._work = work
 
     @handler
-    async def prepare(self, _execution_id: str) -> dict[str, object]:
-        """Return the initial state."""
-        return await in_thread(self._records.prepare, self._executor)
+    async def prepare(self, _execution_id: str, ctx: WorkflowContext) -> object:
+        """Return the initial state, or what the agent's graph makes of it."""
+        with self._named(ctx):
+            log.info("execution.started")
+            state = await in_thread(self._records.prepare, ctx.run_id)
+        return state if self._work is None else self._work.message_of(state)
 
 
-class Execute(Executor):
+class Execute(_AgentNode):
     """Lets the platform executor work."""
 
-    def __init__(self, executor: BaseAgentExecutor, redactor: Redactor) -> None:
-        super().__init__("execute")
-        self._executor = executor
-        self._redactor = redactor
+    def __init__(self, records: AgentRecords, platform: str) -> None:
+        super().__init__(records, platform, WORK, ExecutorKind.WORKER)
 
     @handler
     async def execute(self, state: dict[str, object], ctx: WorkflowContext) -> dict[str, object]:
@@ -65,28 +93,50 @@ class Execute(Executor):
         Raises:
             AgentFailedError: The executor raised, or returned an error.
         """
+        with self._named(ctx):
+            executor = await in_thread(self._records.begin, ctx.run_id)
+            try:
+                return await self._work(executor, state, ctx)
+            finally:
+                await _clean_up(executor)
+
+    async def _work(
+        self, executor: BaseAgentExecutor, state: dict[str, object], ctx: WorkflowContext
+    ) -> dict[str, object]:
+        redactor = self._records.redactor
         try:
-            with self._executor.working(ctx):
-                results: object = await self._executor.execute_agent(state)
+            with executor.working(ctx):
+                results: object = await executor.execute_agent(state)
         except Exception as exc:
-            raise AgentFailedError(self._redactor.error(exc)) from exc
+            error = redactor.error(exc)
+            unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
+            log.log(self._records.log_level, "execution.failed", error=error, **unexpected)
+            raise AgentFailedError(error) from exc
         if not isinstance(results, dict):
             raise AgentFailedError(f"execute_agent returned {type(results).__name__}; it must return a dict")
         if said := results.get("error"):
-            raise AgentFailedError(self._redactor.error(str(said)))
+            raise AgentFailedError(redactor.error(str(said)))
         return results
 
 
-class Save(Executor):
+class Save(_AgentNode):
     """Stores what came of it."""
 
-    def __init__(self, executor: BaseAgentExecutor, records: ExecutionRecords) -> None:
-        super().__init__("save")
-        self._executor = executor
-        self._records = records
+    def __init__(
+        self, records: AgentRecords, platform: str, results_of: Callable[[Any], dict[str, object]]
+    ) -> None:
+        super().__init__(records, platform, "save", ExecutorKind.WORKER)
+        self._results_of = results_of
 
     @handler
-    async def save(self, results: dict[str, object], ctx: WorkflowContext) -> SaveCounts:
-        """Return what storing came to, in rows."""
-        superstep_count = ctx.superstep + 1 + self._executor.child_supersteps
-        return await in_thread(self._records.save, self._executor, results, superstep_count)
+    async def save(self, output: object, ctx: WorkflowContext) -> None:
+        """Have the results stored with the end of the run."""
+        results = self._results_of(output)
+        ctx.on_commit(partial(self._records.save, execution_id=ctx.run_id, results=results))
+
+
+async def _clean_up(executor: BaseAgentExecutor) -> None:
+    try:
+        await executor.cleanup()
+    except Exception as exc:
+        log.warning("cleanup.failed", error=f"{type(exc).__name__}: {exc}")

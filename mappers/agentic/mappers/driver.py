@@ -57,10 +57,11 @@ class HotCursor:
         (found,) = self._cursor.fetchone() or (None,)
         return found or 0
 
-    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> None:
-        """Run once for each row."""
+    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
+        """Run once for each row; return how many rows that touched."""
         text, arranged = statement.compiled(self._dialect)
         self._cursor.executemany(text, [arranged(values) for values in rows])
+        return self._cursor.rowcount
 
 
 @contextmanager

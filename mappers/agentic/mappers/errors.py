@@ -2,15 +2,13 @@
 
 DataError
   DatabaseUrlError            the URL names no database this project can use (ValueError)
-  DatabaseUnavailableError    the database cannot be opened or stays locked (ConnectionError)
+  DatabaseUnavailableError    the database cannot be opened, went away or stays locked (ConnectionError)
   DatabaseNotMigratedError    tables are missing or older than this version
   DatabaseNewerError          tables were made by a newer version
   SchemaDriftError            tables differ from the models although every migration was applied
   MigrationError              a migration cannot be loaded or does not run
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
   DuplicateProjectError       DuplicateAgentError (ValueError)
-  ExecutionStateError         an execution cannot go to that state from where it is (ValueError)
-  ExecutionLostError          another worker has taken the execution over
   UnknownColumnError          a mapper fills a column its table does not have (LookupError)
 """
 
@@ -31,7 +29,7 @@ class DatabaseUrlError(DataError, ValueError):
 
 
 class DatabaseUnavailableError(DataError, ConnectionError):
-    """The database cannot be opened, or another process holds it for too long.
+    """The database cannot be opened, went away, or another process was in the way for too long.
 
     ``url`` carries neither user name nor password.
     """
@@ -40,8 +38,8 @@ class DatabaseUnavailableError(DataError, ConnectionError):
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
-            f"the database {url} cannot be used: {reason}; check AGENTIC_DATABASE_URL and that it is running "
-            f"(a new SQLite file is made by `agentic db upgrade`)"
+            f"the database {url} cannot be used: {reason}; check AGENTIC_DATABASE_URL, that it is running "
+            f"and that no other process keeps it busy (a new SQLite file is made by `agentic db upgrade`)"
         )
         self.url = url
         self.reason = reason
@@ -142,31 +140,6 @@ class DuplicateAgentError(DataError, ValueError):
         super().__init__(f"the project {project!r} has an agent {agent!r} already; choose another name")
         self.agent = agent
         self.project = project
-
-
-class ExecutionStateError(DataError, ValueError):
-    """An execution cannot go to that state from the one it is in."""
-
-    def __init__(self, execution: str, current: str, wanted: str, allowed: Sequence[str]) -> None:
-        super().__init__(
-            f"execution {execution!r} is {current} and cannot become {wanted} (only: {_listed(allowed)}); "
-            f"see `agentic executions show {execution}`"
-        )
-        self.execution = execution
-        self.current = current
-        self.wanted = wanted
-
-
-class ExecutionLostError(DataError):
-    """Another worker has taken this execution over; what this one did must be rolled back."""
-
-    def __init__(self, execution: str, attempt: int) -> None:
-        super().__init__(
-            f"attempt {attempt} of execution {execution!r} was taken over by another worker, as its "
-            f"heartbeat stopped; its results are dropped, those of the newer attempt count"
-        )
-        self.execution = execution
-        self.attempt = attempt
 
 
 class UnknownColumnError(DataError, LookupError):

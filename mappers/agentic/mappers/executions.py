@@ -1,47 +1,42 @@
-"""Executions: made, claimed by exactly one worker, kept alive, finished."""
+"""Executions: made, queued for their durable run, and what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Required, TypedDict
+from typing import TypedDict
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
-from sqlalchemy.sql.elements import ColumnElement
 from typing_extensions import Unpack
 
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
-from agentic.mappers.errors import ExecutionLostError, ExecutionStateError, UnknownExecutionError
+from agentic.mappers.errors import UnknownExecutionError
+from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus
 
-TRANSITIONS: Mapping[ExecutionStatus, frozenset[ExecutionStatus]] = {
-    ExecutionStatus.QUEUED: frozenset(
-        {ExecutionStatus.RUNNING, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
-    ),
-    ExecutionStatus.RUNNING: frozenset(
-        {ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
-    ),
-    ExecutionStatus.FAILED: frozenset({ExecutionStatus.RUNNING, ExecutionStatus.CANCELLED}),
-    ExecutionStatus.SUCCEEDED: frozenset(),
-    ExecutionStatus.CANCELLED: frozenset(),
-}
-"""State -> states that may follow. A running execution whose worker is gone may be claimed once more."""
-
-STALE_AFTER_S = 30.0
-"""A running execution whose heartbeat is older than this counts as abandoned."""
+MAX_WARNINGS = 100
+"""Of one execution; there may be one for each row of a source."""
 
 
 class Outcome(TypedDict, total=False):
-    """How an execution ended; see :func:`finish_execution`."""
+    """How the run of an execution ended.
 
-    status: Required[ExecutionStatus]
+    Attributes:
+        error: What went wrong.
+        superstep_count: Supersteps of the run.
+        child_run_id: The run of the agent's graph, whose supersteps are added.
+        event_count: Durable events of the run.
+    """
+
     error: str | None
-    counts: Mapping[str, JSONValue]
     superstep_count: int
+    child_run_id: str
     event_count: int
-    attempt: int | None
+
+
+_NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
 
 def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
@@ -52,95 +47,88 @@ def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
     return execution
 
 
-def claim_execution(
-    session: Session, execution_id: str, agent_id: str, worker: str, stale_after_s: float = STALE_AFTER_S
-) -> ExecutionModel | None:
-    """Make ``worker`` the one that runs this execution, and count an attempt.
-
-    One conditional update: of any number that try at once, exactly one succeeds. A queued or failed execution
-    can be claimed, and a running one whose heartbeat is older than ``stale_after_s`` by the database's clock.
-
-    Returns:
-        The running execution, whose ``attempts`` tells this claim from later ones; None when it runs already,
-        or has ended: drop the message that asked for it.
-
-    Raises:
-        UnknownExecutionError: That agent has no such execution.
-    """
-    claimed = session.scalar(
+def queue_execution(session: Session, execution_id: str) -> None:
+    """Note that the execution's run began, or goes on after it failed or was cancelled: another attempt."""
+    is_new = or_(ExecutionModel.attempts == 0, ExecutionModel.status.in_(_NOT_RUNNING))
+    session.execute(
         update(ExecutionModel)
-        .where(
-            ExecutionModel.id == execution_id, ExecutionModel.agent_id == agent_id, _claimable(stale_after_s)
-        )
+        .where(ExecutionModel.id == execution_id, is_new)
         .values(
-            status=ExecutionStatus.RUNNING,
-            worker=worker,
+            status=ExecutionStatus.QUEUED,
             attempts=ExecutionModel.attempts + 1,
-            started_at=StoreNow(),
-            heartbeat_at=StoreNow(),
             finished_at=None,
             error=None,
         )
-        .returning(ExecutionModel)
-        .execution_options(populate_existing=True)
     )
-    if claimed is None:
-        known = session.get(ExecutionModel, execution_id)
-        if known is None or known.agent_id != agent_id:
-            raise UnknownExecutionError(execution_id, f"agent {agent_id!r}")
-    return claimed
 
 
-def touch_execution(session: Session, execution_id: str, attempt: int | None = None) -> bool:
-    """Renew the heartbeat of a running execution.
+def begin_execution(session: Session, execution_id: str, worker: str) -> None:
+    """Note that ``worker`` has begun with a queued execution; one that runs already stays as it is."""
+    session.execute(
+        update(ExecutionModel)
+        .where(ExecutionModel.id == execution_id, ExecutionModel.status == ExecutionStatus.QUEUED)
+        .values(status=ExecutionStatus.RUNNING, worker=worker, started_at=StoreNow())
+    )
+
+
+def save_outcome(
+    session: Session, execution_id: str, *, counts: Mapping[str, JSONValue], warnings: Sequence[str]
+) -> None:
+    """Note what storing the results of an execution came to; share the session with the rows.
 
     Args:
         session: In a transaction.
         execution_id: The execution.
-        attempt: ``attempts`` as the claim gave it; left out, any claim counts.
-
-    Returns:
-        False when it does not run any more, or another worker has taken it over: stop working on it.
+        counts: Rows, by what became of them.
+        warnings: What was wrong with parts of the results; of more than ``MAX_WARNINGS`` the rest is counted.
     """
-    touched = session.scalar(
+    told = [clean_text(warning) for warning in warnings[:MAX_WARNINGS]]
+    if len(warnings) > MAX_WARNINGS:
+        told.append(f"... and {len(warnings) - MAX_WARNINGS} more")
+    session.execute(
         update(ExecutionModel)
-        .where(ExecutionModel.id == execution_id, _is_running(attempt))
-        .values(heartbeat_at=StoreNow())
-        .returning(ExecutionModel.id)
+        .where(ExecutionModel.id == execution_id)
+        .values(counts=dict(counts), warnings=told)
     )
-    return touched is not None
 
 
-def finish_execution(session: Session, execution_id: str, **outcome: Unpack[Outcome]) -> ExecutionModel:
-    """Bring an execution to an end: ``succeeded``, ``failed`` or ``cancelled``.
+def finish_execution(
+    session: Session, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
+) -> None:
+    """Note how the run of an execution ended; nothing happens when the execution was removed meanwhile.
 
     Args:
-        session: In a transaction; share it with the rows, so that both are kept or neither.
+        session: In the transaction that ends the run.
         execution_id: The execution.
-        outcome: ``status`` and, when known, ``error``, ``counts``, ``superstep_count``, ``event_count``.
-            With ``attempt`` (``attempts`` as the claim gave it) only the worker of that claim may finish.
-
-    Raises:
-        UnknownExecutionError: There is no such execution.
-        ExecutionStateError: It cannot end that way from where it is; it may have ended already.
-        ExecutionLostError: Another worker has claimed it since ``attempt``.
+        status: ``succeeded``, ``failed`` or ``cancelled``.
+        outcome: What else is known.
     """
-    status, attempt = outcome["status"], outcome.get("attempt")
-    known = session.get(ExecutionModel, execution_id, with_for_update=True, populate_existing=True)
-    if known is None:
-        raise UnknownExecutionError(execution_id, "any agent")
-    if attempt is not None and known.attempts != attempt:
-        raise ExecutionLostError(execution_id, attempt)
-    _check_transition(known, status)
-    error = outcome.get("error")
-    known.status = status
-    known.error = clean_text(error) if error else None
-    known.counts = dict(outcome.get("counts", known.counts))
-    known.superstep_count = outcome.get("superstep_count", known.superstep_count)
-    known.event_count = outcome.get("event_count", known.event_count)
-    known.finished_at = session.scalar(select(StoreNow()))
-    session.flush()
-    return known
+    error, child_run_id = outcome.get("error"), outcome.get("child_run_id", "")
+    child = select(func.coalesce(func.sum(RunModel.superstep), 0)).where(
+        RunModel.project_id == ExecutionModel.project_id, RunModel.run_id == child_run_id
+    )
+    session.execute(
+        update(ExecutionModel)
+        .where(ExecutionModel.id == execution_id)
+        .values(
+            status=status,
+            error=clean_text(error) if error else None,
+            event_count=outcome.get("event_count", 0),
+            finished_at=StoreNow(),
+            superstep_count=outcome.get("superstep_count", 0) + child.scalar_subquery(),
+        )
+    )
+
+
+def waiting_executions(session: Session, project_id: str, older_than_s: float) -> Sequence[ExecutionModel]:
+    """Return the executions of a project that nobody has begun: the message that asked for it may be lost."""
+    query = select(ExecutionModel).where(
+        ExecutionModel.project_id == project_id,
+        ExecutionModel.status == ExecutionStatus.QUEUED,
+        ExecutionModel.attempts == 0,
+        ExecutionModel.created_at <= StoreNow(-older_than_s),
+    )
+    return session.scalars(query.order_by(ExecutionModel.created_at).limit(100)).all()
 
 
 def find_execution(session: Session, project_id: str, execution_id: str) -> ExecutionModel:
@@ -163,23 +151,3 @@ def list_executions(session: Session, project_id: str, limit: int = 50) -> Seque
     query = select(ExecutionModel).where(ExecutionModel.project_id == project_id)
     newest = query.order_by(ExecutionModel.created_at.desc(), ExecutionModel.id)
     return session.scalars(newest.limit(limit)).all()
-
-
-def _claimable(stale_after_s: float) -> ColumnElement[bool]:
-    waiting = [state for state, after in TRANSITIONS.items() if ExecutionStatus.RUNNING in after]
-    abandoned = and_(
-        ExecutionModel.status == ExecutionStatus.RUNNING,
-        ExecutionModel.heartbeat_at < StoreNow(-stale_after_s),
-    )
-    return or_(ExecutionModel.status.in_(waiting), abandoned)
-
-
-def _is_running(attempt: int | None) -> ColumnElement[bool]:
-    running = ExecutionModel.status == ExecutionStatus.RUNNING
-    return running if attempt is None else and_(running, ExecutionModel.attempts == attempt)
-
-
-def _check_transition(execution: ExecutionModel, wanted: ExecutionStatus) -> None:
-    ends = TRANSITIONS[execution.status] - {ExecutionStatus.RUNNING}
-    if wanted not in ends:
-        raise ExecutionStateError(execution.id, execution.status, wanted, sorted(ends))

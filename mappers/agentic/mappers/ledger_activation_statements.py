@@ -116,7 +116,12 @@ def _next_blocked() -> ColumnElement[int]:
     )
 
 
-READ_ACTIVATION = HotStatement(select(*ACTIVATION_COLUMNS).where(of_activation(ACTIVATIONS)))
+_READ = select(*ACTIVATION_COLUMNS).where(of_activation(ACTIVATIONS))
+
+READ_ACTIVATION = HotStatement(_READ)
+
+LOCK_ACTIVATION = HotStatement(_READ.with_for_update())
+"""As ``READ_ACTIVATION``, but nobody else changes it until the transaction ends."""
 
 CLAIM = HotStatement(
     update(ACTIVATIONS)

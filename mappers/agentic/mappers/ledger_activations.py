@@ -118,9 +118,10 @@ class SqlActivations(UsesCursor):
             )
         ]
 
-    def activation(self, activation_id: ActivationId) -> ActivationRow | None:
+    def activation(self, activation_id: ActivationId, *, lock: bool = False) -> ActivationRow | None:
         """Return an activation."""
-        found = self._activations.row(statements.READ_ACTIVATION, self._key(activation_id))
+        statement = statements.LOCK_ACTIVATION if lock else statements.READ_ACTIVATION
+        found = self._activations.row(statement, self._key(activation_id))
         return None if found is None else activation_row(found)
 
     def retry(self, activation_id: ActivationId) -> bool:

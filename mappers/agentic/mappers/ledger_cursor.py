@@ -109,8 +109,8 @@ class LedgerCursor(HotCursor):
         """Run a query for one number; return 0 when it finds none."""
         return (self.row(statement, values) or (0,))[0] or 0
 
-    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> None:
-        """Run once for each row."""
+    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
+        """Run once for each row; return how many rows that touched."""
         if self._is_lost:
             raise self._lost()
         text, arranged = self._compiled.get(statement) or self._compile(statement)
@@ -118,6 +118,7 @@ class LedgerCursor(HotCursor):
             self._cursor.executemany(text, [arranged(values) for values in rows])
         except self._errors as exc:
             raise self._failed(exc) from exc
+        return self._cursor.rowcount
 
     @contextmanager
     def part(self) -> Iterator[None]:

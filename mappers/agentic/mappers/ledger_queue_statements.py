@@ -70,10 +70,16 @@ def _has_room() -> ColumnElement[bool]:
         .where(is_running, RUNS.c.max_parallel.is_not(None))
         .group_by(RUNS.c.run_id, RUNS.c.max_parallel)
         .having(func.count() >= RUNS.c.max_parallel)
+        .cte("full_runs")
     )
-    limit = select(PROJECTS.c.max_running).where(PROJECTS.c.id == bindparam("project_id")).scalar_subquery()
     count = select(func.count()).select_from(running).where(is_running).scalar_subquery()
-    return and_(or_(limit.is_(None), limit > count), ACTIVATIONS.c.run_id.not_in(full))
+    limit = PROJECTS.c.max_running
+    room = (
+        select(or_(limit.is_(None), limit > count).label("has_room"))
+        .where(PROJECTS.c.id == bindparam("project_id"))
+        .cte("project_room")
+    )
+    return and_(select(room.c.has_room).scalar_subquery(), ACTIVATIONS.c.run_id.not_in(select(full.c.run_id)))
 
 
 @cache
@@ -82,7 +88,10 @@ def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
 
     Each queue is asked for its best, as an index has them in order; those of all are then put in order.
     """
-    asked = [_claimable(f"queue_{number}", is_of_run=is_of_run) for number in range(queue_count)]
+    has_room = _has_room()
+    asked = [
+        _claimable(f"queue_{number}", has_room, is_of_run=is_of_run) for number in range(queue_count)
+    ]
     if len(asked) == 1:
         return HotStatement(asked[0])
     together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
@@ -91,9 +100,11 @@ def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
     return HotStatement(select(found).order_by(*best).limit(_LIMIT))
 
 
-def _claimable(queue: str, *, is_of_run: bool) -> Select[*tuple[object, ...]]:
+def _claimable(
+    queue: str, has_room: ColumnElement[bool], *, is_of_run: bool
+) -> Select[*tuple[object, ...]]:
     above = ACTIVATIONS.c.priority > bindparam("above", type_=Integer)
-    asked = ACTIVATIONS.c.queue == bindparam(queue, type_=ACTIVATIONS.c.queue.type), above, _has_room()
+    asked = ACTIVATIONS.c.queue == bindparam(queue, type_=ACTIVATIONS.c.queue.type), above, has_room
     if not is_of_run:
         return _dispatchable(_IS_OFFERED, *asked).order_by(*_BEST_FIRST).limit(_LIMIT)
     query = _dispatchable(of_run(ACTIVATIONS), IS_OPEN, _IS_DUE, *asked)

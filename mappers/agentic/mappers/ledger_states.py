@@ -49,11 +49,10 @@ class SqlStates(UsesCursor):
         rows = self._cursor.rows(statements.UNPUBLISHED, self._of_project(limit=limit))
         return [_batch(row) for row in rows]
 
-    def mark_published(self, batches: Sequence[EventBatch]) -> None:
-        """Note that batches were published."""
+    def mark_published(self, batches: Sequence[EventBatch]) -> int:
+        """Note that batches were published; return how many of them nobody had noted before."""
         rows = [self._of_project(run_id=batch.run_id, last=batch.last) for batch in batches]
-        if rows:
-            self._cursor.run_each(statements.MARK_PUBLISHED, rows)
+        return self._cursor.run_each(statements.MARK_PUBLISHED, rows) if rows else 0
 
 
 def _batch(row: Row) -> EventBatch:

@@ -100,9 +100,9 @@ class AgentModel(Base):
 class ExecutionModel(Base):
     """One run of an agent, as the user sees it.
 
-    ``attempts`` counts the claims; it tells a worker whether the execution is still its own.
-    ``heartbeat_at`` is by the clock of the database. Of two executions with one ``idempotency_key`` the
-    database refuses the second.
+    Its durable run has the same id. ``attempts`` counts how often that began, or went on after an end;
+    ``worker`` is the one that began the newest. Of two executions with one ``idempotency_key`` the database
+    refuses the second.
     """
 
     __tablename__ = "executions"
@@ -121,12 +121,12 @@ class ExecutionModel(Base):
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
     started_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     finished_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
-    heartbeat_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     worker: Mapped[str | None] = mapped_column(String(200))
     error: Mapped[str | None] = mapped_column(Text)
     superstep_count: Mapped[int] = mapped_column(default=0)
     event_count: Mapped[int] = mapped_column(default=0)
     counts: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    warnings: Mapped[list[str]] = mapped_column(JSON, default=list)
     attempts: Mapped[int] = mapped_column(default=0)
     idempotency_key: Mapped[str | None] = mapped_column(String(200))
 

@@ -25,7 +25,7 @@ CONNECTING = {
 """What the driver is told where the URL says nothing."""
 
 # The first is how long SQLite waits too. The second ends the transaction, and with it the locks, of a process
-# that is frozen or cut off. By `set_config`, as poolers between us and the server refuse such things in URLs.
+# that is frozen or cut off. Asked for here and not when connecting, as many a pooler refuses that.
 _LIMITS = """
 SELECT set_config(name, value, false)
 FROM (VALUES ('lock_timeout', '30s'), ('idle_in_transaction_session_timeout', '60s')) AS ours (name, value)

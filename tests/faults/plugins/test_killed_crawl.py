@@ -80,10 +80,10 @@ def kill_when_done(home: Path, spec: Path, pages: int) -> int:
 
 
 def let_an_hour_pass(home: Path) -> None:
-    """Make the killed process's heartbeat and leases old, as if one had waited."""
+    """End the leases of the killed process, as if one had waited."""
     with sqlite3.connect(home / "agentic.db") as database:
         long_ago = "2020-01-01 00:00:00.000000"
-        database.execute("update executions set heartbeat_at = ?, started_at = ?", (long_ago, long_ago))
+        database.execute("update activations set lease_until = 0 where status = 'running'")
         database.execute("update frontier set lease = ? where state = 'taken'", (long_ago,))
 
 

@@ -34,12 +34,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR07")]
 
-SCHEDULER = "agentic.executors.beat:LedgerScheduler"
-
 
 def start_beat(place: Place) -> subprocess.Popen[bytes]:
-    arguments = ("-S", SCHEDULER, "--pidfile", "", "--loglevel", "info")
-    return place.start("celery", "-A", "agentic.executors", "beat", *arguments)
+    return place.start("celery", "-A", "agentic.executors", "beat", "--pidfile", "", "--loglevel", "info")
 
 
 def schedule(place: Place, name: str, *, every_s: int, catch_up: CatchUp = CatchUp.LAST) -> None:
@@ -74,9 +71,9 @@ def due_time(execution: ExecutionModel) -> datetime:
 def two_beats(
     tmp_path_factory: pytest.TempPathFactory, valkey: ValkeyServer, empty_database: Path
 ) -> Iterator[Place]:
-    """A place with two beats that do not know of each other."""
+    """A place with two beats that do not know of each other: one of ours, and one as Celery starts it."""
     place = make_place(tmp_path_factory.mktemp("beats"), empty_database, f"{valkey.connection_url}/2")
-    beats = [start_beat(place), start_beat(place)]
+    beats = [start_beat(place), place.start("agentic.core.cli", "beat")]
     place.eventually(lambda: all("beat: Starting" in place.log_of(beat) for beat in beats))
     yield place
     place.close()

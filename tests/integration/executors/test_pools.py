@@ -57,6 +57,7 @@ class ProbeExecutor(BaseAgentExecutor):
 
     async def execute_agent(self, state):
         facts = {"pid": os.getpid(), "loop": id(asyncio.get_running_loop())}
+        self.context.report_progress(1)
         async with aiohttp.ClientSession() as session:
             async with session.get(state["url"]) as answer:
                 await answer.read()
@@ -248,7 +249,7 @@ def test_every_process_of_a_pool_has_a_connection_of_its_own_and_the_parent_none
 
     assert facts["pid"] in {process.pid for process in pool}
     assert connections([psutil.Process(worker.pid)], prefork.servers.nats_port) == 0
-    assert connections(pool, prefork.servers.nats_port) == 1
+    prefork.place.eventually(lambda: connections(pool, prefork.servers.nats_port) == 1)
     (prefork.place.path / "never").touch()
     assert prefork.place.ended(execution.id).status is ExecutionStatus.SUCCEEDED
 
@@ -259,7 +260,7 @@ def test_a_time_limit_closes_what_the_run_had_open_and_the_process_goes_on(prefo
     prefork.at_work(execution)
     assert connections(family(worker), prefork.servers.web_port) == 1
 
-    assert prefork.place.ended(execution.id).error == "stopped: its time limit passed"
+    assert "time limit of its task passed" in str(prefork.place.ended(execution.id).error)
 
     assert connections(family(worker), prefork.servers.web_port) == 0
     after = prefork.submit()
@@ -276,7 +277,7 @@ def test_a_blocked_process_is_told_of_killed_at_the_hard_limit_and_replaced(pref
     assert prefork.place.ended(after.id).status is ExecutionStatus.SUCCEEDED
     assert not alive([blocked])
     lines = prefork.place.log_of(worker).splitlines()
-    told = [line for line in lines if "loop.blocked" in line and f"execution_id={execution.id}" in line]
+    told = [line for line in lines if "loop.blocked" in line and f"run_id={execution.id}" in line]
     assert "by=probe_plugin.ProbeExecutor.execute_agent" in told[0]
 
 
@@ -312,7 +313,7 @@ def test_twenty_runs_share_one_loop_and_one_connection_in_a_pool_of_threads_and_
 
     assert {place["pid"] for place in places} == {worker.pid}
     assert len({place["loop"] for place in places}) == 1
-    assert connections(family(worker), lab.servers.nats_port) == 1
+    lab.place.eventually(lambda: connections(family(worker), lab.servers.nats_port) == 1)
 
     worker.send_signal(signal.SIGTERM)
     worker.send_signal(signal.SIGINT)  # the second one does not wait for them
@@ -338,9 +339,8 @@ def test_a_stopped_worker_ends_its_run_closes_all_and_gives_the_message_back(
 
 
 def check_given_back(lab: Lab, executions: Sequence[ExecutionModel]) -> None:
-    """Whether the worker has ended these executions, and left nothing open."""
-    ends = {(found.status, found.error) for found in map(lab.stored, executions)}
-    assert ends == {(ExecutionStatus.FAILED, "stopped: its worker was stopped")}
+    """Whether the worker has given these executions back, and left nothing open."""
+    assert {found.status for found in map(lab.stored, executions)} == {ExecutionStatus.RUNNING}
     assert lab.queued_count() == len(executions)
     log = lab.place.log_of(lab.place.workers[0])
     assert not {word for word in ("Unclosed", "never retrieved", "events.lost") if word in log}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import os
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -12,7 +11,7 @@ from tests.databases import only_sqlite
 
 from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierCounts, FrontierLink
 from agentic.core.types import SaveCounts
-from agentic.mappers import Database, add_agent, add_project, claim_execution, create_execution
+from agentic.mappers import Database, add_project
 from agentic.mappers.catalog import list_projects
 from agentic.mappers.frontier import SqlCrawlStore
 
@@ -54,14 +53,6 @@ def crawl(url: str, project_id: str) -> list[str]:
     return asyncio.run(work())
 
 
-def claim(url: str, execution_id: str, agent_id: str) -> bool:
-    database = Database(url)
-    with database.writing() as session:
-        claimed = claim_execution(session, execution_id, agent_id, f"w{os.getpid()}")
-    database.dispose()
-    return claimed is not None
-
-
 def _page(url: str, url_key: str) -> CrawledPage:
     from datetime import UTC, datetime
 
@@ -93,18 +84,6 @@ async def test_processes_share_a_frontier_without_fetching_a_page_twice(
         stored = [key for future in futures for key in future.result()]
     assert sorted(stored) == keys
     assert await frontier.progress() == FrontierCounts(done=PAGES)
-
-
-@only_sqlite
-def test_of_processes_that_claim_an_execution_exactly_one_gets_it(
-    migrated_url: str, database: Database
-) -> None:
-    with database.writing() as session:
-        agent = add_agent(session, add_project(session, "p"), "a", "test")
-        execution = create_execution(session, agent)
-    with pool() as workers:
-        futures = [workers.submit(claim, migrated_url, execution.id, agent.id) for _ in range(WORKERS)]
-        assert sum(future.result() for future in futures) == 1
 
 
 def test_a_forked_child_uses_connections_of_its_own(database: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -332,6 +333,7 @@ async def test_a_forked_child_saves_with_a_thread_of_its_own(store: SqlCheckpoin
     await store.save(checkpoint(1, {"parent": "1"}))
 
     def child() -> None:
+        faulthandler.dump_traceback_later(20, exit=True)  # tells where it hangs, should it
         asyncio.run(store.save(checkpoint(2, {"child": "2"})))
 
     process = multiprocessing.get_context("fork").Process(target=child)

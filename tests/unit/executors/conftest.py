@@ -74,6 +74,7 @@ class Lab:
     """What a test works with; agents belong to the project ``lab``."""
 
     database: Database
+    bus: MemoryBus
     host: Host
     script: Script
 
@@ -118,6 +119,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     Base.metadata.create_all(database.engine)
     with database.writing() as session:
         add_project(session, "lab")
-    yield Lab(database=database, host=Host(database=database, bus=MemoryBus(), worker="test"), script=script)
+    bus = MemoryBus()
+    host = Host(database=database, bus=bus, worker="test")
+    yield Lab(database=database, bus=bus, host=host, script=script)
     database.dispose()
     get_registry.cache_clear()

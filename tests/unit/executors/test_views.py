@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentic.executors.commands.views import agent_row, counted, execution_row, shown_config, state_of
+from agentic.core.graph import RunStatus
+from agentic.core.ledger import RunRow
+from agentic.core.types import RunId
+from agentic.executors.commands.run_views import state_of
+from agentic.executors.commands.views import agent_row, counted, execution_row, shown_config
 from agentic.executors.redaction import MASK
-from agentic.mappers import ExecutionModel, ExecutionStatus, utc_now
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab
@@ -29,19 +31,24 @@ def test_a_config_nobody_understands_is_masked_whole(lab: Lab, platform: str) ->
     assert shown_config(agent) == {"limit": MASK, "token": MASK}
 
 
-def test_a_silent_worker_is_told_of_after_half_a_minute() -> None:
-    now = utc_now()
-    running = ExecutionModel(status=ExecutionStatus.RUNNING, heartbeat_at=now)
+@pytest.mark.parametrize(
+    ("status", "facts", "state"),
+    [
+        (RunStatus.RUNNING, {}, "running"),
+        (RunStatus.RUNNING, {"is_paused": True}, "running, paused"),
+        (
+            RunStatus.WAITING_INPUT,
+            {"cancel_reason": "x", "is_paused": True},
+            "waiting_input, to be cancelled",
+        ),
+        (RunStatus.FAILED, {"cancel_reason": "x"}, "failed"),
+    ],
+)
+def test_a_run_says_what_keeps_it_from_going_on(status: RunStatus, facts: dict[str, Any], state: str) -> None:
+    known: dict[str, Any] = {"superstep": 0, "revision": 1, "priority": 0, "created_at": 0, "updated_at": 0}
+    run = RunRow(run_id=RunId("one"), workflow="w", status=status, **known, **facts)
 
-    assert state_of(running, now + timedelta(seconds=29)) == "running"
-    assert state_of(running, now + timedelta(seconds=45)) == "running, no heartbeat for 45 s"
-
-
-def test_an_execution_that_has_ended_is_never_silent() -> None:
-    now = utc_now()
-    ended = ExecutionModel(status=ExecutionStatus.FAILED, heartbeat_at=now)
-
-    assert state_of(ended, now + timedelta(days=1)) == "failed"
+    assert state_of(run) == state
 
 
 def test_counts_of_nothing_are_left_out() -> None:
@@ -49,6 +56,6 @@ def test_counts_of_nothing_are_left_out() -> None:
 
 
 def test_an_execution_that_has_stored_nothing_counts_zero(lab: Lab) -> None:
-    row = execution_row(lab.stored(lab.execution().id), "toy-agent", utc_now())
+    row = execution_row(lab.stored(lab.execution().id), "toy-agent")
 
     assert (row["state"], row["inserted"], row["rows"]) == ("queued", 0, "")

@@ -73,6 +73,10 @@ class EventPublisher:
         while len(self._queue) >= self._max_queued and not self._retry_s:
             self._has_moved.clear()
             await self._has_moved.wait()
+        self.offer(event)
+
+    def offer(self, event: WorkflowEvent) -> None:
+        """Take ``event`` for publishing if there is room; else it is counted as given up."""
         if len(self._queue) >= self._max_queued or self._closing.is_set():
             self.failed += 1
             return

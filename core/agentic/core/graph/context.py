@@ -320,12 +320,18 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._once = dict(self._progress.once)
         return self._once
 
-    async def run_workflow(self, workflow: Workflow, message: object) -> RunResult:
+    async def run_workflow(self, workflow: Workflow, message: object, *, is_kept: bool = True) -> RunResult:
         """Run ``workflow`` within this activation and return its result.
 
         It is a run of its own, named after this activation; its events appear under this executor's path,
         what it asks is asked by this run. Tried or entered again, it goes on where it stood, if calls come in
         the same order. Of several at a time none is left behind: the activation is over when all are.
+
+        Args:
+            workflow: Any graph. In a run that is stored, its messages are of types that this workflow knows.
+            message: Given to its start executors.
+            is_kept: Whether it goes on where it stood. If not, it is done again from its start; its messages
+                may be of any type, and it cannot ask for anything.
 
         Raises:
             Exception: What failed it.
@@ -336,7 +342,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         prefix = f"{name}/"
 
         def keep(sub_run: SubRun, events: Sequence[WorkflowEvent]) -> None:
-            self._runs()[number] = sub_run
+            if is_kept:
+                self._runs()[number] = sub_run
             self._sub_events.extend(events)
 
         call = SubCall(
@@ -351,6 +358,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             keeps_inputs=self._keeps_inputs,
             deadline=self.deadline,
             keep=keep,
+            is_kept=is_kept,
         )
         self._called.append(prefix)
         with self._calling():

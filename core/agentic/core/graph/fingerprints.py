@@ -38,6 +38,8 @@ _ATOMS = frozenset(
 _ENGINE = "agentic.core.graph."
 _FOUNDATIONS = frozenset({"abc", "builtins", "typing", "typing_extensions"})
 _OF_SHAPE = frozenset({"id", "kind"})
+_OF_PLACE = frozenset({"queue"})
+_WHERE = frozenset({"queue"})
 _DERIVED = frozenset({"_dispatch", "_is_async", "_returns", "_takes_ctx", "workflow"})
 _OPERATORS = frozenset({"BINARY_OP", "CONTAINS_OP", "IS_OP"})
 _MAX_DEPTH = 16
@@ -166,7 +168,7 @@ def _functions_in(member: object) -> Iterable[object]:
 def _attributes(value: object) -> Iterator[tuple[str, object]]:
     """Yield what an object was configured with: neither what it keeps to be quick, nor what was left open."""
     names = {*getattr(value, "__dict__", ()), *_slots(type(value))}
-    skipped = _OF_SHAPE | _DERIVED if isinstance(value, Executor) else frozenset[str]()
+    skipped = _OF_SHAPE | _OF_PLACE | _DERIVED if isinstance(value, Executor) else frozenset[str]()
     for name in names - skipped:
         held = inspect.getattr_static(type(value), name, None)
         content = None if isinstance(held, cached_property) else getattr(value, name, None)

@@ -40,6 +40,7 @@ class SubCall:
         keeps_inputs: Whether the activation may be tried again.
         deadline: When the activation must be done, in seconds since the epoch.
         keep: Told where the sub-run stands when it is cancelled.
+        is_kept: Whether it can go on where it stood, in a run that is stored.
     """
 
     run_id: RunId
@@ -49,6 +50,7 @@ class SubCall:
     keeps_inputs: bool
     deadline: float | None
     keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
+    is_kept: bool = True
 
 
 @record

@@ -425,9 +425,9 @@ async def run_within(
     setup = Setup(
         workflow.config,
         link.tell,
-        packer=link.pack,
+        packer=link.pack if call.is_kept else pack,
         keeps_inputs=call.keeps_inputs,
-        is_stored=link.is_stored,
+        is_stored=link.is_stored and call.is_kept,
         deadline=call.deadline,
     )
     state = (

@@ -11,6 +11,7 @@ from agentic.core.http.errors import FailureClass, FetchError, HttpError, Invali
 from agentic.core.http.fetcher import Fetcher, open_fetcher
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.shared import SharedTransport
 from agentic.core.http.transport import Transport
 from agentic.core.http.urls import canonical_url, url_key
 
@@ -25,6 +26,7 @@ __all__ = [
     "HttpRequest",
     "HttpResponse",
     "InvalidUrlError",
+    "SharedTransport",
     "Transport",
     "canonical_url",
     "open_fetcher",

@@ -32,7 +32,7 @@ class UnknownRunError(LedgerError):
     """The ledger has no such run."""
 
     def __init__(self, run_id: RunId) -> None:
-        super().__init__(f"the ledger has no run {run_id!r}; list the runs with `agentic executions list`")
+        super().__init__(f"the ledger has no run {run_id!r}; see `agentic runs list`")
         self.run_id = run_id
 
 

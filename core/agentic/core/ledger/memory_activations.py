@@ -110,7 +110,7 @@ class MemoryActivations(UsesRows):
             if not row.status.is_open
         ]
 
-    def activation(self, activation_id: ActivationId) -> ActivationRow | None:
+    def activation(self, activation_id: ActivationId, *, lock: bool = False) -> ActivationRow | None:  # noqa: ARG002 - one transaction at a time
         """Return an activation."""
         return self._rows.activations.get(activation_id)
 

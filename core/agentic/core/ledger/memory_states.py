@@ -41,13 +41,16 @@ class MemoryStates(UsesRows):
         """Return batches that nobody noted as published, in the order they came."""
         return [kept.batch for kept in islice(self._rows.batches.listed("unpublished"), limit)]
 
-    def mark_published(self, batches: Sequence[EventBatch]) -> None:
-        """Note that batches were published."""
-        table = self._rows.batches
+    def mark_published(self, batches: Sequence[EventBatch]) -> int:
+        """Note that batches were published; return how many of them nobody had noted before."""
+        table, count = self._rows.batches, 0
         for batch in batches:
             key = (batch.run_id, batch.first)
-            if kept := table.get(key):
+            kept = table.get(key)
+            if kept is not None and not kept.is_published:
                 table.put(key, replace(kept, is_published=True))
+                count += 1
+        return count
 
     def _head(self, run_id: RunId) -> Head:
         head = self._rows.heads.get(run_id)

@@ -170,8 +170,13 @@ class Activations(Protocol):
         """Return the closed activations of a superstep, in planner order."""
         ...
 
-    def activation(self, activation_id: ActivationId) -> ActivationRow | None:
-        """Return an activation."""
+    def activation(self, activation_id: ActivationId, *, lock: bool = False) -> ActivationRow | None:
+        """Return an activation.
+
+        Args:
+            activation_id: Which one.
+            lock: Let no other transaction change it, or extend its lease, until this one ends.
+        """
         ...
 
     def list_activations(
@@ -228,8 +233,8 @@ class RunStates(Protocol):
         """Return batches that nobody noted as published, those of a run in order."""
         ...
 
-    def mark_published(self, batches: Sequence[EventBatch]) -> None:
-        """Note that batches were published."""
+    def mark_published(self, batches: Sequence[EventBatch]) -> int:
+        """Note that batches were published; return how many of them nobody had noted before."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Pipelines as data: read, checked against the installed actors, compiled to a workflow.
 
 spec = load_spec("site.yaml", get_registry().actors)
-workflow = compile_pipeline(spec, get_registry().actors, PipelineServices(http=fetcher, frontier=store))
+workflow = compile_pipeline(spec, get_registry().actors, PipelineServices(http=fetcher, frontier=store_of))
 result = (await workflow.run({"start_url": "https://example.org/"})).output(dict)
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +12,8 @@ from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConf
 from agentic.core.http import Fetcher
 from agentic.core.pipeline.calls import ActorCall, usable_levels
 from agentic.core.pipeline.check import find_faults
-from agentic.core.pipeline.crawl import CrawlNode, CrawlTools
+from agentic.core.pipeline.crawl import CRAWL_TOTALS, CrawlNode, CrawlTools
+from agentic.core.pipeline.crawl_report import add_totals
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
@@ -21,6 +24,7 @@ from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.references import source_path
 from agentic.core.pipeline.spec import ActorStep, CrawlStep, LoopStep, PipelineSpec, Step
 from agentic.core.pipeline.state import PipelineState
+from agentic.core.types import RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
 MAX_SUPERSTEPS = 10_000_000
@@ -33,11 +37,12 @@ class PipelineServices:
 
     Attributes:
         http: Opened with the policy of the spec.
-        frontier: Of this run's crawl step.
+        frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
+            that of the run around it.
     """
 
     http: Fetcher
-    frontier: CrawlStore
+    frontier: Callable[[RunId], CrawlStore]
 
 
 def compile_pipeline(
@@ -52,7 +57,7 @@ def compile_pipeline(
     Args:
         spec: The pipeline.
         actors: Name or alias -> actor.
-        services: Used while it runs; the workflow is good for one run of a crawl.
+        services: Used while it runs.
 
     Raises:
         SpecError: The spec does not fit the actors; every fault is listed.
@@ -94,12 +99,20 @@ class _Compiler:
 
     def workflow(self) -> Workflow:
         around = _Surroundings(levels=(self._spec.error_handling,), needed_after=RESULT_NAMES)
-        builder = WorkflowBuilder(self._spec.name, config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
+        config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS)
+        builder = WorkflowBuilder(self._spec.name, self._version(), config)
         first = InputsNode("pipeline.inputs", self._spec, self._needed(self._spec.steps) | RESULT_NAMES)
         builder.set_start(first)
         last = ResultNode("pipeline.result", self._spec)
         self._row(builder, first, self._spec.steps, last, around)
         return builder.build()
+
+    def _version(self) -> str:
+        """Name the spec and the actors: what a run began with, it goes on with."""
+        versions = {name: actor.version for name, actor in self._actors.items()}
+        spec = self._spec.model_dump(mode="json", exclude={"description"})
+        text = json.dumps([spec, versions], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _row(
         self,
@@ -166,13 +179,14 @@ class _Compiler:
         self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, levels: Levels
     ) -> _Segment:
         tools = CrawlTools(
-            store=self._services.frontier,
+            store_of=self._services.frontier,
             actors=self._actors,
             levels=usable_levels(levels, self._actors, ("page",)),
             context=self._context,
             item_key=self._spec.item_key,
         )
         node = CrawlNode(name, place, step, tools)
+        builder.add_state(CRAWL_TOTALS, reducer=add_totals)
         builder.add_edge(node, node, _is_no_state, description="next slice")
         return _Segment(node, node, _is_state, "frontier is empty")
 

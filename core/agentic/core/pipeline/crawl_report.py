@@ -21,11 +21,13 @@ class CrawlReport:
     Args:
         store: Of the crawl.
         ctx: Hears of progress.
-        totals: Of the slices before.
+
+    Attributes:
+        totals: Of this slice.
     """
 
-    def __init__(self, store: CrawlStore, ctx: WorkflowContext, totals: CrawlTotals) -> None:
-        self.totals = totals
+    def __init__(self, store: CrawlStore, ctx: WorkflowContext) -> None:
+        self.totals = CrawlTotals()
         self._store = store
         self._ctx = ctx
         self._counts = FrontierCounts()
@@ -49,6 +51,23 @@ class CrawlReport:
         finished = self._counts.done + self._counts.failed
         note = f"{self._counts.failed} failed" if self._counts.failed else ""
         self._ctx.report_progress(finished, max(finished, self._counts.total), note)
+
+
+def add_totals(sofar: CrawlTotals | None, more: CrawlTotals) -> CrawlTotals:
+    """Return both together; counts of the frontier's pages are left out."""
+    before = sofar or CrawlTotals()
+    tallies = {tally.failure_class: tally for tally in before.tallies}
+    for tally in more.tallies:
+        known = tallies.get(tally.failure_class) or FailureTally(failure_class=tally.failure_class)
+        examples = (*known.examples, *tally.examples)[:EXAMPLE_COUNT]
+        tallies[tally.failure_class] = replace(known, count=known.count + tally.count, examples=examples)
+    return CrawlTotals(
+        inserted=before.inserted + more.inserted,
+        updated=before.updated + more.updated,
+        unchanged=before.unchanged + more.unchanged,
+        rejected=before.rejected + more.rejected,
+        tallies=tuple(tallies.values()),
+    )
 
 
 def add_commit(totals: CrawlTotals, failed: Sequence[FailedPage], saved: SaveCounts) -> CrawlTotals:

@@ -24,7 +24,7 @@ def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
         SpecError: The spec does not fit the actors; every fault is listed.
     """
     outside = _NoOutside(spec.name)
-    services = PipelineServices(http=Fetcher(spec.http, outside), frontier=outside)
+    services = PipelineServices(http=Fetcher(spec.http, outside), frontier=lambda _: outside)
     return compile_pipeline(spec, actors, services)
 
 

@@ -151,6 +151,10 @@ class CrawlStep(_Step):
     max_pages: Count = 10_000
     max_depth: Depth = Field(default=100, description="Links from the start.")
     max_parallel: Count = 16
+    slices: Count = Field(
+        default=1,
+        description="Slices worked off at a time, each by any worker; they share max_parallel.",
+    )
     slice_pages: Count = Field(default=200, description="Pages after which a checkpoint may be taken.")
     slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
     commit_pages: Count = Field(default=50, description="Pages written at once, at most.")

@@ -178,7 +178,15 @@ async def _follow(bus: EventBus, lines: Mapping[str, ProgressLines]) -> None:
 
 
 def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
-    return all(execution.finished_at for _, execution in _reloaded(database, jobs))
+    """Whether all executions have ended, and what their runs told is on the stream."""
+    from sqlalchemy import exists, select
+
+    from agentic.mappers.ledger_models import RunEventModel
+
+    if not all(execution.finished_at for _, execution in _reloaded(database, jobs)):
+        return False
+    with database.reading() as session:
+        return not session.scalar(select(exists().where(RunEventModel.published_at.is_(None))))
 
 
 def _reloaded(database: Database, jobs: Sequence[Job]) -> list[tuple[AgentModel, ExecutionModel]]:
@@ -190,13 +198,13 @@ def _reloaded(database: Database, jobs: Sequence[Job]) -> list[tuple[AgentModel,
 
 def show(database: Database, jobs: Sequence[Job], event_count: int) -> int:
     """Print rows, executions and the number of events; return how many executions failed."""
-    from agentic.mappers import ExecutionStatus, utc_now
+    from agentic.mappers import ExecutionStatus
 
     ended = _reloaded(database, jobs)
     for table in _stored(database, ended):
         title = f"{table.table} (first {len(table.rows)} of {table.total})"
         print_sample(title, table.columns, table.rows)
-    rows = [execution_row(execution, agent.agent_name, utc_now()) for agent, execution in ended]
+    rows = [execution_row(execution, agent.agent_name) for agent, execution in ended]
     for row in rows:
         row["rows"] = ", ".join(f"{row[name]} {name}" for name in COUNTS if row[name]) or "none"
     print_rows("executions", EXECUTION_COLUMNS, rows)

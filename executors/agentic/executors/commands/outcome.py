@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.cli import console, print_json, print_sample
 from agentic.core.hooks import get_registry
-from agentic.executors.errors import ExecutionFailedError, ExecutionNotRunnableError
+from agentic.executors.errors import ExecutionFailedError
 
 if TYPE_CHECKING:
     from agentic.executors.commands.stored import StoredRows
@@ -22,7 +22,6 @@ def print_outcome(outcome: ExecutionOutcome, *, agent: AgentModel, database: Dat
 
     Raises:
         ExecutionFailedError: The run failed.
-        ExecutionNotRunnableError: It was not run, as another worker has it.
     """
     from agentic.executors.commands.stored import stored_rows
     from agentic.mappers import find_execution
@@ -36,8 +35,6 @@ def print_outcome(outcome: ExecutionOutcome, *, agent: AgentModel, database: Dat
     else:
         _print_tables(tables)
         _print_facts(outcome, agent, database)
-    if outcome.status is None:
-        raise ExecutionNotRunnableError(outcome.execution_id, "another worker has it, or it has ended")
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
 
@@ -67,7 +64,7 @@ def _print_facts(outcome: ExecutionOutcome, agent: AgentModel, database: Databas
 
     facts = {
         "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
-        "execution": f"{outcome.execution_id} {outcome.status or 'not run'}",
+        "execution": f"{outcome.execution_id} {outcome.status}",
         "rows": counted(asdict(outcome.counts)) or "none",
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,

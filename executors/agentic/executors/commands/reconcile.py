@@ -1,8 +1,9 @@
-"""``agentic reconcile``: sees to the durable runs that nobody works on any more."""
+"""``agentic reconcile``: sees to the durable runs that nobody works on any more, and publishes events."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,8 @@ from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.options import AsJson
 
 if TYPE_CHECKING:
-    from agentic.executors.durable.reconciler import Swept
+    from agentic.executors.durable.publishing import Courier
+    from agentic.executors.durable.sweeping import Sweeper
     from agentic.mappers import Database
 
 
@@ -25,34 +27,48 @@ def reconcile(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take over from workers that are gone, and tell workers of what they were not told of.
+    """Take over from workers that are gone, tell workers of what they were not told of, publish events.
 
     Every worker does this by itself, every five seconds; any number may do it at once.
     """
     settings = load_settings()
     with opened(current_database(settings)) as database:
-        found = asyncio.run(_sweep(settings, database, every))
+        found = asyncio.run(_reconcile(settings, database, every))
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
     else:
         console.print(
-            f"{found.expired} activations taken back from workers that are gone "
-            f"({found.dead} given up, {found.reviews} wait for a person), "
-            f"{found.dispatched} told of anew, {found.tended} runs moved on"
+            f"{found['expired']} activations taken back from workers that are gone "
+            f"({found['dead']} given up, {found['reviews']} wait for a person), "
+            f"{found['dispatched']} told of anew, {found['tended']} runs moved on, "
+            f"{found['published']} events published"
         )
 
 
-async def _sweep(settings: Settings, database: Database, every_s: float | None) -> Swept:
+async def _reconcile(settings: Settings, database: Database, every_s: float | None) -> dict[str, int]:
+    from agentic.core.bus import open_bus
     from agentic.executors.celery import make_app
     from agentic.executors.config import QUEUES
     from agentic.executors.durable.process import RunProcess
+    from agentic.executors.durable.publishing import Courier
     from agentic.executors.durable.sweeping import Sweeper
 
     runs = RunProcess(settings, database, make_app(settings), QUEUES)
     sweeper = Sweeper(database, runs)
     try:
-        if every_s is not None:
-            await sweeper.keep_sweeping(every_s)
-        return await sweeper.sweep()
+        async with open_bus(settings) as bus, aclosing(runs):
+            courier = None if settings.nats is None else Courier(database, runs, bus)
+            if every_s is not None:
+                await _keep_on(sweeper, courier, every_s)
+            found = asdict(await sweeper.sweep())
+            return {**found, "published": 0 if courier is None else await courier.publish_all()}
     finally:
         runs.close()
+
+
+async def _keep_on(sweeper: Sweeper, courier: Courier | None, every_s: float) -> None:
+    """Go on until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(sweeper.keep_sweeping(every_s))
+        if courier is not None:
+            group.create_task(courier.keep_publishing())

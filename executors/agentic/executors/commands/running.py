@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agentic.core.cli import console, print_json
 from agentic.core.settings import Settings
 from agentic.executors.commands.outcome import print_outcome
+from agentic.executors.errors import ExecutionNotRunnableError
 
 if TYPE_CHECKING:
     from agentic.executors.dispatch import CeleryDispatcher
@@ -32,12 +33,14 @@ def run_here(
 
     Raises:
         ExecutionFailedError: It failed.
-        ExecutionNotRunnableError: Another worker has it.
+        ExecutionNotRunnableError: It has succeeded.
     """
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.local import run_locally
-    from agentic.mappers import create_execution
+    from agentic.mappers import ExecutionStatus, create_execution
 
+    if execution is not None and execution.status is ExecutionStatus.SUCCEEDED:
+        raise ExecutionNotRunnableError(execution.id, "it has succeeded; start a new one with `agentic run`")
     if execution is None:
         with database.writing() as session:
             execution = create_execution(session, agent)

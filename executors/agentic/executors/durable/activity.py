@@ -7,6 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
+from structlog.contextvars import bound_contextvars
+
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.context import ParkedSignal
 from agentic.core.graph.errors import RunTimeoutError
@@ -20,7 +22,7 @@ from agentic.core.graph.result import RunResult
 from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
-from agentic.core.ledger import LedgerUnavailableError
+from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.executors.durable.image import RunImage
 
 
@@ -54,11 +56,13 @@ class Surroundings:
         read_child: Knows the child runs.
         keep_once: Stores what a call of ``ctx.once`` came to.
         tell: Takes live events.
+        deadline: When the run has to be done, by the clock of this process.
     """
 
     read_child: ChildReader
     keep_once: Callable[[str, Parcel], Awaitable[None]]
     tell: Callable[[WorkflowEvent], None] | None
+    deadline: float | None
 
 
 class Activity:
@@ -77,7 +81,7 @@ class Activity:
         self._image = image
         self._surroundings = surroundings
         self._activation = activation
-        self._deadline = image.state.deadline
+        self._deadline = surroundings.deadline
         self._link = RunLink(
             graph=image.graph,
             run_id=image.run_id,
@@ -97,18 +101,27 @@ class Activity:
         self._attempts = Attempts(activation, self._link, image.config, seen)
         # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
         self._attempts.progress = progress
-        self._known_failures = len(progress.failures)
+        self._past = progress
+        node = image.graph.executors[activation.executor_id]
+        self._is_child_run = isinstance(node, WorkflowExecutor)
 
     @property
     def progress(self) -> Progress:
-        """What outlives the tries so far, also when they are cancelled."""
+        """What outlives the tries so far."""
+        return self._attempts.progress
+
+    @property
+    def progress_if_stopped(self) -> Progress:
+        """What outlives the tries so far if the last one did not happen, as nothing of it was kept."""
+        if self._is_child_run:
+            return self._past  # with the answers that were not handed on yet
         progress = self._attempts.progress
-        is_final = len(progress.failures) > self._known_failures and progress.failures[-1].delay_s is None
-        # A last failure whose result is not kept did not happen: that try is to be made again.
+        is_new = len(progress.failures) > len(self._past.failures)
+        is_final = is_new and progress.failures[-1].delay_s is None
         return replace(progress, failures=progress.failures[:-1]) if is_final else progress
 
     async def try_once(self) -> Outcome:
-        """Enter the handler once.
+        """Enter the handler once; what it logs says for which run and activation.
 
         Raises:
             CancelledError: The process does not want it any more.
@@ -117,8 +130,10 @@ class Activity:
         kept = self._image.state.kept.get(self._activation.key)
         if kept is not None:
             return await judged(kept, self._link)  # it was done, and its conditions were not asked
+        name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         try:
-            return _outcome(await self._within_deadline())
+            with bound_contextvars(run_id=name.run_id, activation=str(name)):
+                return _outcome(await self._within_deadline())
         except _WaitSignal as signal:
             return signal.waits
         except _AwaySignal as signal:
@@ -146,8 +161,7 @@ class Activity:
             raise DeadlineSignal from None
 
     async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
-        node = self._image.graph.executors[self._activation.executor_id]
-        if not isinstance(node, WorkflowExecutor):
+        if not self._is_child_run:
             # What a handler puts together itself no other process could rebuild.
             return await run_within(workflow, message, call, self._link)
         try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from agentic.core.graph.records import record
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
+from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import ExecutorId
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.hooks import NO_HOOKS, RunHooks
@@ -27,10 +28,14 @@ class Flow:
     Attributes:
         workflow: The workflow.
         hooks: What it adds to its runs.
+        queue: Where its work goes, unless an executor names another one.
+        close: Closes what its executors have opened in this process.
     """
 
     workflow: Workflow
     hooks: RunHooks = NO_HOOKS
+    queue: str = DEFAULT_QUEUE
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 class WorkflowCatalog:
@@ -76,6 +81,12 @@ class WorkflowCatalog:
             self._built.move_to_end(name)
         return flow
 
+    async def aclose(self) -> None:
+        """Close what the workflows have opened in this process."""
+        for flow in self._built.values():
+            if flow.close is not None:
+                await flow.close()
+
     def _build(self, name: str) -> Flow:
         outer, mark, node = name.rpartition(NODE_MARK)
         if mark:
@@ -83,7 +94,7 @@ class WorkflowCatalog:
             executor = around.workflow.graph.executors.get(ExecutorId(node))
             if not isinstance(executor, WorkflowExecutor):
                 raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
-            return Flow(executor.workflow, RunHooks(clean=around.hooks.clean))
+            return Flow(executor.workflow, RunHooks(clean=around.hooks.clean), around.queue)
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
             return self._builders[kind](rest)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from agentic.core.graph.errors import RestoredError
@@ -20,6 +22,7 @@ from agentic.core.ledger import (
     Claimed,
     LedgerTransaction,
     NewRun,
+    RunExistsError,
     Settled,
 )
 from agentic.executors.durable.activity import WaitsFor
@@ -73,17 +76,20 @@ async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[
     return result, SubRun(_stub(state))
 
 
-async def prepare_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> Child:
-    """Return the child run an activation has to wait for, with what it begins or goes on with."""
+@asynccontextmanager
+async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> AsyncIterator[Child]:
+    """Give the child run an activation has to wait for; nobody else here decides about it in the block."""
     call = waits.call
     name = f"{claimed.workflow}{NODE_MARK}{claimed.lease.id.executor_id}"
     row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     now = time.time()
     if row is None:
         image, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call.path)
-        return Child(image, plan, is_new=True, workflow=name)
+        yield Child(image, plan, is_new=True, workflow=name)
+        return
     image = await host.images.get(call.run_id, name, row.revision)
-    return Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)
+    async with image.lock:
+        yield Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)
 
 
 def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
@@ -97,7 +103,10 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
             max_parallel=child.image.config.max_parallel,
             parent=claimed.lease.id,
         )
-        is_written = ledger.add_run(new) == run_id
+        try:
+            is_written = ledger.add_run(new) == run_id
+        except RunExistsError:  # begun by who claimed the activation in the meantime
+            return False
     else:
         before = child.image.state.superstep, child.image.revision
         is_written = ledger.advance(run_id, *before, step)

@@ -28,21 +28,27 @@ class Claimant:
         worker: Name of the process, for people.
         queues: What it works off.
         lease_s: How long a claim lasts unless it is extended.
+        only: The one run it works on, with its child runs; None for any.
     """
 
     worker: str
     queues: frozenset[str]
     lease_s: float
+    only: RunId | None = None
+
+    def minds(self, run_id: RunId) -> bool:
+        """Whether a run is one it works on."""
+        return self.only is None or run_id == self.only or run_id.startswith(f"{self.only}/")
 
 
 def claim_wanted(
     ledger: LedgerTransaction, me: Claimant, wanted: ActivationId
 ) -> Claimed | Dispatchable | None:
-    """Claim the activation a message tells of, or one of a higher priority instead.
+    """Claim the activation a message tells of, or one of a higher priority instead; if it is done, of its run.
 
     Returns:
         The activation unclaimed, if the message came too early, as clocks differ. None when there is nothing
-        to do: the activation runs, or has ended.
+        to do.
     """
     row = ledger.activation(wanted)
     if row is None:
@@ -50,6 +56,9 @@ def claim_wanted(
     # Asked before the claim: the moment may come in between, and nobody else would be told of it.
     is_early = row.status is ActivationStatus.PENDING and row.not_before > ledger.now()
     claimed = claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+    if claimed is None and not row.status.is_open:
+        # Whoever was quicker took it; there may be others of that superstep.
+        claimed = claim_of_run(ledger, me, wanted.run_id, row.priority)
     run = ledger.run(wanted.run_id) if claimed is None and is_early else None
     return claimed if run is None else dispatchable_of(row, run.workflow)
 
@@ -68,6 +77,8 @@ def dispatchable_of(row: ActivationRow, workflow: str) -> Dispatchable:
 
 def claim_above(ledger: LedgerTransaction, me: Claimant, priority: int) -> Claimed | None:
     """Claim the best activation of a higher priority, if there is one."""
+    if me.only is not None:
+        return None
     return _claim_first(ledger, me, ledger.claimable(me.queues, above=priority, limit=_CANDIDATES))
 
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from agentic.core.graph.errors import RunEndedError
-from agentic.core.graph.planner import Answer
+from agentic.core.graph.errors import CheckpointError, RunEndedError
+from agentic.core.graph.planner import Answer, settle
 from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunStatus
-from agentic.core.ledger import ActivationId, LedgerConflictError, RunRow, UnknownRunError
+from agentic.core.ledger import (
+    ActivationId,
+    ActivationRow,
+    ActivationStatus,
+    Dispatchable,
+    LedgerConflictError,
+    LedgerTransaction,
+    RunRow,
+    UnknownRunError,
+)
+from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.beginning import take_up
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.image import RunImage
+from agentic.executors.durable.claiming import dispatchable_of
+from agentic.executors.durable.errors import DurableError, UnknownWorkflowError
+from agentic.executors.durable.host import RunHost, mark
+from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.tending import tend, write_plan
+
+log = get_logger(__name__)
 
 _MAX_ROUNDS = 20
 
@@ -46,6 +60,8 @@ async def answer(
 async def resume(host: RunHost, run_id: RunId) -> None:
     """Let a run go on that failed, was cancelled, or whose requests have expired: where it stands.
 
+    One that goes on already, or waits for answers still, stays as it is.
+
     Raises:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
@@ -56,11 +72,16 @@ async def resume(host: RunHost, run_id: RunId) -> None:
 async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
     """Ask for a run to be cancelled; False when it has ended already.
 
-    Nothing of it is begun any more, and what runs is told within seconds.
+    Nothing of it is begun any more, and what runs is told within seconds. Where the code of its workflow is
+    not known, somebody else ends it.
     """
     if not await host.lane.do(lambda ledger: ledger.request_cancel(run_id, reason)):
         return False
-    await tend(host, run_id)
+    host.leases.look()
+    try:
+        await tend(host, run_id)
+    except (CheckpointError, UnknownWorkflowError) as exc:
+        log.info("run.refused", run_id=run_id, reason=str(exc))
     return True
 
 
@@ -74,6 +95,58 @@ async def retry_activation(host: RunHost, activation_id: ActivationId) -> bool:
     return await host.lane.do(lambda ledger: ledger.retry(activation_id))
 
 
+async def retry(host: RunHost, run_id: RunId) -> int:
+    """Let a run go on that failed or was cancelled, where it stands; else run again what waits for a person.
+
+    Returns:
+        How many activations waited for a person, of the run and of child runs it waits for.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        RunEndedError: It has completed.
+        NothingToRetryError: It goes on by itself.
+    """
+    run = await _found(host, run_id)
+    if run.status.is_final:
+        await resume(host, run_id)
+        return 0
+    again = await host.lane.do(lambda ledger: _retried(ledger, run))
+    if not again:
+        raise NothingToRetryError(run_id, run.status)
+    await host.spread(again)
+    return len(again)
+
+
+class NothingToRetryError(DurableError):
+    """A run goes on, or waits for answers: nothing of it is there to be run again."""
+
+    def __init__(self, run_id: RunId, status: RunStatus) -> None:
+        super().__init__(
+            f"run {run_id!r} is {status}, and nothing of it waits for a person to be run again; "
+            f"see `agentic runs show {run_id}`"
+        )
+
+
+def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
+    """Let what waits for a person run again; return what workers are to be told of."""
+    found = list(_in_review(ledger, run))
+    for row, _ in found:
+        ledger.retry(row.id)
+    again = [dispatchable_of(row, workflow) for row, workflow in found]
+    mark(ledger, again)
+    return again
+
+
+def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[ActivationRow, str]]:
+    """Yield what waits for a person in a run and in child runs it waits for, and whose workflow it is of."""
+    statuses = {ActivationStatus.REVIEW, ActivationStatus.WAITING}
+    for row in ledger.list_activations(run_id=run.run_id, statuses=statuses):
+        if row.status is ActivationStatus.REVIEW:
+            yield row, run.workflow
+        elif row.waits_for is not None and (child := ledger.run(row.waits_for)) is not None:
+            yield from _in_review(ledger, child)
+
+
 async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Answers]) -> None:
     for _ in range(_MAX_ROUNDS):
         run = await _found(host, run_id)
@@ -84,8 +157,9 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
             checked = answers(image)
             if run.status is RunStatus.COMPLETED:
                 raise RunEndedError(run_id, run.status, "be resumed")
-            facts = {"checkpoint": f"{run_id}@{run.revision}", "changed": list(image.changed)}
-            plan = take_up(image, checked, time.time(), facts)
+            plan = _plan(image, run, checked)
+            if plan is None:
+                return
             written = await host.lane.do(partial(write_plan, run=run, plan=plan, claimant=None))
             if written is not None:
                 host.take(image, plan)
@@ -96,6 +170,21 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
         raise LedgerConflictError(f"run {run_id!r} went on {_MAX_ROUNDS} times meanwhile; try again")
     if plan.is_settled:
         await tend(host, run_id)
+
+
+def _plan(image: RunImage, run: RunRow, answers: Answers) -> Plan | None:
+    """Return how a run goes on; None when it does so anyway, or when there is nothing to go on with."""
+    now = time.time()
+    if run.status is RunStatus.RUNNING:
+        if not answers:
+            return None
+        # What is at work in it stays as it is, and the superstep after this one hears of the answers.
+        return image.plan([settle(image.graph, image.config, image.state, answers, now)], now)
+    late = [a for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
+    if run.status is RunStatus.WAITING_INPUT and not answers and not late:
+        return None
+    facts = {"checkpoint": f"{run.run_id}@{run.revision}", "changed": list(image.changed)}
+    return take_up(image, answers, now, facts)
 
 
 async def _found(host: RunHost, run_id: RunId) -> RunRow:

@@ -26,14 +26,20 @@ class Standing:
     Attributes:
         results: What closed activations came to.
         tried: What outlives the tries of those that were stopped.
+        waiting: What outlives the tries of those that are open.
         has_open: Whether there are open ones.
         has_running: Whether there are claimed ones.
     """
 
     results: Mapping[ActivationKey, ActivationResult]
     tried: Mapping[ActivationKey, Progress]
+    waiting: Mapping[ActivationKey, Progress]
     has_open: bool
     has_running: bool
+
+    def ended_by(self, error: Exception | None) -> Ending:
+        """Return what ends the superstep in its middle; nothing that was tried is forgotten by it."""
+        return Ending(error, {**self.waiting, **self.tried})
 
 
 def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Decision | None:
@@ -66,13 +72,13 @@ def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> End
     """Return what ends the run in the middle of its superstep, if something does."""
     if run.cancel_reason is not None and not _is_whole(image, run, standing):
         is_time = not standing.has_running or now >= (run.cancel_at or 0.0) + GRACE_S
-        return Ending(None, standing.tried) if is_time else None
+        return standing.ended_by(None) if is_time else None
     if run.status is not RunStatus.RUNNING:
         return None
     if image.config.fail_fast:
         for result in standing.results.values():
             if result.error is not None and not is_handled(image.graph, image.state, result):
-                return Ending(result.error, standing.tried)
+                return standing.ended_by(result.error)
     return _out_of_time(image, run, standing, now)
 
 
@@ -93,7 +99,7 @@ def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -
     if standing.has_running and now < run.deadline + GRACE_S:
         return None
     unfinished = {str(a.executor_id): None for a in due(image.state) if a.key not in standing.results}
-    return Ending(DeadlineSignal().error_of(image, unfinished), standing.tried)
+    return standing.ended_by(DeadlineSignal().error_of(image, unfinished))
 
 
 def _broken_off(image: RunImage, standing: Standing, ending: Ending, now: float) -> Decision:

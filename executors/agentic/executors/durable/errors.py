@@ -28,7 +28,17 @@ class CrashedError(DurableError):
     def __init__(self, activation: str, crashes: int, worker: str | None) -> None:
         super().__init__(
             f"{activation} was given up: the process that ran it died {crashes} time(s), last on "
-            f"{worker or 'an unknown worker'}; look there for the cause, then `agentic executions retry`"
+            f"{worker or 'an unknown worker'}; look there for the cause, then `agentic runs retry`"
+        )
+
+
+class TimeLimitError(DurableError, TimeoutError):
+    """A try was stopped, as the time limit of its Celery task passed."""
+
+    def __init__(self, executor_id: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} was stopped: the time limit of its task passed; give the executor a "
+            f"timeout_s, or raise task_soft_time_limit in celeryconfig"
         )
 
 

@@ -55,12 +55,16 @@ class AsyncRunHandle:
             UnknownRunError: There is no such run.
             TimeoutError: It goes on still.
         """
+        return await self._read(await self.rest(timeout_s))
+
+    async def rest(self, timeout_s: float | None = None) -> RunRow:
+        """Wait until the run has ended, or waits for answers. Raises as :meth:`result`."""
         async with asyncio.timeout(timeout_s):
             pause_s = _FIRST_LOOK_S
             while (run := await self.row()).status is RunStatus.RUNNING:
                 await self._host.rests.wait(self.run_id, pause_s)
                 pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
-        return await self._read(run)
+        return run
 
     async def events(self, after: int = 0) -> list[WorkflowEvent]:
         """Return the durable events of the run above a sequence, in order."""

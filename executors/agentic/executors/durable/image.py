@@ -19,7 +19,6 @@ from agentic.core.graph.shared import seen_after
 from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
-from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.encoding import batches, write_result
@@ -76,6 +75,7 @@ class RunImage:
     ) -> None:
         self.workflow = flow.workflow
         self._hooks = flow.hooks
+        self._queue = flow.queue
         self.state = state
         self.changed = changed
         self.lock = asyncio.Lock()
@@ -213,7 +213,7 @@ class RunImage:
             id=ActivationId(state.run_id, activation.superstep, *activation.key),
             position=position,
             lanes=self.graph.lanes[activation.executor_id],
-            queue=executor.queue or DEFAULT_QUEUE,
+            queue=executor.queue or self._queue,
             on_crash=policy.on_crash,
             max_crashes=policy.max_crashes,
             result=write_result(self.workflow.codec, kept) if kept is not None and is_done else None,

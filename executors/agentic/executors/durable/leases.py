@@ -33,7 +33,8 @@ class Leases:
         self._store = store
         self._held: dict[Lease, Callable[[LeaseState], None]] = {}
         self._lock = threading.Lock()
-        self._is_over = threading.Event()
+        self._is_over = False
+        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -61,16 +62,23 @@ class Leases:
             with self._lock:
                 del self._held[lease]
 
+    def look(self) -> None:
+        """Ask the ledger now: something may have changed."""
+        self._wake.set()
+
     def close(self) -> None:
         """End the thread."""
-        self._is_over.set()
+        self._is_over = True
+        self._wake.set()
         if self._thread is not None:
             self._thread.join()
 
     def _serve(self) -> None:
         pause_s = min(self.lease_s / 3, MAX_BEAT_S)
         was_away = False
-        while not self._is_over.wait(pause_s):
+        while not self._is_over:
+            self._wake.wait(pause_s)
+            self._wake.clear()
             try:
                 self._beat()
             except LedgerError as exc:

@@ -11,9 +11,9 @@ from typing import Self
 from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.crew import WorkerCrew
 from agentic.executors.durable.reconciler import Reconciler
 from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker import DurableWorker
 
 log = get_logger(__name__)
 
@@ -75,14 +75,14 @@ class LocalRuns(RunService):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.host.catalog.aclose()
         self.close()
 
     async def _serve(self) -> None:
-        worker = DurableWorker(self.host)
         while True:
             wanted = await self._dispatcher.wanted.get()
             try:
-                await worker.work(wanted)
+                await WorkerCrew(self.host).work(wanted)
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
 

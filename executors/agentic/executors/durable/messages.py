@@ -14,6 +14,8 @@ from agentic.core.ledger import ActivationId, Dispatchable
 from agentic.core.ledger.records import MAX_PRIORITY
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.dispatch import translated
+from agentic.executors.durable.catalog import NODE_MARK
+from agentic.executors.errors import BrokerUnavailableError
 
 ACTIVATE = "agentic.activate"
 
@@ -39,13 +41,15 @@ class MessageDispatcher:
         """Tell of activations, each as soon as it is due.
 
         Raises:
-            BrokerUnavailableError: The broker cannot be reached.
+            BrokerUnavailableError: None is known, or it cannot be reached.
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._sender, self.send, activations)
 
     def send(self, activations: Sequence[Dispatchable]) -> None:
         """Send the messages; blocks. Raises as :meth:`dispatch`."""
+        if not self._app.conf.broker_url:
+            raise BrokerUnavailableError(None)
         now = time.time()
         with translated(self._app), self._app.producer_or_acquire() as producer:
             for activation in activations:
@@ -71,10 +75,20 @@ class MessageDispatcher:
             producer=producer,
             retry=False,
             # What Flower shows: a readable name, the same for all runs, and arguments without their quotes.
-            shadow=f"agentic.{activation.workflow}.{executor_id}",
+            shadow=f"agentic.{label_of(activation.workflow)}.{executor_id}",
             argsrepr=f"run={run_id} step={superstep} node={executor_id} shard={shard}",
             kwargsrepr="{}",
         )
+
+
+def label_of(workflow: str) -> str:
+    """Return what people call a workflow: of an agent's its platform, of a module's the factory.
+
+    Flower counts by it, so there are few, and no id is in it.
+    """
+    outer, mark, node = workflow.partition(NODE_MARK)
+    kind, _, rest = outer.partition(":")
+    return f"{rest.partition(':')[0] or kind}{mark}{node}"
 
 
 def activation_of(run_id: str, superstep: int, executor_id: str, shard: int) -> ActivationId:

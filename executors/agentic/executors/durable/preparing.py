@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -40,9 +41,18 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
         read_child=partial(read_child, host),
         keep_once=partial(_keep_once, host, image, lease, activation.origin),
         tell=None if host.tell is None else partial(_tell, host.tell, image),
+        deadline=await _own_deadline(host, image),
     )
     past = await _past(host, image, activation, lease, progress)
     return Activity(image, activation, past, surroundings)
+
+
+async def _own_deadline(host: RunHost, image: RunImage) -> float | None:
+    """Return when the run has to be done by the clock of this process, which may be wrong."""
+    deadline = image.state.deadline
+    if deadline is None:
+        return None
+    return deadline + time.time() - await host.lane.do(lambda ledger: ledger.now())
 
 
 def _tell(tell: Callable[[WorkflowEvent], None], image: RunImage, event: WorkflowEvent) -> None:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
 
 from celery import Celery
 
-from agentic.core.hooks import get_registry
+from agentic.core.bus import open_bus
+from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import ActivationId
 from agentic.core.settings import Settings
-from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.core.types import RunId
+from agentic.executors.dispatch import agent_queue
+from agentic.executors.durable.crew import WorkerCrew
+from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.messages import MessageDispatcher
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker import DurableWorker, Worked
-from agentic.mappers import Database
+from agentic.executors.durable.worker import OnClaim, Worked
+from agentic.executors.errors import ExecutionFailedError
+from agentic.executors.flows import make_catalog
+from agentic.executors.host import ExecutionOutcome
+from agentic.executors.runner import begin_here, begin_waiting, find_both, outcome_of
+from agentic.executors.threads import in_thread
+from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger import SqlLedger
 
 
@@ -28,6 +40,7 @@ class RunProcess:
         app: Sends the messages.
         queues: What this process works off.
         is_alone: Whether this process does one activation at a time.
+        worker: Its name, for people; host and process id when left out.
     """
 
     def __init__(
@@ -38,15 +51,21 @@ class RunProcess:
         queues: Collection[str],
         *,
         is_alone: bool = False,
+        worker: str | None = None,
     ) -> None:
         self._settings = settings
         self._database = database
         self._app = app
-        self._queues = frozenset(queues)
-        self._catalog = WorkflowCatalog(get_registry().workflows, settings.workflow_modules)
+        self._opened = AsyncExitStack()
+        self._live: LiveEvents | None = None
+        self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
+        if worker is not None:
+            self._options = replace(self._options, worker=worker)
+        self._catalog = make_catalog(
+            settings, database, self._options.worker, lambda platform: agent_queue(app, platform)
+        )
         self._services: dict[str, RunService] = {}
         self._dispatchers: list[MessageDispatcher] = []
-        self._is_alone = is_alone
         self._lock = threading.Lock()
 
     def service(self, project_id: str) -> RunService:
@@ -60,18 +79,41 @@ class RunProcess:
                     SqlLedger(self._database, project_id=project_id),
                     self._catalog,
                     dispatcher,
-                    HostOptions(queues=self._queues, lease_s=self._settings.lease_s, is_alone=self._is_alone),
+                    replace(self._options, tell=partial(self._tell, self._name_of(project_id))),
                 )
                 found = self._services[project_id] = RunService(host)
             return found
 
-    async def activate(self, project_id: str, wanted: ActivationId) -> Worked:
-        """Do an activation, and go on with what follows it.
+    async def activate(
+        self, project_id: str, wanted: ActivationId, *, on_claim: OnClaim | None = None
+    ) -> Worked:
+        """Do an activation, and go on with what follows it; ``on_claim`` is told of each that begins.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
         """
-        return await DurableWorker(self.service(project_id).host).work(wanted)
+        await self._connect()
+        return await WorkerCrew(self.service(project_id).host, on_claim=on_claim).work(wanted)
+
+    async def run_agent(
+        self, execution_id: str, agent_id: str, *, on_claim: OnClaim | None = None
+    ) -> ExecutionOutcome:
+        """Work on an execution in place; one that was begun before is left to its workers.
+
+        Raises:
+            UnknownExecutionError: The agent has no such execution.
+            ExecutionFailedError: It failed.
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        await self._connect()
+        execution, agent = await in_thread(find_both, self._database, execution_id, agent_id)
+        service = self.service(agent.project_id)
+        first = await begin_here(service, self._database, execution, agent)
+        worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
+        outcome = await in_thread(outcome_of, self._database, execution_id, agent_id)
+        if execution_id in worked.failed:
+            raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
+        return outcome
 
     async def sweep(self, project_id: str) -> Swept:
         """See to what nobody works on in a project.
@@ -79,7 +121,32 @@ class RunProcess:
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
         """
-        return await Reconciler(self.service(project_id).host).sweep()
+        service = self.service(project_id)
+        begun = await begin_waiting(service, self._database, project_id)
+        swept = await Reconciler(service.host).sweep()
+        swept.dispatched += begun
+        return swept
+
+    async def aclose(self) -> None:
+        """Close what this and the workflows have opened on the event loop."""
+        await self._catalog.aclose()
+        if self._live is not None:
+            await self._live.aclose()
+        await self._opened.aclose()
+
+    async def _connect(self) -> None:
+        """Have live events published, if there is a bus; it is connected to when there are some."""
+        if self._live is None and self._settings.nats is not None:
+            self._live = LiveEvents(await self._opened.enter_async_context(open_bus(self._settings)))
+
+    def _tell(self, project: str, event: WorkflowEvent) -> None:
+        if self._live is not None:
+            self._live.tell(project, event)
+
+    def _name_of(self, project_id: str) -> str:
+        with self._database.reading() as session:
+            project = session.get(ProjectModel, project_id)
+            return project_id if project is None else project.name
 
     def close(self) -> None:
         """End the threads; what was asked of the ledger and the broker is done first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentic.core.graph.errors import CheckpointError, CheckpointNotFoundError
 from agentic.core.graph.planner import is_handled
@@ -80,10 +80,14 @@ class Reconciler:
             LedgerUnavailableError: The ledger cannot be used.
         """
         swept = Swept()
+        minds = self._host.me.minds
         for row in await self._host.lane.do(lambda ledger: ledger.expired()):
-            await self._take_back(row, swept)
+            if minds(row.id.run_id):
+                await self._take_back(row, swept)
         neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
         for run in neglected:
+            if not minds(run.run_id):
+                continue
             try:
                 await tend(self._host, run.run_id)
                 swept.tended += 1
@@ -97,10 +101,12 @@ class Reconciler:
         return swept
 
     def _lost(self, ledger: LedgerTransaction) -> Sequence[Dispatchable]:
-        lost = ledger.undispatched(older_than_s=self._redispatch_after_s)
+        found = ledger.undispatched(older_than_s=self._redispatch_after_s)
+        lost = [activation for activation in found if self._host.me.minds(activation.id.run_id)]
         if lost:
             ledger.mark_dispatched([activation.id for activation in lost])
-        return lost
+        # They are due by the ledger's clock; that of this process, if it is slow, must not hold them back.
+        return [replace(activation, not_before=0.0) for activation in lost]
 
     async def _take_back(self, row: ActivationRow, swept: Swept) -> None:
         """Take an activation back from a worker that is gone."""
@@ -108,8 +114,8 @@ class Reconciler:
         lease = Lease(row.id, row.fence)
 
         def write(ledger: LedgerTransaction) -> bool:
-            # It may have come back to life since.
-            still = ledger.activation(row.id)
+            # It may have come back to life since, and must not do so now.
+            still = ledger.activation(row.id, lock=True)
             is_gone = (
                 still is not None and still.lease_until is not None and still.lease_until <= ledger.now()
             )

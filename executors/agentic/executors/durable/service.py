@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.types import RunId
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.claiming import Claimant
 from agentic.executors.durable.handle import AsyncRunHandle
@@ -29,12 +30,16 @@ class HostOptions:
         lease_s: How long a claim outlives it.
         is_alone: Whether it does one activation at a time.
         tell: Takes events, durable and live.
+        only: The one run to work on, with its child runs; None for any.
+        worker: Name of this process, for people; host and process id when left out.
     """
 
     queues: Collection[str] = (DEFAULT_QUEUE,)
     lease_s: float = LEASE_S
     is_alone: bool = False
     tell: Callable[[WorkflowEvent], None] | None = None
+    only: RunId | None = None
+    worker: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}")
 
 
 def make_host(
@@ -49,7 +54,6 @@ def make_host(
         options: How this process works.
     """
     lane = DirectLane(store) if options.is_alone else LedgerLane(store)
-    worker = f"{socket.gethostname()}/{os.getpid()}"
     return RunHost(
         lane=lane,
         catalog=catalog,
@@ -57,7 +61,12 @@ def make_host(
         leases=Leases(store, options.lease_s),
         dispatcher=dispatcher,
         tell=options.tell,
-        me=Claimant(worker=worker, queues=frozenset(options.queues), lease_s=options.lease_s),
+        me=Claimant(
+            worker=options.worker,
+            queues=frozenset(options.queues),
+            lease_s=options.lease_s,
+            only=options.only,
+        ),
     )
 
 

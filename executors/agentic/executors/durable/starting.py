@@ -24,11 +24,13 @@ class Submission:
         run_id: Its name, without ``/``; a random one when omitted.
         idempotency_key: A second submission with the same key gives the first one's run.
         priority: 0 to 9; higher goes first.
+        is_told: Whether workers are told of it at once; else whoever submits works on it.
     """
 
     run_id: str | None = None
     idempotency_key: str | None = None
     priority: int = 0
+    is_told: bool = True
 
 
 async def start_run(host: RunHost, workflow: str, message: object, how: Submission) -> RunId:
@@ -56,8 +58,9 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
     )
 
     def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
+        is_known = ledger.run(run_id) is not None
         accepted = ledger.add_run(new)
-        if accepted != run_id:
+        if is_known or accepted != run_id:
             return accepted, []
         if plan.on_commit:
             ledger.apply(plan.on_commit)
@@ -66,9 +69,10 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
         return accepted, others
 
     accepted, others = await host.lane.do(write)
-    if accepted == run_id:
+    if others:  # it is new
         host.take(image, plan)
-    await host.spread(others)
+    if how.is_told:
+        await host.spread(others)
     return accepted
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from agentic.core.graph.records import record
 from agentic.core.ledger import (
     ActivationOutcome,
+    ActivationRow,
     ActivationStatus,
     Claimed,
     Dispatchable,
@@ -22,6 +23,8 @@ from agentic.executors.durable.host import RunHost, mark, pending
 from agentic.executors.durable.image import Plan, RunImage
 
 _MAX_ROUNDS = 20
+_OPEN = frozenset(status for status in ActivationStatus if status.is_open)
+_NO_LIMIT = 1_000_000_000
 
 
 @record
@@ -30,8 +33,7 @@ class _View:
 
     run: RunRow
     outcomes: Sequence[ActivationOutcome]
-    has_open: bool
-    has_running: bool
+    open: Sequence[ActivationRow]
     now: float
 
 
@@ -148,18 +150,22 @@ def standing_of(image: RunImage, view: _View) -> Standing:
             results[key] = known
         elif outcome.progress is not None:
             tried[key] = read_progress(codec, outcome.progress)
-    return Standing(results, tried, view.has_open, view.has_running)
+    waiting = {
+        (row.id.executor_id, row.id.shard): read_progress(codec, row.progress)
+        for row in view.open
+        if row.progress is not None
+    }
+    has_running = any(row.status is ActivationStatus.RUNNING for row in view.open)
+    return Standing(results, tried, waiting, bool(view.open), has_running)
 
 
 def _look(ledger: LedgerTransaction, run_id: RunId) -> _View | None:
     run = ledger.run(run_id)
     if run is None:
         return None
-    running = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.RUNNING}, limit=1)
     return _View(
         run,
         ledger.outcomes(run_id, run.superstep),
-        ledger.has_open(run_id, run.superstep),
-        bool(running),
+        ledger.list_activations(run_id=run_id, statuses=_OPEN, limit=_NO_LIMIT),
         ledger.now(),
     )

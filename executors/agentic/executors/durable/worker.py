@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,10 +29,10 @@ from agentic.core.ledger import (
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
-from agentic.executors.durable.children import prepare_child, write_child
+from agentic.executors.durable.children import Child, prepared_child, write_child
 from agentic.executors.durable.claiming import claim_any, claim_of_run, claim_wanted
 from agentic.executors.durable.encoding import write_progress, write_result
-from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.errors import TimeLimitError, UnknownWorkflowError
 from agentic.executors.durable.host import RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.preparing import prepare
@@ -75,6 +76,31 @@ class Worked:
     done: int = 0
     failed: dict[RunId, str] = field(default_factory=dict)
 
+    def add(self, other: Worked) -> None:
+        """Add what another worker did."""
+        self.done += other.done
+        self.failed |= other.failed
+
+
+@record
+class Wide:
+    """A superstep of which several activations may be handled at a time.
+
+    Attributes:
+        run_id: The run.
+        superstep: The superstep.
+        width: How many.
+        priority: Of the run.
+    """
+
+    run_id: RunId
+    superstep: int
+    width: int
+    priority: int
+
+
+OnClaim = Callable[[ActivationId], None]
+
 
 @record
 class _Job:
@@ -91,17 +117,32 @@ class DurableWorker:
     Args:
         host: Of this process.
         bounds: How long it goes on in place.
+        on_wide: Told of a superstep of which others could handle activations beside it.
+        on_claim: Told of each activation it begins with.
     """
 
-    def __init__(self, host: RunHost, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        host: RunHost,
+        bounds: Bounds | None = None,
+        *,
+        on_wide: Callable[[Wide], None] | None = None,
+        on_claim: OnClaim | None = None,
+    ) -> None:
         self._host = host
+        self._on_claim = on_claim
+        self._on_wide = on_wide
         self._bounds = bounds or Bounds()
         self._left = 0
         self._until = 0.0
         self._worked = Worked()
+        self._handling: asyncio.Future[Outcome] | None = None
+        self._end_reason: str | None = None
 
     async def work(self, wanted: ActivationId | None = None) -> Worked:
         """Do an activation, and go on with what follows it.
+
+        When it is cancelled it stops the handler it is at, writes what it has, and gives back its claim.
 
         Args:
             wanted: Do this one, if it may run; else the best there is.
@@ -109,15 +150,40 @@ class DurableWorker:
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
         """
+        return await self._until_over(partial(self._claim, wanted))
+
+    async def help(self, wide: Wide) -> Worked:
+        """Do activations of a superstep that others are at, and what follows. Raises as :meth:`work`."""
+        claim = partial(claim_of_run, me=self._host.me, run_id=wide.run_id, priority=wide.priority)
+        return await self._until_over(partial(self._host.lane.do, claim))
+
+    async def _until_over(self, claim: Callable[[], Awaitable[Claimed | None]]) -> Worked:
         self._left = self._bounds.activations
         self._until = time.monotonic() + self._bounds.seconds
-        claimed = await self._claim(wanted)
-        worked = self._worked = Worked()
+        self._worked, self._end_reason = Worked(), None
+        work = asyncio.ensure_future(self._work(claim))
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError as exc:
+            self._end(str(exc))
+            with suppress(LedgerUnavailableError):  # what it has is taken back when its lease ends
+                await work
+            raise
+        return self._worked
+
+    async def _work(self, claim: Callable[[], Awaitable[Claimed | None]]) -> None:
+        claimed = await claim()
         while claimed is not None:
             self._left -= 1
-            worked.done += 1
+            self._worked.done += 1
+            if self._on_claim is not None:
+                self._on_claim(claimed.lease.id)
             claimed = await self._do(claimed)
-        return worked
+
+    def _end(self, reason: str) -> None:
+        self._left, self._end_reason = 0, reason
+        if self._handling is not None:
+            self._handling.cancel(reason)
 
     async def _claim(self, wanted: ActivationId | None) -> Claimed | None:
         host = self._host
@@ -139,8 +205,12 @@ class DurableWorker:
         job = await self._prepared(claimed)
         if job is None:
             return None
+        if self._end_reason is not None:
+            await self._give_back(job)
+            return None
+        self._tell_width(job)
         stopped: list[LeaseState] = []
-        task = asyncio.ensure_future(job.activity.try_once())
+        task = self._handling = asyncio.ensure_future(job.activity.try_once())
 
         def stop(state: LeaseState) -> None:
             stopped.append(state)
@@ -149,11 +219,18 @@ class DurableWorker:
         try:
             with self._host.leases.held(claimed.lease, stop):
                 outcome = await task
-        except asyncio.CancelledError as exc:
-            return await self._stopped(job, stopped, str(exc))
+        except asyncio.CancelledError:
+            return await self._stopped(job, stopped)
         except DeadlineSignal:
             return await self._broken_off(job, "the run's time is over")
         return await self._settled(job, outcome)
+
+    def _tell_width(self, job: _Job) -> None:
+        state, lease = job.image.state, job.claimed.lease
+        lanes = job.image.graph.lanes[lease.id.executor_id]
+        if lanes > 1 and len(state.activations) > 1 and self._on_wide is not None and self._goes_on:
+            width = min(lanes, len(state.activations))
+            self._on_wide(Wide(state.run_id, state.superstep, width, job.claimed.priority))
 
     async def _prepared(self, claimed: Claimed) -> _Job | None:
         host, lease = self._host, claimed.lease
@@ -255,7 +332,7 @@ class DurableWorker:
         me = self._host.me
         if self._goes_on:
             return _Ended(claimed=claim_of_run(ledger, me, run.run_id, run.priority))
-        return _Ended(others=mark(ledger, ledger.claimable(me.queues, run_id=run.run_id)))
+        return _Ended(others=mark(ledger, ledger.claimable(me.queues, run_id=run.run_id, limit=1)))
 
     def _close(
         self, ledger: LedgerTransaction, job: _Job, result: ActivationResult, text: str | None
@@ -291,7 +368,8 @@ class DurableWorker:
             if ended.claimed is not None and ended.claimed.lease.id == claimed.lease.id:
                 return ended
             row = ledger.activation(claimed.lease.id)
-            later = [] if row is None else [_dispatchable(claimed, row.fence, row.not_before)]
+            at = time.time() + again.delay_s  # by the clock of this process, as that sends the message
+            later = [] if row is None else [_dispatchable(claimed, row.fence, at)]
             return _Ended(claimed=ended.claimed, others=[*ended.others, *mark(ledger, later)])
 
         ended = await self._host.lane.do(write)
@@ -300,27 +378,26 @@ class DurableWorker:
 
     async def _wait(self, job: _Job, waits: WaitsFor) -> Claimed | None:
         host, claimed = self._host, job.claimed
-        child = await prepare_child(host, claimed, waits)
         text = write_progress(job.image.workflow.codec, job.activity.progress)
-
-        def write(ledger: LedgerTransaction) -> _Ended:
-            if not write_child(ledger, claimed, child, text):
-                raise _OvertakenError
-            run = ledger.run(child.image.run_id)
-            if run is None:
-                raise _OvertakenError
-            so_far = written(ledger, run, child.plan, host.me if self._goes_on else None)
-            return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
-
-        ended = await self._unless_overtaken(write)
-        if ended.is_advanced:
-            self._take(child.image, child.plan)
-        else:
+        async with prepared_child(host, claimed, waits) as child:
+            ended = await self._unless_overtaken(lambda ledger: self._write_child(ledger, job, child, text))
+            if ended.is_advanced:
+                self._take(child.image, child.plan)
+        if not ended.is_advanced:
             host.images.drop(child.image.run_id)
+            await self._give_back(job)  # still ours, if it was the child run that went on meanwhile
+            return None
         await host.spread(ended.others)
-        if ended.is_advanced and child.plan.is_settled:
-            return await self._tend(child.image.run_id)
-        return ended.claimed
+        return await self._tend(child.image.run_id) if child.plan.is_settled else ended.claimed
+
+    def _write_child(self, ledger: LedgerTransaction, job: _Job, child: Child, text: str) -> _Ended:
+        if not write_child(ledger, job.claimed, child, text):
+            raise _OvertakenError
+        run = ledger.run(child.image.run_id)
+        if run is None:
+            raise _OvertakenError
+        so_far = written(ledger, run, child.plan, self._host.me if self._goes_on else None)
+        return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
 
     def _take(self, image: RunImage, plan: Plan) -> None:
         self._host.take(image, plan)
@@ -339,22 +416,23 @@ class DurableWorker:
         except _OvertakenError:
             return _LOST
 
-    async def _stopped(self, job: _Job, stopped: Sequence[LeaseState], reason: str) -> Claimed | None:
+    async def _stopped(self, job: _Job, stopped: Sequence[LeaseState]) -> Claimed | None:
         if LeaseState.LOST in stopped:
             log.warning("activation.lost", activation=str(job.claimed.lease.id))
             self._host.images.drop(job.image.run_id)
             return None
         if LeaseState.CANCELLED in stopped:
             return await self._broken_off(job, "the run is cancelled")
-        if reason == OVERRAN:
-            # Given back it would be begun anew for ever. As it is its claim ends, and that counts as a crash.
+        if self._end_reason == OVERRAN:
+            # Given back it would be begun anew for ever.
             log.warning("activation.overran", activation=str(job.claimed.lease.id))
-        else:
-            await self._give_back(job)
-        raise asyncio.CancelledError(reason or "the worker ends")
+            error = TimeLimitError(job.claimed.lease.id.executor_id)
+            return await self._settled(job, await job.activity.fail(error))
+        await self._give_back(job)
+        return None
 
     async def _broken_off(self, job: _Job, note: str) -> Claimed | None:
-        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        text = write_progress(job.image.workflow.codec, job.activity.progress_if_stopped)
         settled = Settled(status=ActivationStatus.SKIPPED, progress=text, note=note)
         lease = job.claimed.lease
         await self._host.lane.do(lambda ledger: ledger.settle(lease, settled))
@@ -363,7 +441,7 @@ class DurableWorker:
     async def _give_back(self, job: _Job) -> None:
         """Let another worker have the activation at once; that is no crash."""
         claimed = job.claimed
-        text = write_progress(job.image.workflow.codec, job.activity.progress)
+        text = write_progress(job.image.workflow.codec, job.activity.progress_if_stopped)
         settled = Settled(status=ActivationStatus.PENDING, progress=text, note="given back by its worker")
 
         def write(ledger: LedgerTransaction) -> Sequence[Dispatchable]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import TYPE_CHECKING, NoReturn
 
-from agentic.core.http import open_fetcher
+from agentic.core.http import Fetcher, SharedTransport
 from agentic.executors import BaseAgentExecutor
+from agentic.executors.base import AgentWork
 from agentic.plugins.hackernews.client import HackerNewsClient
 from agentic.plugins.hackernews.items import Stories, StoryQuery
 from agentic.plugins.hackernews.settings import HackerNewsSettings
 from agentic.plugins.hackernews.workflow import story_workflow
+
+if TYPE_CHECKING:
+    from agentic.mappers import Database
 
 
 class HackerNewsAgentExecutor(BaseAgentExecutor):
@@ -25,10 +30,18 @@ class HackerNewsAgentExecutor(BaseAgentExecutor):
             "query": query.model_dump(mode="json"),
         }
 
-    async def execute_agent(self, state: dict[str, object]) -> dict[str, object]:
-        """Return ``stories``, best first, and ``warnings``: one for each item that could not be read."""
+    def work(self, database: Database) -> AgentWork:  # noqa: ARG002 - the port's
+        """Return the graph; ``stories`` are stored, best first, and ``warnings``: one for each gone item."""
         settings = self.read_config(HackerNewsSettings)
-        async with open_fetcher(settings.policy()) as fetcher:
-            client = HackerNewsClient(settings.base_url, lambda: nullcontext(fetcher))
-            run = await self.run_workflow(story_workflow(client), StoryQuery.model_validate(state["query"]))
-        return run.output(Stories).model_dump(mode="json", exclude_unset=True)
+        transport = SharedTransport(settings.policy())
+        fetcher = Fetcher(settings.policy(), transport)
+        return AgentWork(
+            workflow=story_workflow(HackerNewsClient(settings.base_url, lambda: nullcontext(fetcher))),
+            message_of=lambda state: StoryQuery.model_validate(state["query"]),
+            results_of=lambda stories: Stories.model_dump(stories, mode="json", exclude_unset=True),
+            close=transport.aclose,
+        )
+
+    async def execute_agent(self, state: dict[str, object]) -> NoReturn:
+        """Never called, as :meth:`work` gives a graph."""
+        raise NotImplementedError

@@ -269,6 +269,11 @@ class TestExecutors:
         assert used.accepts(3)
         assert fingerprint(used) == fingerprint(Tuned("a", 1))
 
+    def test_where_it_is_run_does_not_matter(self) -> None:
+        routed = Tuned("a", 1)
+        routed.queue = "agentic.browser"
+        assert fingerprint(routed) == fingerprint(Tuned("a", 1))
+
     def test_policy_matters(self) -> None:
         assert fingerprint(Node("a")) != fingerprint(Node("a", retry=RetryPolicy(max_attempts=2)))
 

@@ -211,7 +211,7 @@ def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier) -> Com
     """Compile a spec from YAML."""
 
     def compiled(text: str) -> Workflow:
-        services = PipelineServices(http=Fetcher(HttpPolicy(), NoNetwork()), frontier=frontier)
+        services = PipelineServices(http=Fetcher(HttpPolicy(), NoNetwork()), frontier=lambda _: frontier)
         return compile_pipeline(parse_spec(text, actors), actors, services)
 
     return compiled

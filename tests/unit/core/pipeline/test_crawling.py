@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentic.core.actors import ActorError
 from agentic.core.graph import EventKind
-from agentic.core.pipeline import StepFailedError
+from agentic.core.pipeline import PipelineResult, StepFailedError
 from agentic.core.pipeline.slices import SliceLimits, pages_to_take
 
 Run = Callable[..., Any]
@@ -168,6 +169,27 @@ class TestSlices:
         done = await compiled(CRAWL + "    slice_pages: 10\n    max_parallel: 5").run({})
         turns = [e for e in done.events if e.kind is EventKind.EXECUTOR_INVOKED and e.path == "pages"]
         assert len(turns) == 1 + 3  # seeding, then 10, 10 and 5 pages
+
+    async def test_several_slices_are_worked_off_at_a_time_and_add_up(self, compiled: Any, site: Any) -> None:
+        site.pages.update(star(60) | {"http://a/7": ActorError("gone", failure_class="http_404")})
+        text = CRAWL + "    slices: 3\n    slice_pages: 10\n    max_parallel: 6"
+        done = await compiled(text).run({})
+        turns = [e for e in done.events if e.kind is EventKind.EXECUTOR_INVOKED and e.path == "pages"]
+        result = PipelineResult.model_validate(done.output(dict))
+        assert max(Counter(event.superstep for event in turns).values()) == 3
+        assert result.pages is not None
+        assert (result.pages.done, result.pages.failed, result.pages.left) == (59, 1, 0)
+        assert (result.pages.inserted, result.failures["http_404"].count) == (59, 1)
+
+    async def test_slices_share_the_limits_of_the_crawl(
+        self, compiled: Any, site: Any, frontier: Any
+    ) -> None:
+        site.pages.update(star(60))
+        text = CRAWL + "    slices: 3\n    slice_pages: 5\n    max_parallel: 3\n    max_pages: 30"
+        done = await compiled(text).run({})
+        pages = PipelineResult.model_validate(done.output(dict)).pages
+        assert pages is not None
+        assert pages.done <= 30 + 3
 
     async def test_pages_are_written_in_batches(self, run: Run, site: Any, frontier: Any) -> None:
         site.pages.update(star(101))

@@ -47,5 +47,5 @@ async def test_it_is_given_back_when_the_worker_ends() -> None:
     assert (row.status, row.crashes) == (ActivationStatus.PENDING, 0)
 
 
-async def test_it_is_kept_until_its_lease_ends_when_it_overran_its_time_limit() -> None:
-    assert (await stopped_because(OVERRAN)).status is ActivationStatus.RUNNING
+async def test_its_try_has_failed_when_it_overran_the_time_limit_of_its_task() -> None:
+    assert (await stopped_because(OVERRAN)).status is ActivationStatus.DONE

@@ -207,9 +207,9 @@ class LedgerEventsContract(UsesLedger):
     def test_what_was_published_is_not_published_again(self, ledger: LedgerTransaction) -> None:
         written = self._tell(ledger, (1, 3), (4, 4), (5, 9))
         assert list(ledger.unpublished()) == written
-        ledger.mark_published(written[:1])
+        assert ledger.mark_published(written[:1]) == 1
         assert list(ledger.unpublished()) == written[1:]
-        ledger.mark_published(written)
+        assert ledger.mark_published(written) == 2
         assert not ledger.unpublished()
         assert list(ledger.events(RUN)) == written
 
@@ -241,7 +241,7 @@ class LedgerEventsContract(UsesLedger):
 
     def test_batches_that_are_not_there_are_not_marked(self, ledger: LedgerTransaction) -> None:
         written = self._tell(ledger, (1, 3))
-        ledger.mark_published([batch(4, 4), batch(1, 3, OTHER)])
+        assert ledger.mark_published([batch(4, 4), batch(1, 3, OTHER)]) == 0
         assert list(ledger.unpublished()) == written
 
     def test_runs_with_odd_names_tell_what_they_do(self, ledger: LedgerTransaction) -> None:

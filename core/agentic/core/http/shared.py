@@ -1,0 +1,69 @@
+"""Connections that whoever needs them shares, opened when first used, closed when nobody does any more."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from agentic.core.http.messages import HttpRequest, HttpResponse
+from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.transport import Transport
+
+IDLE_S = 30.0
+"""How long connections are kept that nobody uses."""
+
+
+class SharedTransport:
+    """Implements :class:`~agentic.core.http.Transport`; belongs to the event loop that uses it first.
+
+    Args:
+        policy: Limits and manners.
+        idle_s: After how many seconds without a request the connections are closed; the next one opens new
+            ones.
+    """
+
+    def __init__(self, policy: HttpPolicy, *, idle_s: float = IDLE_S) -> None:
+        self._policy = policy
+        self._idle_s = idle_s
+        self._transport: Transport | None = None
+        self._opened = AsyncExitStack()
+        self._users = 0
+        self._closing: asyncio.Task[None] | None = None
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        """See :meth:`Transport.send`."""
+        transport = await self._open()
+        self._users += 1
+        try:
+            return await transport.send(request, timeout_s=timeout_s, max_bytes=max_bytes)
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._closing = asyncio.create_task(self._close_later(), name="idle-connections")
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        self._keep_open()
+        await self._close()
+
+    async def _open(self) -> Transport:
+        self._keep_open()
+        if self._transport is None:
+            from agentic.core.http.aiohttp_transport import AiohttpTransport  # loaded when used
+
+            self._transport = await self._opened.enter_async_context(AiohttpTransport(self._policy))
+        return self._transport
+
+    def _keep_open(self) -> None:
+        if self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
+
+    async def _close_later(self) -> None:
+        await asyncio.sleep(self._idle_s)
+        self._closing = None
+        await self._close()
+
+    async def _close(self) -> None:
+        self._transport = None
+        await self._opened.aclose()

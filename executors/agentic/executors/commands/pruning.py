@@ -1,0 +1,56 @@
+"""Old runs leave the ledger, and a bar shows how far that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentic.executors.commands.steering import Desk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What a pruning came to.
+
+    Attributes:
+        runs: Runs that were removed, or would be.
+        rows: Rows that were removed.
+        held: Runs as old that stay, as some of their events are not published yet.
+        is_dry: Whether nothing was removed.
+    """
+
+    runs: int
+    rows: int
+    held: int
+    is_dry: bool
+
+    def __str__(self) -> str:
+        said = f"{self.runs} runs {'would be ' if self.is_dry else ''}removed, {self.rows} rows"
+        if not self.held:
+            return said
+        return (
+            f"{said}; {self.held} stay, as some of their events are not published yet: see to NATS and "
+            f"`agentic reconcile`, or give --unpublished"
+        )
+
+
+def prune_runs(desk: Desk, older_than_s: float, *, even_unpublished: bool, is_dry: bool) -> Pruned:
+    """Remove runs that ended long ago; child runs go with their parents.
+
+    Args:
+        desk: Has the runs.
+        older_than_s: How long ago they ended.
+        even_unpublished: Also runs of which events are not published yet.
+        is_dry: Only count.
+    """
+    from agentic.executors.commands.progress import progress_bars
+    from agentic.mappers.ledger_retention import Retention
+
+    retention = Retention(desk.database, desk.project_id, older_than_s)
+    old = retention.find(even_unpublished=even_unpublished)
+    row_count = 0
+    with progress_bars() as bars:
+        bar = bars.add_task("runs", total=len(old.runs), facts="")
+        for run in () if is_dry else old.runs:
+            row_count += retention.remove(run)
+            bars.update(bar, advance=1, facts=f"{row_count} rows")
+    return Pruned(runs=len(old.runs), rows=row_count, held=old.held_count, is_dry=is_dry)

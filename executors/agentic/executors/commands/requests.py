@@ -1,0 +1,65 @@
+"""``agentic requests``: what runs ask people, and the answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from agentic.core.cli import print_rows
+from agentic.core.types import JSONValue
+from agentic.executors.commands.options import AsJson, InProject, OptionError
+from agentic.executors.commands.steering import opened_desk, say
+
+requests = typer.Typer(help="Requests: what runs ask people, and wait for.", no_args_is_help=True)
+
+COLUMNS = ("request", "asked_by", "question", "answer", "deadline")
+
+
+@requests.command("list")
+def list_them(
+    *,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Only of this run.")] = None,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the requests that wait for an answer, those of the oldest run first."""
+    from agentic.executors.commands.run_views import request_row
+    from agentic.mappers.ledger_requests import open_requests
+
+    with opened_desk(project) as desk:
+        run_id = None if run is None else desk.find(run).run_id
+        with desk.database.reading() as session:
+            found = open_requests(session, project_id=desk.project_id, run_id=run_id)
+            rows = [request_row(request) for request in found]
+    print_rows(f"Requests of {desk.project}", COLUMNS, rows, as_json=as_json)
+
+
+@requests.command("answer")
+def answer_one(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")],
+    request_id: Annotated[str, typer.Argument(help="As `agentic requests list` shows it.")],
+    answer: Annotated[str, typer.Argument(metavar="JSON", help="""'{"approved": true}', '"yes"', '5'.""")],
+    *,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers, for the record.")] = "",
+    project: InProject = None,
+) -> None:
+    """Answer a request; the run goes on when nothing else is to be waited for."""
+    value = _read(answer)
+    with opened_desk(project) as desk:
+        run_id = desk.find(run).run_id
+        request = request_id if request_id.startswith(f"{run_id}:") else f"{run_id}:{request_id}"
+        desk.decide(lambda service: service.handle(run_id).answer({request: value}, by))
+        status = desk.find(run_id).status
+    say(f"answered {request}; run {run_id} is {status}")
+
+
+def _read(answer: str) -> JSONValue:
+    try:
+        value: JSONValue = json.loads(answer)
+    except ValueError as exc:
+        raise OptionError(
+            f"the answer is no JSON ({exc}); a text goes in quotes of its own: '\"yes\"'"
+        ) from None
+    return value

@@ -1,0 +1,91 @@
+"""Durable runs and what they ask as rows to be printed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from agentic.core.ledger import ActivationRow, RunRow
+from agentic.mappers.ledger_requests import OpenRequest
+
+SHORT_ID_CHARS = 10
+
+_DRAWN_ID = re.compile("[0-9a-f]{32}")
+"""An id that nobody thought of; its beginning is enough for people."""
+
+
+def run_row(run: RunRow) -> dict[str, object]:
+    """Return a run; ``state`` is its status in words, and the short forms are for tables."""
+    return {
+        "run_id": run.run_id,
+        "short_id": run.run_id[:SHORT_ID_CHARS] if _DRAWN_ID.fullmatch(run.run_id) else run.run_id,
+        "workflow": run.workflow,
+        "short_workflow": run.workflow.rpartition(".")[2],
+        "state": state_of(run),
+        "status": str(run.status),
+        "superstep": run.superstep,
+        "revision": run.revision,
+        "priority": run.priority,
+        "created_at": shown_time(run.created_at),
+        "updated_at": shown_time(run.updated_at),
+        "finished_at": shown_time(run.finished_at),
+        "deadline": shown_time(run.deadline),
+        "idempotency_key": run.idempotency_key,
+        "cancel_reason": run.cancel_reason,
+        "is_paused": run.is_paused,
+        "note": run.note,
+        "error": run.error,
+    }
+
+
+def state_of(run: RunRow) -> str:
+    """Return the status of a run with what keeps it from going on: ``running, paused``."""
+    if run.status.is_final:
+        return str(run.status)
+    if run.cancel_reason is not None:
+        return f"{run.status}, to be cancelled"
+    return f"{run.status}, paused" if run.is_paused else str(run.status)
+
+
+def activation_row(row: ActivationRow, outermost: str, now: float) -> dict[str, object]:
+    """Return an activation.
+
+    Args:
+        row: The activation.
+        outermost: The run that is looked at; of one in a child run the rest of that one's name is shown.
+        now: By the ledger's clock: ``lease_s`` is what is left of the claim, ``for_s`` how long ago the first
+            claim was, ``due_in_s`` when it may be claimed.
+    """
+    within = row.id.run_id.removeprefix(outermost).removeprefix("/")
+    return {
+        "executor": "/".join(filter(None, (within, row.id.executor_id))),
+        "superstep": row.id.superstep,
+        "shard": row.id.shard,
+        "status": str(row.status),
+        "worker": row.worker,
+        "lease_s": None if row.lease_until is None else round(row.lease_until - now, 1),
+        "for_s": None if row.started_at is None else round(now - row.started_at, 1),
+        "due_in_s": round(row.not_before - now, 1) if row.not_before > now else None,
+        "crashes": row.crashes,
+        "queue": row.queue,
+        "note": row.note,
+    }
+
+
+def request_row(request: OpenRequest) -> dict[str, object]:
+    """Return a question that waits to be answered."""
+    return {
+        "request": request.id,
+        "run_id": request.run_id,
+        "workflow": request.workflow,
+        "asked_by": request.path,
+        "question": request.question,
+        "answer": request.response_type,
+        "raised_at": shown_time(request.raised_at),
+        "deadline": shown_time(request.deadline),
+    }
+
+
+def shown_time(moment: float | None) -> str | None:
+    """Return seconds since the epoch as a time in UTC."""
+    return None if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%SZ}"

@@ -1,0 +1,138 @@
+"""``agentic runs``: durable runs of any workflow, seen and steered from outside."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from agentic.core.cli import print_json, print_rows
+from agentic.core.graph import RunStatus
+from agentic.core.graph.errors import RunEndedError
+from agentic.core.types import RunId
+from agentic.executors.commands.options import AsJson, InProject
+from agentic.executors.commands.steering import Desk, opened_desk, say
+from agentic.executors.commands.watching import Every, Once, watch_run
+
+runs = typer.Typer(
+    help="Runs: workflows that were submitted, and executions of agents.", no_args_is_help=True
+)
+
+COLUMNS = ("short_id", "short_workflow", "state", "superstep", "created_at", "updated_at")
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")]
+Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+
+
+@runs.command("list")
+def list_them(
+    *,
+    status: Annotated[RunStatus | None, typer.Option(help="Only those that stand so.")] = None,
+    workflow: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this workflow.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of a project, the newest first; child runs are seen with their parents."""
+    from agentic.executors.commands.run_views import run_row
+    from agentic.mappers.ledger_reading import LedgerReader
+
+    with opened_desk(project) as desk, desk.database.reading() as session:
+        found = LedgerReader(session, desk.project_id).runs(status=status, workflow=workflow, limit=limit)
+        rows = [run_row(run) for run in found]
+    print_rows(f"Runs of {desk.project}", COLUMNS, rows, as_json=as_json)
+
+
+@runs.command()
+def show(run: Run, *, project: InProject = None, as_json: AsJson = False) -> None:
+    """Show where a run stands: what is at work on it, what it waits for, and what happened last."""
+    with opened_desk(project) as desk:
+        watch_run(desk, desk.find(run).run_id, once=True, as_json=as_json)
+
+
+@runs.command()
+def watch(
+    run: Run, *, once: Once = False, every: Every = 0.5, project: InProject = None, as_json: AsJson = False
+) -> None:
+    """Show a run while it goes on, until it ends; exit code 1 unless it completes."""
+    with opened_desk(project) as desk:
+        watch_run(desk, desk.find(run).run_id, once=once, every_s=every, as_json=as_json)
+
+
+@runs.command()
+def cancel(run: Run, *, reason: Reason = "cancelled by hand", project: InProject = None) -> None:
+    """End a run; handlers that are at work are told within seconds."""
+    with opened_desk(project) as desk:
+        cancel_run(desk, desk.find(run).run_id, reason)
+
+
+@runs.command()
+def pause(run: Run, *, project: InProject = None) -> None:
+    """Let nothing more of a run begin until it is resumed; what is at work goes on to its end."""
+    run_id = _pause(run, project, is_paused=True)
+    say(f"run {run_id} is paused; `agentic runs resume {run_id}` lets it go on")
+
+
+@runs.command()
+def resume(run: Run, *, project: InProject = None) -> None:
+    """Let a paused run go on."""
+    say(f"run {_pause(run, project, is_paused=False)} goes on")
+
+
+@runs.command()
+def retry(run: Run, *, project: InProject = None) -> None:
+    """Let a run go on that failed or was cancelled; or run again what waits for a person since a crash."""
+    from agentic.executors.durable.control import retry as run_again
+
+    with opened_desk(project) as desk:
+        found = desk.find(run)
+        count = desk.decide(lambda service: run_again(service.host, found.run_id))
+    what = f"{count} activations of run {found.run_id} run again" if count else f"run {found.run_id} goes on"
+    say(f"{what}; see `agentic runs watch {found.run_id}`")
+
+
+@runs.command()
+def prune(
+    *,
+    older_than: Annotated[str, typer.Option(metavar="TIME", help="Those that ended so long ago: 30d, 12h.")],
+    unpublished: Annotated[
+        bool, typer.Option("--unpublished", help="Also runs of which events are not published yet.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only count.")] = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove runs that ended long ago from the ledger; what they stored elsewhere stays."""
+    from agentic.executors.commands.pruning import prune_runs
+    from agentic.executors.schedule_times import read_interval
+
+    older_than_s = read_interval(older_than)
+    with opened_desk(project) as desk:
+        pruned = prune_runs(desk, older_than_s, even_unpublished=unpublished, is_dry=dry_run)
+    if as_json:
+        print_json(asdict(pruned))
+    else:
+        say(str(pruned))
+
+
+def cancel_run(desk: Desk, run_id: RunId, reason: str) -> None:
+    """Ask for a run to be cancelled, and say how far that is.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        RunEndedError: It has ended.
+    """
+    found = desk.find(run_id)
+    if not desk.decide(lambda service: service.handle(run_id).cancel(reason)):
+        raise RunEndedError(run_id, found.status, "be cancelled")
+    is_over = desk.find(run_id).status is RunStatus.CANCELLED
+    say(f"run {run_id} is {'cancelled' if is_over else 'to be cancelled, as soon as its handlers stop'}")
+
+
+def _pause(run: str, project: str | None, *, is_paused: bool) -> str:
+    with opened_desk(project) as desk:
+        found = desk.find(run)
+        if not desk.decide(lambda service: service.handle(found.run_id).pause(is_paused=is_paused)):
+            raise RunEndedError(found.run_id, found.status, "be paused or resumed")
+    return found.run_id

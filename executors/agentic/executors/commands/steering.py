@@ -1,0 +1,88 @@
+"""How commands find durable runs and decide about them; workers are told of what follows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from agentic.core.cli import console
+from agentic.core.settings import Settings, load_settings
+from agentic.executors.commands.database import current_database, opened
+
+if TYPE_CHECKING:
+    from agentic.core.ledger import RunRow
+    from agentic.executors.durable.service import RunService
+    from agentic.mappers import Database
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """The runs of a project, as a command deals with them.
+
+    Attributes:
+        settings: Of this process.
+        database: Holds them.
+        project_id: Owns them.
+        project: Its name.
+    """
+
+    settings: Settings
+    database: Database
+    project_id: str
+    project: str
+
+    def find(self, name: str) -> RunRow:
+        """Return a run by its id, or by how that begins.
+
+        Raises:
+            UnknownRunError: There is none.
+            LedgerError: There are several.
+        """
+        from agentic.mappers.ledger_reading import LedgerReader
+
+        with self.database.reading() as session:
+            return LedgerReader(session, self.project_id).run(name)
+
+    def decide(self, act: Callable[[RunService], Awaitable[R]]) -> R:
+        """Return what ``act`` returns, which is given what decides about runs and works on none."""
+        from agentic.executors.celery import make_app
+        from agentic.executors.durable.process import RunProcess
+
+        with make_app(self.settings) as app:
+            runs = RunProcess(self.settings, self.database, app, queues=())
+
+            async def decide() -> R:
+                async with aclosing(runs):
+                    return await act(runs.service(self.project_id))
+
+            try:
+                return asyncio.run(decide())
+            finally:
+                runs.close()
+
+
+@contextmanager
+def opened_desk(project: str | None) -> Iterator[Desk]:
+    """Give the runs of a project, that of the settings if none is named.
+
+    Raises:
+        DatabaseNotMigratedError: The database lacks tables, or is not there yet.
+        UnknownProjectError: There is no such project.
+    """
+    from agentic.mappers import find_project
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database:
+        with database.reading() as session:
+            owner = find_project(session, project or settings.project)
+        yield Desk(settings=settings, database=database, project_id=owner.id, project=owner.name)
+
+
+def say(line: str) -> None:
+    """Print a line as it is."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,139 @@
+"""A run while it goes on: a frame that is drawn anew in a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.cli import console, print_json
+from agentic.core.graph import RunStatus
+from agentic.core.types import RunId
+from agentic.executors.commands.steering import Desk, say
+
+if TYPE_CHECKING:
+    from agentic.core.graph import WorkflowEvent
+    from agentic.executors.run_watch import Look
+
+Once = Annotated[bool, typer.Option("--once", help="Show it once, as it stands now.")]
+Every = Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")]
+
+Show = Callable[["Look"], None]
+
+_SHOWN_EVENTS = 6
+_OTHER_LINES = 15
+_FEWEST_ROWS, _MOST_ROWS = 5, 20
+_RESTS = 10
+"""A look is followed by a rest of at least so many times what it took: watching costs a run little."""
+
+
+def watch_run(
+    desk: Desk, run_id: RunId, *, once: bool = False, every_s: float = 0.5, as_json: bool = False
+) -> None:
+    """Show a run until it ends, or once; in JSON an object a line, whenever something happened.
+
+    Raises:
+        Exit: With 1, when it ends otherwise than completed and was not only looked at once.
+    """
+    from agentic.executors.run_watch import RunWatch
+
+    rows = min(max(console.size.height - _OTHER_LINES, _FEWEST_ROWS), _MOST_ROWS)
+    watch = RunWatch(desk.database, desk.project_id, run_id, limit=rows)
+    if once:
+        _show_once(watch.look(), desk.project, as_json=as_json)
+        return
+    with _shown(desk.project, as_json=as_json) as show:
+        status = _follow(watch.look, show, every_s)
+    if status is not RunStatus.COMPLETED:
+        raise typer.Exit(1)
+
+
+def _follow(look: Callable[[], Look], show: Show, every_s: float) -> RunStatus:
+    while True:
+        began = time.monotonic()
+        seen = look()
+        show(seen)
+        if seen.run.status.is_final:
+            return seen.run.status
+        time.sleep(max(every_s, _RESTS * (time.monotonic() - began)))
+
+
+def _show_once(look: Look, project: str, *, as_json: bool) -> None:
+    from agentic.executors.commands.frames import frame, look_data
+
+    if as_json:
+        print_json(look_data(look))
+    else:
+        console.print(frame(look, list(look.events)[-_SHOWN_EVENTS:], project))
+
+
+@contextmanager
+def _shown(project: str, *, as_json: bool) -> Iterator[Show]:
+    """Give what shows looks."""
+    if as_json:
+        yield _Changes(_print_data)
+    elif console.is_terminal:
+        with _drawn(project) as draw:
+            yield draw
+    else:
+        yield _Changes(_Lines(project))
+
+
+@contextmanager
+def _drawn(project: str) -> Iterator[Show]:
+    """Give what draws a frame in place of the one before; the last one stays."""
+    from rich.live import Live
+
+    from agentic.executors.commands.frames import frame
+
+    latest: deque[WorkflowEvent] = deque(maxlen=_SHOWN_EVENTS)
+    with Live(console=console, auto_refresh=False) as live:
+
+        def draw(look: Look) -> None:
+            latest.extend(look.events)
+            live.update(frame(look, latest, project), refresh=True)
+
+        yield draw
+
+
+class _Changes:
+    """Passes on the looks at which something had happened."""
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._facts: tuple[object, ...] = ()
+
+    def __call__(self, look: Look) -> None:
+        if look.facts != self._facts:
+            self._facts = look.facts
+            self._show(look)
+
+
+class _Lines:
+    """Prints a line for each event, and for each time that the run stands otherwise."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._standing = ""
+
+    def __call__(self, look: Look) -> None:
+        from agentic.executors.commands.frames import event_line, standing
+
+        for event in look.events:
+            console.print(event_line(event, self._project), soft_wrap=True)
+        if standing(look) != self._standing:
+            self._standing = standing(look)
+            say(self._standing)
+
+
+def _print_data(look: Look) -> None:
+    from agentic.executors.commands.frames import look_data
+
+    sys.stdout.write(json.dumps(look_data(look), ensure_ascii=False, default=str) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,34 @@
+"""What runs tell that is not kept, as progress and lines of log: published at once, or not at all."""
+
+from __future__ import annotations
+
+from agentic.core.bus import EventBus, EventPublisher
+from agentic.core.graph.events import WorkflowEvent
+
+
+class LiveEvents:
+    """Publishes the live events of this process, project by project; durable ones leave by the outbox.
+
+    Args:
+        bus: Where to; stays open.
+        grace_s: How long closing waits for what the bus has not taken yet.
+    """
+
+    def __init__(self, bus: EventBus, grace_s: float = 3.0) -> None:
+        self._bus = bus
+        self._grace_s = grace_s
+        self._publishers: dict[str, EventPublisher] = {}
+
+    def tell(self, project: str, event: WorkflowEvent) -> None:
+        """Publish an event if it is live; called on the event loop."""
+        if event.sequence is not None:
+            return
+        publisher = self._publishers.get(project)
+        if publisher is None:
+            publisher = self._publishers[project] = EventPublisher(self._bus, project)
+        publisher.offer(event)
+
+    async def aclose(self) -> None:
+        """Store what still waits."""
+        for publisher in self._publishers.values():
+            await publisher.close(self._grace_s)

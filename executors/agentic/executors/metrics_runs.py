@@ -1,0 +1,88 @@
+"""Metrics of durable runs: where they and their activations stand, what waits, how often workers died."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from sqlalchemy import Column, ColumnElement, Table, and_, func, literal_column, select
+
+from agentic.core.ledger import ActivationStatus
+from agentic.executors.metrics_sql import Labels, Scope, filled
+from agentic.mappers.ledger_reading import IS_OUTERMOST
+from agentic.mappers.ledger_requests import open_requests
+from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, PROJECTS, RUNS, word
+
+_TOLD = frozenset(str(status) for status in ActivationStatus if status.is_open or status == "dead")
+"""Activations that have ended well are history, of which a metric would only grow."""
+
+# As the index of what can be claimed has it.
+_IS_OFFERED = and_(
+    ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.is_held == literal_column("0")
+)
+
+
+def runs(scope: Scope) -> Iterator[Metric]:
+    """Tell where runs stand, and how many questions wait for somebody."""
+    found = _sums(scope, RUNS, [func.count()], IS_OUTERMOST, by=[RUNS.c.status])
+    text = "Durable runs, child runs left out, by where they stand now."
+    family = GaugeMetricFamily("agentic_runs", text, labels=["project", "status"])
+    yield filled(family, {(project, str(status)): count for project, status, count in found})
+    names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
+    asked = open_requests(scope.session, project_id=scope.project_id)
+    waiting = Counter[Labels]((names[request.project_id],) for request in asked)
+    text = "Requests of durable runs that wait for somebody's answer."
+    yield filled(GaugeMetricFamily("agentic_requests_waiting", text, labels=["project"]), waiting)
+
+
+def activations(scope: Scope) -> Iterator[Metric]:
+    """Tell what is to be done, by queue, what was given up, and how often leases ended unrenewed."""
+    counts: Counter[Labels] = Counter()
+    expiries: Counter[Labels] = Counter()
+    sums = [func.count(), func.sum(ACTIVATIONS.c.crashes)]
+    found = _sums(scope, ACTIVATIONS, sums, by=[ACTIVATIONS.c.queue, ACTIVATIONS.c.status])
+    for project, queue, status, count, crashes in found:
+        expiries[project,] += crashes
+        if str(status) in _TOLD:
+            counts[project, queue, str(status)] += count
+    text = "Activations that have not ended, or were given up, by where they stand now."
+    labels = ["project", "queue", "status"]
+    yield filled(GaugeMetricFamily("agentic_activations", text, labels=labels), counts)
+    text = "Leases that ended without a sign of life: a worker died, or lost the database."
+    yield filled(CounterMetricFamily("agentic_lease_expiries", text, labels=["project"]), expiries)
+
+
+def lags(scope: Scope) -> Iterator[Metric]:
+    """Tell for how long the oldest activation waits that could be claimed, by queue."""
+    lag_s = NOW - func.min(ACTIVATIONS.c.not_before)
+    is_due = and_(_IS_OFFERED, ACTIVATIONS.c.not_before <= NOW)
+    found = _sums(scope, ACTIVATIONS, [lag_s], is_due, by=[ACTIVATIONS.c.queue])
+    text = "Seconds since the oldest activation that waits for a worker became due."
+    family = GaugeMetricFamily("agentic_queue_lag_seconds", text, labels=["project", "queue"])
+    yield filled(family, {(project, queue): waits_s for project, queue, waits_s in found})
+
+
+def outbox(scope: Scope) -> Iterator[Metric]:
+    """Tell how many events are still to be published."""
+    count = func.sum(EVENTS.c.last - EVENTS.c.first + 1)
+    found = _sums(scope, EVENTS, [count], EVENTS.c.published_at.is_(None))
+    text = "Durable events that are still to be published; all of them where there is no NATS."
+    family = GaugeMetricFamily("agentic_events_unpublished", text, labels=["project"])
+    yield filled(family, {(project,): float(count) for project, count in found})
+
+
+def _sums(
+    scope: Scope,
+    table: Table,
+    sums: Sequence[ColumnElement[Any]],
+    *where: ColumnElement[bool],
+    by: Sequence[Column[Any]] = (),
+) -> Iterator[tuple[Any, ...]]:
+    """Yield sums over a table, with the name of the project and the columns ``by`` before them."""
+    query = select(PROJECTS.c.name, *by, *sums).select_from(table.join(PROJECTS)).where(*where)
+    if scope.project_id is not None:
+        query = query.where(PROJECTS.c.id == scope.project_id)
+    for row in scope.session.execute(query.group_by(PROJECTS.c.name, *by)):
+        yield tuple(row)

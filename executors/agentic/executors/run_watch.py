@@ -1,0 +1,111 @@
+"""Looks at a durable run again and again; each look is a few small reads that nobody has to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agentic.core.graph import WorkflowEvent
+from agentic.core.ledger import ActivationRow, ActivationStatus, RunRow
+from agentic.core.types import RunId
+from agentic.executors.durable.encoding import read_batch
+from agentic.mappers import Database
+from agentic.mappers.ledger_reading import LedgerReader
+from agentic.mappers.ledger_requests import OpenRequest, open_requests
+
+CHILD_LIMIT = 100
+"""Child runs that are looked at, too."""
+
+_EARLIER_EVENTS = 20
+_BATCHES = 200
+
+_TELLING = (
+    ActivationStatus.RUNNING,
+    ActivationStatus.REVIEW,
+    ActivationStatus.DEAD,
+    ActivationStatus.WAITING,
+)
+"""What is looked at one by one, before what only waits for its turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A run as it stood at one moment.
+
+    Attributes:
+        run: The run.
+        now: That moment by the ledger's clock, in seconds since the epoch.
+        counts: How many activations there are, by where they stand, with those of child runs it waits for.
+        crash_count: How often workers died over them.
+        activations: Some of those that have not ended, and of those that were given up.
+        requests: What it waits to be told.
+        event_count: Durable events so far.
+        events: Those that came since the last look; at the first look the newest of the earlier ones.
+    """
+
+    run: RunRow
+    now: float
+    counts: Mapping[ActivationStatus, int]
+    crash_count: int
+    activations: Sequence[ActivationRow]
+    requests: Sequence[OpenRequest]
+    event_count: int
+    events: Sequence[WorkflowEvent]
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What differs when something happened in between; not what time alone changes."""
+        return self.run, dict(self.counts), self.crash_count, self.event_count
+
+
+class RunWatch:
+    """Looks at one run.
+
+    Args:
+        database: Holds the ledger.
+        project_id: Owns the run.
+        run_id: The run.
+        limit: Activations that are looked at one by one.
+    """
+
+    def __init__(self, database: Database, project_id: str, run_id: RunId, *, limit: int = 20) -> None:
+        self._database = database
+        self._project_id = project_id
+        self._run_id = run_id
+        self._limit = limit
+        self._seen: int | None = None
+
+    def look(self) -> Look:
+        """Return the run as it stands.
+
+        Raises:
+            UnknownRunError: It was removed.
+            DatabaseUnavailableError: The database cannot be read.
+        """
+        with self._database.reading() as session:
+            reader = LedgerReader(session, self._project_id)
+            family = reader.family(self._run_id, CHILD_LIMIT)
+            return Look(
+                run=reader.run(self._run_id),
+                now=reader.now(),
+                counts=reader.counts(family),
+                crash_count=reader.crash_count(family),
+                activations=self._activations(reader, family),
+                requests=list(open_requests(session, project_id=self._project_id, run_id=self._run_id)),
+                event_count=reader.event_count(self._run_id),
+                events=self._news(reader),
+            )
+
+    def _activations(self, reader: LedgerReader, family: Sequence[RunId]) -> Sequence[ActivationRow]:
+        found = list(reader.activations(family, _TELLING, self._limit))
+        left = self._limit - len(found)
+        return [*found, *reader.activations(family, [ActivationStatus.PENDING], left)] if left else found
+
+    def _news(self, reader: LedgerReader) -> Sequence[WorkflowEvent]:
+        seen = self._seen
+        if seen is None:
+            seen = max(reader.event_count(self._run_id) - _EARLIER_EVENTS, 0)
+        batches = reader.events(self._run_id, after=seen, limit=_BATCHES)
+        found = [event for batch in batches for event in read_batch(batch) if (event.sequence or 0) > seen]
+        self._seen = batches[-1].last if batches else seen
+        return found

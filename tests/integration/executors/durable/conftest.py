@@ -1,0 +1,102 @@
+"""Ledgers, and a command line beside one; nobody works on their runs unless a test says so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from structlog.testing import capture_logs
+from tests.integration.executors.durable.steered import Floor
+from typer.testing import CliRunner, Result
+
+from agentic.core.errors import AgenticError
+from agentic.core.ledger import ActivationRow, RunRow
+from agentic.executors.plugin import agentic_commands
+from agentic.mappers import Database, add_project, find_project
+from agentic.mappers.ledger import SqlLedger
+
+
+@dataclass(frozen=True)
+class Office:
+    """Where runs are looked at and steered."""
+
+    database: Database
+    floor: Floor
+    app: typer.Typer
+
+    def __call__(self, *arguments: str) -> str:
+        """Run a command that succeeds; return its output."""
+        result = self.run(*arguments)
+        assert result.exception is None, result.exception
+        return result.stdout
+
+    def json(self, *arguments: str) -> Any:
+        """Run a command that succeeds; return what it prints for scripts."""
+        return json.loads(self(*arguments, "--json"))
+
+    def fails(self, *arguments: str) -> AgenticError:
+        """Run a command that is refused; return why."""
+        error = self.run(*arguments).exception
+        assert isinstance(error, AgenticError)
+        return error
+
+    def run(self, *arguments: str) -> Result:
+        """Run a command."""
+        with capture_logs():  # standard output is the command's
+            return CliRunner().invoke(self.app, arguments)
+
+    def row(self, run_id: str) -> RunRow:
+        """Return a run."""
+        with self.floor.store.transaction() as ledger:
+            (found,) = [run for run in ledger.list_runs() if run.run_id == run_id]
+            return found
+
+    def activations(self) -> list[ActivationRow]:
+        """Return all activations."""
+        with self.floor.store.transaction() as ledger:
+            return list(ledger.list_activations())
+
+
+@pytest.fixture
+def office(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    """An office with an empty ledger, of the project ``default``."""
+    for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path))
+    monkeypatch.setenv("AGENTIC_WORKFLOW_MODULES", '["tests"]')
+    path = shutil.copy(empty_database, tmp_path / "agentic.db")
+    database = Database(f"sqlite:///{path}")
+    with database.reading() as session:
+        project = find_project(session, "default")
+    app = typer.Typer()
+    agentic_commands(app)
+    store = SqlLedger(database, project_id=project.id)
+    yield Office(database=database, floor=Floor(store), app=app)
+    store.close()
+    database.dispose()
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The ledgers of two projects; the second one is nobody's business."""
+
+    database: Database
+    project_id: str
+    ours: Floor
+    theirs: Floor
+
+
+@pytest.fixture
+def shelf(migrated_database: Database) -> Iterator[Shelf]:
+    with migrated_database.writing() as session:
+        ours, theirs = add_project(session, "ours").id, add_project(session, "theirs").id
+    stores = [SqlLedger(migrated_database, project_id=project_id) for project_id in (ours, theirs)]
+    yield Shelf(migrated_database, ours, *map(Floor, stores))
+    for store in stores:
+        store.close()

@@ -1,0 +1,120 @@
+"""Runs as Flower shows them: a real worker, a real Flower."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import urllib.request
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentic.core import RunStatus
+from agentic.core.services import Supervisor
+from agentic.core.settings import load_settings
+from agentic.executors import RunClient
+from agentic.executors.durable.messages import label_of
+from agentic.executors.services import flower_service, worker_service
+
+if TYPE_CHECKING:
+    from tests.integration.executors.conftest import Place
+
+pytestmark = pytest.mark.integration
+
+MODULE = "tests.integration.executors.durable.flows"
+SECRET = "what is asked is nobody's business"
+ENDS = {"SUCCESS", "FAILURE"}
+
+
+@pytest.mark.parametrize(
+    ("workflow", "label"),
+    [
+        ("prices", "prices"),
+        ("shop.flows:prices", "prices"),
+        ("shop.flows:prices#fetch#page", "prices#fetch#page"),
+        ("agent:web:4c74ce3f", "web"),
+    ],
+)
+def test_a_task_is_called_as_people_call_its_workflow(workflow: str, label: str) -> None:
+    assert label_of(workflow) == label
+
+
+@pytest.mark.requirement("BR09")
+async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place.path)
+    for name, value in {**place.env, "AGENTIC_DISPATCHER": "celery"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("FLOWER_UNAUTHENTICATED_API", "true")
+    home = place.path / "home"
+    async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
+        url = supervisor.urls["flower"]
+        # It listens to events once it has heard of the worker.
+        await asyncio.to_thread(place.eventually, lambda: "worker_online{" in read(f"{url}/metrics"))
+        runs, shown = await asyncio.to_thread(ended_in_flower, place, url)
+
+    assert {name: task["state"] for name, task in shown.items()} == {
+        "agent": "FAILURE",
+        "failing": "FAILURE",
+        "flaky": "SUCCESS",  # a try failed, and another one followed
+        "asking": "SUCCESS",  # it waits for an answer
+    }
+    assert shown["agent"]["name"] == "agentic.toy.shown"
+    assert shown["agent"]["args"].startswith(f"execution={runs['agent']} agent=")
+    assert shown["agent"]["exception"] == "ExecutionFailedError('RuntimeError: quota used up')"
+    assert shown["failing"]["name"] == "agentic.failing.before"
+    assert shown["failing"]["args"] == f"run={runs['failing']} step=0 node=before shard=0"
+    assert shown["failing"]["exception"] == f"RunFailedError('run {runs['failing']} failed: not mended')"
+    assert {task["kwargs"] for task in shown.values()} == {"{}"}
+    assert SECRET not in str(shown)
+
+
+def ended_in_flower(place: Place, url: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """Have runs worked on until Flower shows their ends: what is sent in its first seconds it may miss.
+
+    Returns:
+        Their ids, and the last task of each.
+    """
+    agent = place.agent(name="shown", fail="quota used up")
+    for _ in range(3):
+        runs = {"agent": place.ended(place.submit(agent).id).id, **worked_on()}
+        deadline = time.monotonic() + 8
+        while time.monotonic() < deadline:
+            shown = tasks_in_flower(url, runs)
+            if shown.keys() == runs.keys() and {task["state"] for task in shown.values()} <= ENDS:
+                return runs, shown
+            time.sleep(0.1)
+    raise AssertionError("Flower does not show the end of each run")
+
+
+def worked_on() -> dict[str, str]:
+    """Have runs worked on; return their ids by workflow."""
+    with RunClient(load_settings()) as client:
+        handles = {
+            name: client.submit(f"{MODULE}:{name}", message)
+            for name, message in (("failing", 1), ("flaky", 1), ("asking", SECRET))
+        }
+        for handle in handles.values():
+            assert handle.result(30).status is not RunStatus.RUNNING
+        return {name: handle.run_id for name, handle in handles.items()}
+
+
+def tasks_in_flower(url: str, runs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the last task of each run that Flower knows of."""
+    tasks = json.loads(read(f"{url}/api/tasks") or "{}").values()
+    in_order = sorted(tasks, key=lambda task: task["received"] or 0)
+    return {
+        name: task for task in in_order for name, run_id in runs.items() if run_id in (task["args"] or "")
+    }
+
+
+def read(url: str) -> str:
+    """Return a page, nothing while it cannot be had."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return str(answer.read().decode())
+    except OSError:
+        return ""

@@ -1,0 +1,78 @@
+"""The ledger as people look at it, on each database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentic.core.ledger import ActivationStatus, LedgerError, UnknownRunError
+from agentic.core.types import RunId
+from agentic.mappers.ledger_reading import LedgerReader
+from agentic.mappers.ledger_requests import open_requests
+
+if TYPE_CHECKING:
+    from tests.integration.executors.durable.conftest import Shelf
+
+pytestmark = pytest.mark.integration
+
+ONE = RunId("one")
+
+
+def test_runs_of_another_project_are_not_seen(shelf: Shelf) -> None:
+    shelf.ours.submit("adding", 1, "one")
+    shelf.theirs.submit("adding", 1, "two")
+    with shelf.database.reading() as session:
+        reader = LedgerReader(session, shelf.project_id)
+        assert [run.run_id for run in reader.runs(status=None, workflow=None, limit=9)] == ["one"]
+        with pytest.raises(UnknownRunError):
+            reader.run("two")
+
+
+def test_the_beginning_of_an_id_is_taken_literally(shelf: Shelf) -> None:
+    for name in ("a_1", "ab1", "ab2"):
+        shelf.ours.submit("adding", 1, name)
+    with shelf.database.reading() as session:
+        reader = LedgerReader(session, shelf.project_id)
+        assert reader.run("a_").run_id == "a_1"
+        with pytest.raises(LedgerError, match="several runs"):
+            reader.run("ab")
+
+
+def test_a_run_is_looked_at_with_the_child_runs_it_waits_for(shelf: Shelf) -> None:
+    shelf.ours.submit("guarded", 1, "one")
+    shelf.ours.work(1)
+    shelf.ours.crash()
+    with shelf.database.reading() as session:
+        reader = LedgerReader(session, shelf.project_id)
+        family = reader.family(ONE, 9)
+        assert family == ["one", "one/send.0.0"]
+        assert reader.counts(family) == {ActivationStatus.WAITING: 1, ActivationStatus.REVIEW: 1}
+        assert reader.crash_count(family) == 1
+        (row,) = reader.activations(family, [ActivationStatus.REVIEW], 9)
+        assert (row.id.run_id, row.note) == ("one/send.0.0", "its worker host/1 died")
+
+
+def test_events_are_read_from_where_a_reader_stands(shelf: Shelf) -> None:
+    shelf.ours.submit("adding", 1, "one")
+    shelf.ours.work()
+    with shelf.database.reading() as session:
+        reader = LedgerReader(session, shelf.project_id)
+        count = reader.event_count(ONE)
+        (last,) = reader.events(ONE, after=count - 1, limit=9)
+        assert last.last == count
+        assert not reader.events(ONE, after=count, limit=9)
+
+
+def test_what_runs_ask_is_read_until_it_is_answered(shelf: Shelf) -> None:
+    for floor in (shelf.ours, shelf.theirs):
+        floor.submit("asking", "hello", "one")
+        floor.work()
+    with shelf.database.reading() as session:
+        (asked,) = open_requests(session, project_id=shelf.project_id)
+        assert (asked.id, asked.path) == ("one:talk.0.0/ask.0.0.1", "talk/ask")
+        assert (asked.question, asked.response_type) == ({"who": "hello"}, "str")
+        assert len(list(open_requests(session))) == 2
+    shelf.ours.answer("one", {asked.id: "ada"})
+    with shelf.database.reading() as session:
+        assert not list(open_requests(session, project_id=shelf.project_id))
