@@ -18,6 +18,9 @@ from typing import ClassVar
 from agentic.core.errors import AgenticError
 from agentic.core.settings import safe_url
 
+_TRANSIENT = frozenset({"timeout", "dns", "connect", "rate_limited"})
+"""Failure classes of fetches and actors that may pass, besides answers of 5xx."""
+
 
 class ExecutionError(AgenticError):
     """Something about running an agent."""
@@ -37,7 +40,24 @@ class AgentConfigError(ExecutionError, ValueError):
 
 
 class AgentFailedError(ExecutionError):
-    """The platform executor of an agent failed; the message is its own, cleaned of secrets."""
+    """The platform executor of an agent failed; the message is its own, cleaned of secrets.
+
+    Attributes:
+        is_retriable: Whether it may well work a little later: a server was away, or too busy.
+        retry_after_s: After how many seconds, where a server said so.
+    """
+
+    def __init__(self, message: str, cause: Exception | None = None) -> None:
+        super().__init__(message)
+        self.is_retriable = cause is not None and _may_pass(cause)
+        self.retry_after_s: float | None = getattr(cause, "retry_after_s", None)
+
+
+def _may_pass(error: Exception) -> bool:
+    known = getattr(error, "failure_class", None)
+    if isinstance(known, str):
+        return known in _TRANSIENT or known.startswith("http_5")
+    return isinstance(error, TimeoutError | ConnectionError)
 
 
 class ResultsRefusedError(ExecutionError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from agentic.core.hooks import get_registry
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.settings import Settings
+from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Builder, Flow, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.hooks import RunHooks
@@ -53,9 +54,14 @@ def flow_builder(
             work = records.work()
         except AgentConfigError as exc:
             raise UnknownWorkflowError(f"{KIND}:{rest}", str(exc)) from exc
+
+        def context(run_id: RunId) -> Mapping[str, str]:
+            execution_id = run_id.partition("/")[0]
+            return {"execution_id": execution_id, "agent_id": agent_id, "platform": platform}
+
         return Flow(
             agent_workflow(records, platform, work),
-            RunHooks(clean=records.clean, on_rest=records.on_rest),
+            RunHooks(clean=records.clean, on_rest=records.on_rest, context=context),
             DEFAULT_QUEUE if queue_of is None else queue_of(platform),
             None if work is None else work.close,
         )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from structlog.contextvars import bound_contextvars
-
 from agentic.core.errors import AgenticError
-from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, WorkflowContext, handler
+from agentic.core.graph import (
+    Executor,
+    ExecutorKind,
+    RetryPolicy,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    handler,
+)
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.logging import get_logger
 from agentic.executors.base import AgentWork, BaseAgentExecutor
@@ -19,6 +24,9 @@ from agentic.executors.records import WORK, AgentRecords
 from agentic.executors.threads import in_thread
 
 log = get_logger(__name__)
+
+TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0)
+"""Of an executor whose failure may pass: a server that was away, or asked for patience."""
 
 
 def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:
@@ -33,9 +41,9 @@ def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None 
         platform: The agent's.
         work: The graph that does the work; its run is a child run. Left out, ``execute_agent`` does it.
     """
-    prepare = Prepare(records, platform, work)
-    execute = Execute(records, platform) if work is None else WorkflowExecutor(work.workflow, WORK)
-    save = Save(records, platform, dict if work is None else work.results_of)
+    prepare = Prepare(records, work)
+    execute = Execute(records) if work is None else WorkflowExecutor(work.workflow, WORK)
+    save = Save(records, dict if work is None else work.results_of)
     return (
         # With a version, executions go on where they stand when this project is upgraded.
         WorkflowBuilder(f"agent.{platform}", version="1")
@@ -46,45 +54,28 @@ def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None 
     )
 
 
-class _AgentNode(Executor):
-    def __init__(self, records: AgentRecords, platform: str, name: str, kind: ExecutorKind) -> None:
-        super().__init__(name, kind=kind)
-        self._records = records
-        self._platform = platform
-
-    @contextmanager
-    def _named(self, ctx: WorkflowContext) -> Iterator[None]:
-        """Let log lines say whose they are."""
-        with bound_contextvars(
-            execution_id=ctx.run_id,
-            agent_id=self._records.agent_id,
-            platform=self._platform,
-            run_id=ctx.run_id,
-        ):
-            yield
-
-
-class Prepare(_AgentNode):
+class Prepare(Executor):
     """Validates the agent and makes the state its executor starts from."""
 
-    def __init__(self, records: AgentRecords, platform: str, work: AgentWork | None) -> None:
-        super().__init__(records, platform, "prepare", ExecutorKind.VALIDATOR)
+    def __init__(self, records: AgentRecords, work: AgentWork | None) -> None:
+        super().__init__("prepare", kind=ExecutorKind.VALIDATOR)
+        self._records = records
         self._work = work
 
     @handler
     async def prepare(self, _execution_id: str, ctx: WorkflowContext) -> object:
         """Return the initial state, or what the agent's graph makes of it."""
-        with self._named(ctx):
-            log.info("execution.started")
-            state = await in_thread(self._records.prepare, ctx.run_id)
+        log.info("execution.started")
+        state = await in_thread(self._records.prepare, ctx.run_id)
         return state if self._work is None else self._work.message_of(state)
 
 
-class Execute(_AgentNode):
+class Execute(Executor):
     """Lets the platform executor work."""
 
-    def __init__(self, records: AgentRecords, platform: str) -> None:
-        super().__init__(records, platform, WORK, ExecutorKind.WORKER)
+    def __init__(self, records: AgentRecords) -> None:
+        super().__init__(WORK, retry=TRIES)
+        self._records = records
 
     @handler
     async def execute(self, state: dict[str, object], ctx: WorkflowContext) -> dict[str, object]:
@@ -93,12 +84,11 @@ class Execute(_AgentNode):
         Raises:
             AgentFailedError: The executor raised, or returned an error.
         """
-        with self._named(ctx):
-            executor = await in_thread(self._records.begin, ctx.run_id)
-            try:
-                return await self._work(executor, state, ctx)
-            finally:
-                await _clean_up(executor)
+        executor = await in_thread(self._records.begin, ctx.run_id)
+        try:
+            return await self._work(executor, state, ctx)
+        finally:
+            await _clean_up(executor)
 
     async def _work(
         self, executor: BaseAgentExecutor, state: dict[str, object], ctx: WorkflowContext
@@ -111,7 +101,7 @@ class Execute(_AgentNode):
             error = redactor.error(exc)
             unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
             log.log(self._records.log_level, "execution.failed", error=error, **unexpected)
-            raise AgentFailedError(error) from exc
+            raise AgentFailedError(error, exc) from exc
         if not isinstance(results, dict):
             raise AgentFailedError(f"execute_agent returned {type(results).__name__}; it must return a dict")
         if said := results.get("error"):
@@ -119,13 +109,12 @@ class Execute(_AgentNode):
         return results
 
 
-class Save(_AgentNode):
+class Save(Executor):
     """Stores what came of it."""
 
-    def __init__(
-        self, records: AgentRecords, platform: str, results_of: Callable[[Any], dict[str, object]]
-    ) -> None:
-        super().__init__(records, platform, "save", ExecutorKind.WORKER)
+    def __init__(self, records: AgentRecords, results_of: Callable[[Any], dict[str, object]]) -> None:
+        super().__init__("save")
+        self._records = records
         self._results_of = results_of
 
     @handler

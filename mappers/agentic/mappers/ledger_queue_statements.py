@@ -89,9 +89,7 @@ def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
     Each queue is asked for its best, as an index has them in order; those of all are then put in order.
     """
     has_room = _has_room()
-    asked = [
-        _claimable(f"queue_{number}", has_room, is_of_run=is_of_run) for number in range(queue_count)
-    ]
+    asked = [_claimable(f"queue_{number}", has_room, is_of_run=is_of_run) for number in range(queue_count)]
     if len(asked) == 1:
         return HotStatement(asked[0])
     together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
@@ -100,9 +98,7 @@ def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
     return HotStatement(select(found).order_by(*best).limit(_LIMIT))
 
 
-def _claimable(
-    queue: str, has_room: ColumnElement[bool], *, is_of_run: bool
-) -> Select[*tuple[object, ...]]:
+def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) -> Select[*tuple[object, ...]]:
     above = ACTIVATIONS.c.priority > bindparam("above", type_=Integer)
     asked = ACTIVATIONS.c.queue == bindparam(queue, type_=ACTIVATIONS.c.queue.type), above, has_room
     if not is_of_run:

@@ -100,6 +100,7 @@ class FoundRun:
         self.superstep = metadata.superstep
         self.revision = metadata.revision
         self.deadline = step.deadline
+        self.note = None
 
 
 class FoundActivation(NamedTuple):

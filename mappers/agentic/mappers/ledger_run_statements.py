@@ -76,7 +76,13 @@ def _values_of_step(*, goes_on: bool = False) -> dict[str, object]:
     values = {name: bindparam(name, type_=RUNS.c[name].type) for name in (*taken, *seldom)}
     ended = case((bindparam("is_final", type_=Boolean), NOW))
     unset: dict[str, object] = dict.fromkeys((*seldom, "finished_at"), null())
-    return {**values, "updated_at": NOW, "finished_at": ended, **(unset if goes_on else {})}
+    return {
+        **values,
+        "updated_at": NOW,
+        "finished_at": ended,
+        "note": null(),
+        **(unset if goes_on else {}),
+    }
 
 
 def _advance(*, goes_on: bool) -> HotStatement:

@@ -119,6 +119,12 @@ class TestProjects:
 
         assert [row["name"] for row in shell.json("projects", "list")] == ["default", "news"]
 
+    def test_a_limit_can_be_set_and_taken_away(self, shell: Shell) -> None:
+        shell("projects", "limit", "default", "--max-running", "3")
+        assert [row["max_running"] for row in shell.json("projects", "list")] == [3]
+        shell("projects", "limit", "default")
+        assert [row["max_running"] for row in shell.json("projects", "list")] == [None]
+
     def test_the_first_command_that_writes_makes_the_database(self, bare_shell: Shell) -> None:
         bare_shell("projects", "add", "news")
 

@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 
 from agentic.core.bus import BusMessage, BusUnavailableError, MemoryBus
 from agentic.core.graph import EventKind, WorkflowBuilder, WorkflowEvent, executor
+from agentic.core.http import FailureClass, FetchError
 from agentic.executors import BaseAgentExecutor
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import (
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab
 
 State = dict[str, object]
+
+FETCH_FAILED = FetchError("http://h/", FailureClass.RATE_LIMITED, "it is busy", retry_after_s=0.1)
 
 
 async def run(lab: Lab, execution: ExecutionModel) -> ExecutionOutcome:
@@ -153,6 +156,24 @@ class TestFailure:
         assert found.status is outcome.status is ExecutionStatus.FAILED
         assert found.error == outcome.error == "RuntimeError: the site is gone"
         assert lab.result_count() == 0
+
+    @pytest.mark.requirement("PL26")
+    @pytest.mark.parametrize("error", [TimeoutError("no answer"), FETCH_FAILED])
+    async def test_a_failure_that_may_pass_is_tried_again(self, lab: Lab, error: Exception) -> None:
+        tries: list[str] = []
+
+        async def work(executor: BaseAgentExecutor, _state: State) -> State:
+            tries.append(executor.execution_id)
+            if len(tries) == 1:
+                raise error
+            return {}
+
+        lab.script.work = work
+        execution = lab.execution()
+        outcome = await run(lab, execution)
+
+        assert outcome.status is ExecutionStatus.SUCCEEDED
+        assert tries == lab.script.clean_ups == [execution.id] * 2
 
     @pytest.mark.requirement("PL22")
     async def test_a_returned_error_fails_the_execution_like_a_raise(self, lab: Lab) -> None:

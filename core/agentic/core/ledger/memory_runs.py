@@ -139,4 +139,5 @@ def _after(run: RunRow, step: Step, now: float) -> RunRow:
         wake_at=step.wake_at,
         deadline=step.deadline,
         error=step.error,
+        note=None,
     )

@@ -174,9 +174,7 @@ class CrawlNode(Executor):
         return part.taken
 
 
-async def _send_turns(
-    turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext
-) -> None:
+async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
     """Send as many turns as there are slices of pages, at least one, which may find the crawl to be over."""
     full = 0 if _is_over(step, counts) else counts.new // step.slice_pages
     width = max(1, min(full, step.slices, MAX_SLICES))

@@ -24,12 +24,13 @@ def list_them(*, as_json: AsJson = False) -> None:
             {
                 "name": project.name,
                 "agents": len(list_agents(session, project.id)),
+                "max_running": project.max_running,
                 "created_at": project.created_at.strftime("%Y-%m-%d %H:%M:%SZ"),
                 "id": project.id,
             }
             for project in list_projects(session)
         ]
-    print_rows("Projects", ["name", "agents", "created_at"], rows, as_json=as_json)
+    print_rows("Projects", ["name", "agents", "max_running", "created_at"], rows, as_json=as_json)
 
 
 @projects.command()
@@ -43,3 +44,20 @@ def add(name: Annotated[str, typer.Argument(help="Unique name.")], *, as_json: A
         print_json({"name": project.name, "id": project.id})
     else:
         console.print(f"added project {name}", markup=False, highlight=False)
+
+
+@projects.command()
+def limit(
+    name: Annotated[str, typer.Argument(help="The project.")],
+    *,
+    max_running: Annotated[
+        int | None, typer.Option(min=1, help="Activations at a time, over all workers; left out, no limit.")
+    ] = None,
+) -> None:
+    """Say how much of a project's durable runs may go on at a time, from the next claim on."""
+    from agentic.mappers import find_project
+
+    with opened(current_database(load_settings())) as database, database.writing() as session:
+        find_project(session, name).max_running = max_running
+    said = "without limit" if max_running is None else f"with at most {max_running} activations at a time"
+    console.print(f"the runs of project {name} go on {said}", markup=False, highlight=False)

@@ -132,7 +132,7 @@ class Activity:
             return await judged(kept, self._link)  # it was done, and its conditions were not asked
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         try:
-            with bound_contextvars(run_id=name.run_id, activation=str(name)):
+            with bound_contextvars(**self._image.log_context, activation=str(name)):
                 return _outcome(await self._within_deadline())
         except _WaitSignal as signal:
             return signal.waits

@@ -12,7 +12,7 @@ from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import ExecutorId
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.hooks import NO_HOOKS, RunHooks
+from agentic.executors.durable.hooks import NO_HOOKS, RunHooks, hooks_within
 
 Factory = Callable[[], Workflow]
 Builder = Callable[[str], "Flow"]
@@ -94,7 +94,7 @@ class WorkflowCatalog:
             executor = around.workflow.graph.executors.get(ExecutorId(node))
             if not isinstance(executor, WorkflowExecutor):
                 raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
-            return Flow(executor.workflow, RunHooks(clean=around.hooks.clean), around.queue)
+            return Flow(executor.workflow, hooks_within(around.hooks), around.queue)
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
             return self._builders[kind](rest)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.records import record
 from agentic.core.graph.state import RunState
+from agentic.core.types import RunId
 
 OnRest = Callable[[Any, RunState], object]
 """Called with the session of the transaction in which a run begins, rests or goes on, and its state."""
@@ -17,6 +18,10 @@ def _as_it_is(event: WorkflowEvent) -> WorkflowEvent:
     return event
 
 
+def _nothing(_: RunId) -> Mapping[str, str]:
+    return {}
+
+
 @record
 class RunHooks:
     """What a workflow adds to its durable runs.
@@ -24,10 +29,17 @@ class RunHooks:
     Attributes:
         clean: Takes out of an event what nobody may see, before it is kept or told.
         on_rest: Writes what else follows from how a run stands.
+        context: Names what log lines of a run's handlers carry, by the run's id.
     """
 
     clean: Callable[[WorkflowEvent], WorkflowEvent] = _as_it_is
     on_rest: OnRest | None = None
+    context: Callable[[RunId], Mapping[str, str]] = _nothing
 
 
 NO_HOOKS = RunHooks()
+
+
+def hooks_within(hooks: RunHooks) -> RunHooks:
+    """Return what a workflow adds to the runs of one of its nodes."""
+    return RunHooks(clean=hooks.clean, context=hooks.context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.config import WorkflowConfig
@@ -114,6 +114,11 @@ class RunImage:
     def config(self) -> WorkflowConfig:
         """The workflow's."""
         return self.workflow.config
+
+    @property
+    def log_context(self) -> Mapping[str, str]:
+        """What log lines of the run's handlers carry."""
+        return {"run_id": self.run_id, **self._hooks.context(self.run_id)}
 
     @property
     def clean(self) -> Callable[[WorkflowEvent], WorkflowEvent]:

@@ -193,6 +193,12 @@ class LedgerRunsContract(UsesLedger):
         ledger.note(RUN, None)
         assert run_of(ledger).note is None
 
+    def test_a_note_is_gone_when_the_run_goes_on(self, ledger: LedgerTransaction) -> None:
+        ledger.add_run(new_run())
+        ledger.note(RUN, "no worker knows its workflow")
+        assert ledger.advance(RUN, 0, 1, step(2, 1, due(superstep=1)))
+        assert run_of(ledger).note is None
+
     def test_a_run_that_somebody_locked_is_changed_by_nobody_else(self, store: LedgerStore) -> None:
         in_one(store, lambda ledger: ledger.add_run(new_run(due(8))))
 
