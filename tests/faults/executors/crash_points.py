@@ -1,63 +1,27 @@
-"""Kills a process where it hurts, once for each point and superstep; a worker imports it for that."""
+"""The places between the steps of the protocol where a process can end."""
 
 from __future__ import annotations
 
-import functools
-import os
-import signal
-from collections.abc import Callable, Sequence
-from typing import Any
+Point = tuple[str, int]
 
-from tests.faults.executors.flows import touch
+BEGUN: Point = ("begun", 0)
+"""A run was accepted, and nobody told of it."""
 
-from agentic.core.ledger import Claimed, Dispatchable
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.messages import MessageDispatcher
-from agentic.executors.durable.worker import DurableWorker
+BEATEN: Point = ("beaten", 0)
+"""A claim was extended."""
 
+TAKEN_BACK: Point = ("taken-back", 0)
+"""A claim was taken from a worker that is gone, and nobody told of it."""
 
-def crash(point: str, superstep: int) -> None:
-    """End this process, if none has ended at this point of this superstep."""
-    if touch(f"crashed-{point}-{superstep}"):
-        os.kill(os.getpid(), signal.SIGKILL)
+ALWAYS = ("claimed", "worked", "written", "advanced")
+"""An activation was claimed; its handler had returned; its result was written, and not committed; the next
+superstep had begun, and nobody told of it."""
 
-
-def _before(owner: type, name: str, point: str, superstep_of: Callable[..., int | None]) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def changed(self: object, *args: Any, **options: Any) -> object:
-        superstep = superstep_of(self, *args)
-        if superstep is not None:
-            crash(point, superstep)
-        return original(self, *args, **options)
-
-    setattr(owner, name, changed)
+AT_A_BARRIER = ("kept", "half-told")
+"""The last result of several was committed, and nothing decided; one of several workers was told of."""
 
 
-def _claimed(_: object, claimed: Claimed) -> int:
-    return claimed.lease.id.superstep
-
-
-def _worked(_: object, job: Any, *__: object) -> int:
-    return int(job.claimed.lease.id.superstep)
-
-
-def _kept(worker: Any, run_id: str) -> int | None:
-    image = worker._host.images._images.get(run_id)
-    return None if image is None else int(image.state.superstep)
-
-
-def _decided(_: object, told: Sequence[Dispatchable]) -> int | None:
-    return told[0].id.superstep if told else None
-
-
-def _half_told(_: object, told: Dispatchable, *__: object) -> int | None:
-    return told.id.superstep if told.id.executor_id == "arm2" else None
-
-
-_before(DurableWorker, "_do", "claimed", _claimed)
-_before(DurableWorker, "_settled", "worked", _worked)
-_before(DurableWorker, "_tend", "kept", _kept)
-_before(RunHost, "spread", "decided", _decided)
-_before(MessageDispatcher, "_send", "half-told", _half_told)
+def mark_of(point: Point) -> str:
+    """Return the name of the file that says that a process has ended at a point."""
+    name, superstep = point
+    return f"crashed-{name}-{superstep}"

@@ -163,6 +163,17 @@ def gated() -> Workflow:
     return WorkflowBuilder("gated", version="1").set_start(wait).add_edge(wait, after).build()
 
 
+def echo() -> Workflow:
+    """Return a workflow of one activation that takes no time."""
+
+    @executor(id="echo")
+    async def say(number: int, ctx: WorkflowContext[int, int]) -> None:
+        enter(ctx)
+        await ctx.yield_output(number)
+
+    return WorkflowBuilder("echo", version="1").set_start(say).build()
+
+
 def blocking() -> Workflow:
     """Return a workflow that waits for its gate in a function that blocks."""
 
@@ -203,10 +214,11 @@ def once() -> Workflow:
 
 def touch(name: str) -> bool:
     """Make a file; False when it was there before."""
-    path = Path(name)
-    is_new = not path.exists()
-    path.touch()
-    return is_new
+    try:
+        Path(name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def versioned() -> Workflow:

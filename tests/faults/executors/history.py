@@ -49,6 +49,7 @@ class Figures:
         runs: Accepted.
         activations: With a result.
         entries: How often a handler was entered.
+        repeated: How often of that for an activation for which one had been entered before.
         crashes: Claims that were taken back, as their lease had ended.
         kills: Processes that were killed.
         lost: Rows that are missing.
@@ -57,20 +58,16 @@ class Figures:
         took_s: From the first submission to the end of the last run.
     """
 
-    runs: int
-    activations: int
-    entries: int
-    crashes: int
+    runs: int = 0
+    activations: int = 0
+    entries: int = 0
+    repeated: int = 0
+    crashes: int = 0
     kills: int = 0
     lost: int = 0
     doubled: int = 0
     overdue_s: float = 0.0
     took_s: float = 0.0
-
-    @property
-    def repeated(self) -> int:
-        """Entries that were not needed without faults."""
-        return self.entries - self.activations
 
 
 @dataclass
@@ -204,10 +201,12 @@ class History:
         query = "SELECT count(*), sum(crashes) FROM activations WHERE status IN ('done', 'dead')"
         ((activations, crashes),) = self._read(query)
         missing, doubled = self._wrong_rows()
+        entered = entries(self.folder)
         return Figures(
             runs=len(self.expected),
             activations=int(activations),
-            entries=len(entries(self.folder)),
+            entries=len(entered),
+            repeated=len(entered) - len(set(entered)),
             crashes=int(crashes or 0),
             lost=len(missing),
             doubled=len(doubled),

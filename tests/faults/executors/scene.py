@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import signal
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-import psutil
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from tests.faults.executors import flows
@@ -22,24 +22,29 @@ from tests.faults.executors.history import Expected, Figures, History, log_of
 from tests.integration.executors.conftest import make_place
 
 from agentic.core import RunStatus
+from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.executors import RunClient
 from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
 from agentic.executors.durable.starting import Submission
 from agentic.executors.runs import RunHandle
-from agentic.mappers import Database, DatabaseUnavailableError
+from agentic.mappers import Database, DatabaseUnavailableError, add_project
+from agentic.migrations import upgrade
 
 MODULE = "tests.faults.executors.flows"
+PROCESSES = 2
 LEASE_S = 2.0
 SWEEP_S = 0.5
 LOST_AFTER_S = 3.0
-"""A message is taken for lost after this time here, where it is half a minute elsewhere."""
+"""A message is taken for lost after this time here, unless a test says otherwise."""
 
 SETTINGS = {
     "AGENTIC_LEASE_S": f"{LEASE_S:g}",
     "AGENTIC_SWEEP_S": f"{SWEEP_S:g}",
     "AGENTIC_WORKFLOW_MODULES": '["tests"]',
 }
+
+Row = tuple[Any, ...]
 
 _TABLES = ("fault_rows", "effects", "run_events", "activations", "run_parts", "run_checkpoints", "runs")
 _ROWS = (
@@ -70,6 +75,8 @@ class Scene:
             self.place.env["AGENTIC_DATABASE_URL"] = database
         self.expected: dict[str, Expected] = {}
         self.kills = 0
+        self.lost_after_s = LOST_AFTER_S
+        self._workers: list[subprocess.Popen[bytes]] = []
         self._began = self._overdue_s = 0.0
         self._client: RunClient | None = None
         with self.place.database.writing() as session:
@@ -103,16 +110,22 @@ class Scene:
                 session.execute(text(f"DELETE FROM {table}"))
         (self.place.path / flows.ENTRIES).unlink(missing_ok=True)
         self.expected, self.kills, self._overdue_s = {}, 0, 0.0
+        self.lost_after_s = LOST_AFTER_S
         self._began = time.monotonic()
 
     def worker(self) -> subprocess.Popen[bytes]:
         """Return a worker that is alive."""
-        alive = [worker for worker in self.place.workers if worker.poll() is None]
+        alive = [worker for worker in self._workers if worker.poll() is None]
         return alive[-1] if alive else self.start_worker()
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        """Start a worker with two processes."""
-        return self.place.start_worker("--concurrency", "2")
+        """Start a worker."""
+        name = f"w{len(self._workers)}@test"
+        command = ("agentic.core.cli", "worker", "--concurrency", str(PROCESSES), "--hostname", name)
+        worker = self.place.start(*command)
+        self._workers.append(worker)
+        self.place.eventually(lambda: f"{name} ready." in self.place.log_of(worker) or worker.poll())
+        return worker
 
     def submit(
         self, flow: str, message: object, expected: Expected | None = None, how: Submission | None = None
@@ -126,6 +139,10 @@ class Scene:
         """Submit runs of :func:`flows.march`, or of another shape."""
         return [self.submit(flow, [number], undisturbed(flow, number)) for number in range(count)]
 
+    def until_under_way(self) -> None:
+        """Wait until a process has a claim."""
+        self.place.eventually(lambda: self.read("SELECT 1 FROM activations WHERE status = 'running'"))
+
     def until_ended(self, seconds: float = 60.0) -> None:
         """Wait until no run goes on any more; start a worker if there is none, as a service manager would."""
         deadline = time.monotonic() + seconds
@@ -138,7 +155,7 @@ class Scene:
         """Return how many runs go on; see to what takes long otherwise, and note what is overdue."""
         now = time.time()
         with suppress(SQLAlchemyError, DatabaseUnavailableError), self.place.database.writing() as session:
-            session.execute(text(_HURRY), {"by": REDISPATCH_AFTER_S, "before": now - LOST_AFTER_S})
+            session.execute(text(_HURRY), {"by": REDISPATCH_AFTER_S, "before": now - self.lost_after_s})
             overdue = "SELECT max(:now - lease_until) FROM activations WHERE status = 'running'"
             found = session.execute(text(overdue), {"now": now}).scalar()
             self._overdue_s = max(self._overdue_s, float(found or 0.0))
@@ -146,14 +163,14 @@ class Scene:
             return int(count or 0)
         return len(self.expected)
 
-    def open_rows(self) -> Sequence[Sequence[str]]:
+    def open_rows(self) -> Sequence[Row]:
         """Return what runs wait for."""
         return self.read(
             "SELECT run_id, superstep, executor_id, status, fence, crashes, dispatched_at, lease_until, note "
             "FROM activations WHERE finished_at IS NULL LIMIT 10"
         )
 
-    def read(self, query: str) -> Sequence[Sequence[str]]:
+    def read(self, query: str) -> Sequence[Row]:
         """Return rows of the database."""
         with self.place.database.reading() as session:
             return [tuple(row) for row in session.execute(text(query))]
@@ -171,21 +188,6 @@ class Scene:
             os.kill(pid, number)
             self.kills += number is signal.SIGKILL
 
-    def kill_one_at_work(self, dice: random.Random) -> bool:
-        """Kill one of the processes that have a claim; False when there is none."""
-        query = "SELECT DISTINCT worker FROM activations WHERE status = 'running' ORDER BY worker"
-        alive = children_of(self.worker())
-        at_work = [int(name.rpartition("/")[2]) for (name,) in self.read(query)]
-        hit = [pid for pid in at_work if pid in alive]
-        if hit:
-            self.signal(dice.choice(hit))
-        return bool(hit)
-
-    def kill_group(self) -> None:
-        """Kill a worker with all its processes."""
-        self.place.kill(self.worker())
-        self.kills += 1
-
     def pid_at(self, name: str) -> int:
         """Wait until a process works on what has this name; return the process."""
         path = self.place.path / flows.at_work(name)
@@ -195,6 +197,17 @@ class Scene:
     def open_gate(self, name: str) -> None:
         """Let the run go on that waits for a gate."""
         (self.place.path / flows.gate(name)).touch()
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Give each process of the worker a run that goes on until the block ends."""
+        names = [uuid.uuid4().hex for _ in range(PROCESSES)]
+        for name in names:
+            self.submit("gated", name)
+            self.pid_at(name)
+        yield
+        for name in names:
+            self.open_gate(name)
 
     def close(self) -> None:
         """End everything."""
@@ -213,15 +226,13 @@ class Scene:
             self.place.env = before
 
 
-def children_of(worker: subprocess.Popen[bytes]) -> Sequence[int]:
-    """Return the processes of a worker's pool."""
-    found = []
-    with suppress(psutil.NoSuchProcess):
-        for child in psutil.Process(worker.pid).children():
-            with suppress(psutil.NoSuchProcess):  # it may be gone since
-                if "worker" in child.cmdline():
-                    found.append(child.pid)
-    return found
+def migrate(url: str) -> None:
+    """Make a database that has all tables, and the project ``default``."""
+    upgrade(url, get_registry())
+    database = Database(url)
+    with database.writing() as session:
+        add_project(session, "default")
+    database.dispose()
 
 
 @cache

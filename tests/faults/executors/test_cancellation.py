@@ -25,10 +25,9 @@ CANCELLED = Expected(status=RunStatus.CANCELLED)
 
 
 def test_while_it_is_queued(scene: Scene, note: Note) -> None:
-    keep_busy(scene)
-    queued = scene.submit("gated", "queued", CANCELLED)
-    assert cancelled_within(queued) < SOON_S
-    let_go(scene)
+    with scene.busy():
+        queued = scene.submit("gated", "queued", CANCELLED)
+        assert cancelled_within(queued) < SOON_S
     note(scene.check())
     assert not any(entry.startswith(queued.run_id) for entry in entries(scene.place.path))
 
@@ -84,18 +83,6 @@ def test_and_taken_up_again(scene: Scene, note: Note) -> None:
     handle.resume()
     scene.expected[handle.run_id] = Expected(outputs=undisturbed("march", 0).outputs)
     note(scene.check())
-
-
-def keep_busy(scene: Scene) -> None:
-    """Give each process of the worker a run that waits for its gate."""
-    for name in ("busy", "busy too"):
-        scene.submit("gated", name)
-        scene.pid_at(name)
-
-
-def let_go(scene: Scene) -> None:
-    scene.open_gate("busy")
-    scene.open_gate("busy too")
 
 
 def cancelled_within(handle: RunHandle) -> float:

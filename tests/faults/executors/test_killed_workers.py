@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import signal
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 from tests.faults.executors.history import Expected, entries
-from tests.faults.executors.scene import children_of
+from tests.faults.executors.killing import at_work, children_of, kill_group, kill_one_at_work, suspend
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import Note
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]
 
+KILLS = 6
 SWEPT_WITHIN_S = 10.0
 """What a dead process held is taken back so soon after its lease ended, if a worker is alive."""
-
-STARTS_WITHIN_S = 30.0
-"""And so soon if a worker has to be started first: on a machine that has a lot to do."""
 
 
 def test_without_faults_nothing_is_repeated(scene: Scene, note: Note) -> None:
@@ -34,33 +33,34 @@ def test_without_faults_nothing_is_repeated(scene: Scene, note: Note) -> None:
 
 def test_processes_of_the_pool_are_killed_at_work(scene: Scene, note: Note) -> None:
     dice = random.Random(1)
-    scene.march(12)
-    while scene.running_count() and scene.kills < 10:
+    scene.march(10)
+    while scene.running_count() and scene.kills < KILLS:
         time.sleep(dice.uniform(0.05, 0.4))
-        scene.kill_one_at_work(dice)
+        kill_one_at_work(scene, dice)
     figures = scene.check()
     note(figures)
-    assert figures.kills == 10
+    assert figures.kills == KILLS
     assert figures.repeated <= figures.crashes <= figures.kills
     assert figures.overdue_s <= SWEPT_WITHIN_S
 
 
 def test_a_whole_worker_is_killed(scene: Scene, note: Note) -> None:
-    scene.march(12)
     for _ in range(2):
-        scene.place.eventually(lambda: children_at_work(scene))
-        scene.kill_group()
+        worker = scene.worker()
         scene.start_worker()
+        scene.march(4)
+        scene.place.eventually(partial(at_work, scene, worker))
+        kill_group(scene, worker)
     figures = scene.check()
     note(figures)
     assert figures.repeated <= figures.kills * 2  # it had two processes
-    assert figures.overdue_s <= STARTS_WITHIN_S
+    assert figures.overdue_s <= SWEPT_WITHIN_S
 
 
 def test_only_the_parent_of_a_pool_is_killed(scene: Scene, note: Note) -> None:
     scene.march(6)
     worker = scene.worker()
-    scene.place.eventually(lambda: children_at_work(scene))
+    scene.until_under_way()
     children = children_of(worker)
     scene.signal(worker.pid)
     scene.place.eventually(lambda: not any(is_alive(pid) for pid in children))
@@ -74,7 +74,7 @@ def test_only_the_parent_of_a_pool_is_killed(scene: Scene, note: Note) -> None:
 def test_a_process_that_comes_back_after_its_lease_ended_changes_nothing(scene: Scene, note: Note) -> None:
     run_id = scene.submit("gated", "stopped").run_id
     stopped = scene.pid_at("stopped")
-    scene.signal(stopped, signal.SIGSTOP)
+    suspend(scene, stopped)
     try:
         scene.place.eventually(lambda: len(entries(scene.place.path)) == 2)
         assert scene.pid_at("stopped") != stopped
@@ -94,10 +94,6 @@ def test_what_was_kept_of_a_call_outlives_the_process_that_called(scene: Scene) 
     scene.check()
     assert (scene.place.path / "order.charges").read_text() == "x"
     assert len(entries(scene.place.path)) == 2
-
-
-def children_at_work(scene: Scene) -> bool:
-    return bool(scene.read("SELECT 1 FROM activations WHERE status = 'running'"))
 
 
 def is_alive(pid: int) -> bool:

@@ -1,58 +1,95 @@
-"""Processes that work on one ledger, played in one thread and in virtual time."""
+"""Hosts of durable runs, played in one thread and in virtual time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TypeVar
 
 from agentic.core import Workflow
-from agentic.core.ledger import Lease, LedgerStore, LedgerTransaction
+from agentic.core.ledger import Lease, LedgerError, LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
-from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.catalog import Flow, WorkflowCatalog
 from agentic.executors.durable.claiming import Claimant
-from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.crew import WorkerCrew
+from agentic.executors.durable.hooks import NO_HOOKS, RunHooks
+from agentic.executors.durable.host import Dispatcher, RunHost
 from agentic.executors.durable.images import Images
-from agentic.executors.durable.lane import LedgerLane, in_transaction
-from agentic.executors.durable.leases import Leases, OnChange
+from agentic.executors.durable.lane import LedgerLane, Work, _Job
+from agentic.executors.durable.leases import MAX_BEAT_S, Leases, OnChange
 from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.worker import Bounds, DurableWorker
+from agentic.executors.durable.worker import Bounds
 
 R = TypeVar("R")
 
-LEASE_S = 10_000.0
+NAME = "random:w"
 
 
 class InlineLane(LedgerLane):
-    """Does work at once, so that only the virtual loop decides what comes after what."""
+    """Does in a turn of the loop what a lane's thread does: only the loop decides what comes after what."""
 
-    async def do(self, work: Callable[[LedgerTransaction], R]) -> R:
-        await asyncio.sleep(0)  # others come in between, as they would
-        return in_transaction(self._store, work)
+    def __init__(self, store: LedgerStore) -> None:
+        super().__init__(store)
+        self._asked: list[_Job] = []
+
+    async def do(self, work: Work[R]) -> R:
+        return await asyncio.shield(self.ask(work))
+
+    def ask(self, work: Work[R]) -> asyncio.Future[R]:
+        """Return what will be set to what ``work`` returns."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[R] = loop.create_future()
+        self._asked.append(_Job(work, loop, answer))
+        if len(self._asked) == 1:
+            loop.call_soon(self.take_turn)
+        return answer
+
+    def take_turn(self) -> None:
+        """Do what was asked for so far."""
+        jobs, self._asked = self._asked, []
+        self._do_all(jobs)
 
 
-class EndlessLeases(Leases):
-    """Leases that outlast every test, as no thread extends them."""
+class InlineLeases(Leases):
+    """Extends leases in turns of the loop, while :meth:`beat` runs."""
 
     @contextmanager
     def held(self, lease: Lease, on_change: OnChange) -> Iterator[None]:
-        yield
+        self._held[lease] = on_change
+        try:
+            yield
+        finally:
+            del self._held[lease]
+
+    async def beat(self) -> None:
+        """Extend what is held, again and again."""
+        while True:
+            await asyncio.sleep(min(self.lease_s / 3, MAX_BEAT_S))
+            self.take_turn()
+
+    def take_turn(self) -> None:
+        """Extend what is held now."""
+        with suppress(LedgerError):
+            self._beat()
+
+
+def catalog_of(workflow: Workflow, hooks: RunHooks = NO_HOOKS) -> WorkflowCatalog:
+    """Return a catalog that has one workflow, as :data:`NAME`."""
+    return WorkflowCatalog({}, builders={"random": lambda _: Flow(workflow, hooks)})
 
 
 def host_on(
-    store: LedgerStore, workflow: Workflow, dispatcher: LocalDispatcher, name: str, lease_s: float = LEASE_S
+    lane: LedgerLane, leases: Leases, catalog: WorkflowCatalog, dispatcher: Dispatcher, name: str
 ) -> RunHost:
-    """Return a process that knows one workflow."""
-    lane = InlineLane(store)
-    catalog = WorkflowCatalog({"w": lambda: workflow})
+    """Return what the parts of a process share."""
     return RunHost(
         lane=lane,
         catalog=catalog,
         images=Images(lane, catalog),
-        leases=EndlessLeases(store, lease_s),
+        leases=leases,
         dispatcher=dispatcher,
-        me=Claimant(worker=name, queues=frozenset({DEFAULT_QUEUE}), lease_s=lease_s),
+        me=Claimant(worker=name, queues=frozenset({DEFAULT_QUEUE}), lease_s=leases.lease_s),
     )
 
 
@@ -60,7 +97,7 @@ async def serve(host: RunHost, dispatcher: LocalDispatcher, bounds: Bounds) -> N
     """Work off what is dispatched."""
     while True:
         wanted = await dispatcher.wanted.get()
-        await DurableWorker(host, bounds).work(wanted)
+        await WorkerCrew(host, bounds).work(wanted)
 
 
 @asynccontextmanager

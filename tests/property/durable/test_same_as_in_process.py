@@ -3,57 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.property.durable.hosts import host_on, serving
+from tests.property.durable.hosts import NAME, InlineLane, InlineLeases, catalog_of, host_on, serving
+from tests.property.durable.logs import Logs, durable_events, logs_of
 from tests.property.graph.effort import examples
 from tests.property.graph.mail import Note
 from tests.property.graph.playing import MAX_LEGS, Outcome, Story, answers_to, is_over, outcome_of, play
 from tests.property.graph.scripted import build
 from tests.property.graph.shapes import Shape, shapes
-from tests.property.graph.state import without_time
 from tests.property.graph.virtual import in_virtual_time
 from tests.property.graph.world import World, living_in
 
-from agentic.core import RunResult, RunStatus, Workflow, WorkflowEvent
+from agentic.core import RunResult, RunStatus, Workflow
 from agentic.core.graph.restoring import restore
 from agentic.core.ledger import MemoryLedger
-from agentic.core.types import RunId
 from agentic.executors.durable.control import answer, resume
-from agentic.executors.durable.encoding import read_batch
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.starting import Submission, start_run
 from agentic.executors.durable.worker import Bounds
 
+_LEASE_S = 10_000.0  # longer than any run, as nobody extends them
+
 seeds = st.integers(0, 1_000_000)
-
-
-def virtual_clock() -> float:
-    """Return the time of the virtual loop, which has taken the place of ``time.time``."""
-    return time.time()
-
-
-Logs = Mapping[str, Sequence[str]]
-
-
-def logs_of(events: Sequence[WorkflowEvent]) -> Logs:
-    """Return the events of each run as text, without their times."""
-    found: dict[str, list[str]] = {}
-    for event in events:
-        found.setdefault(event.run_id, []).append(without_time({**event.to_dict(), "time": None}))
-    return found
 
 
 async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) -> tuple[Outcome, Logs]:
     """Run a workflow on a ledger until nothing more comes of it."""
-    store, dispatcher = MemoryLedger(clock=virtual_clock), LocalDispatcher()
-    hosts = [host_on(store, workflow, dispatcher, f"host{number}") for number in range(host_count)]
+    store, dispatcher = MemoryLedger(time.time), LocalDispatcher()
+    catalog = catalog_of(workflow)
+    hosts = [
+        host_on(InlineLane(store), InlineLeases(store, _LEASE_S), catalog, dispatcher, f"host{number}")
+        for number in range(host_count)
+    ]
     async with serving(hosts, dispatcher, bounds):
-        run_id = await start_run(hosts[0], "w", Note("in"), Submission(run_id="r"))
+        run_id = await start_run(hosts[0], NAME, Note("in"), Submission(run_id="r"))
         handle = AsyncRunHandle(hosts[-1], run_id)
         legs: list[RunResult] = [await handle.result(3_000)]
         while len(legs) < MAX_LEGS and not is_over(legs):
@@ -64,14 +51,8 @@ async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) ->
                 await resume(hosts[len(legs) % host_count], run_id)
             legs.append(await handle.result(3_000))
     with store.transaction() as ledger:
-        state = restore(ledger.load(RunId("r")), workflow).state
-        batches = [
-            batch
-            for run in ledger.list_runs(limit=10_000)
-            for batch in ledger.events(run.run_id, limit=100_000)
-        ]
-    events = [event for batch in batches for event in read_batch(batch)]
-    return outcome_of(legs[-1], state), logs_of(events)
+        state = restore(ledger.load(run_id), workflow).state
+    return outcome_of(legs[-1], state), logs_of(durable_events(store, run_id))
 
 
 @pytest.mark.requirement("BR05")

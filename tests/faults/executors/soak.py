@@ -1,0 +1,130 @@
+"""Disturbs runs for as long as one likes: ``MINUTES=30 SEED=1 python -m tests.faults.executors.soak``.
+
+Round after round processes and workers are killed or paused, messages doubled, and the broker is killed,
+emptied or cut off, as the seed says. After each round the histories are checked, and what processes hold.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from tests.faults.executors.broker import Broker
+from tests.faults.executors.disturbing import drops_connections, foreseen, forgets, known, restarts, tell
+from tests.faults.executors.history import Figures
+from tests.faults.executors.killing import kill_group, kill_one_at_work, pause_one_at_work
+from tests.faults.executors.scene import Scene, migrate
+
+RUNS = 15
+TROUBLES = 10
+MINUTE_S = 60.0
+MAX_MIB = 300
+MAX_FILES = 100
+"""What one process may hold; what is not given back grows past it in half an hour."""
+
+Disturb = Callable[[random.Random], object]
+
+
+def main() -> None:
+    """Soak."""
+    seconds = MINUTE_S * float(os.environ.get("MINUTES", "30"))
+    seed = int(os.environ.get("SEED", str(time.time_ns() % 10_000)))
+    say(f"seed {seed}, {seconds:g} s")
+    with place() as (scene, broker):
+        soak(scene, broker, seed, seconds)
+
+
+@contextmanager
+def place() -> Iterator[tuple[Scene, Broker]]:
+    """Make a place of its own, with a broker of its own."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name, Broker(Path(name)) as broker:
+        empty = Path(name) / "empty.db"
+        migrate(f"sqlite:///{empty}")
+        scene = Scene(Path(name) / "place", empty, broker.url(0))
+        try:
+            yield scene, broker
+        finally:
+            scene.close()
+
+
+def soak(scene: Scene, broker: Broker, seed: int, seconds: float) -> None:
+    """Disturb runs, round after round; say every minute, and at the end, what came of it."""
+    began = told = time.monotonic()
+    total, number = Figures(), 0
+    while time.monotonic() < began + seconds:
+        number += 1
+        total = added(total, disturbed(scene, broker, random.Random(f"{seed}/{number}")))
+        held = held_by(scene)
+        assert all(mib <= MAX_MIB and files <= MAX_FILES for mib, files in held), held
+        if time.monotonic() >= told + MINUTE_S:
+            told = time.monotonic()
+            shares = ", ".join(f"{mib} MiB and {files} files" for mib, files in held)
+            say(f"{(told - began) / MINUTE_S:.1f} min, round {number}: {summary(total)}; held: {shares}")
+    say(f"seed {seed}, {number} rounds: {summary(total)}")
+
+
+def disturbed(scene: Scene, broker: Broker, dice: random.Random) -> Figures:
+    """Submit runs, disturb them, and check what came of them."""
+    troubles: Mapping[str, Disturb] = {
+        "kill a process": lambda dice: kill_one_at_work(scene, dice),
+        "kill another": lambda dice: kill_one_at_work(scene, dice),
+        "kill a worker": lambda _: kill_group(scene, scene.worker()),
+        "pause a process": lambda dice: pause_one_at_work(scene, dice),
+        "double messages": lambda dice: tell(scene, dice, known(scene) + foreseen(scene), most=4),
+        "kill the broker": lambda _: restarts(broker),
+        "empty the broker": lambda _: forgets(broker),
+        "cut off the broker": lambda _: drops_connections(broker),
+    }
+    scene.worker()
+    scene.clear()
+    scene.march(RUNS)
+    for _ in range(TROUBLES):
+        time.sleep(dice.uniform(0.05, 0.5))
+        scene.worker()
+        troubles[dice.choice(sorted(troubles))](dice)
+    return scene.check()
+
+
+def added(total: Figures, more: Figures) -> Figures:
+    """Return the sum of figures; of what is overdue the longest."""
+    sums = {name.name: getattr(total, name.name) + getattr(more, name.name) for name in fields(Figures)}
+    return Figures(**{**sums, "overdue_s": max(total.overdue_s, more.overdue_s)})
+
+
+def summary(total: Figures) -> str:
+    """Return figures in one line."""
+    return (
+        f"{total.kills} kills, {total.runs} runs, {total.activations} activations, "
+        f"{total.repeated} repeated, {total.crashes} claims lost, {total.lost} rows lost, "
+        f"{total.doubled} rows doubled, {total.overdue_s:.1f} s overdue at most"
+    )
+
+
+def held_by(scene: Scene) -> list[tuple[int, int]]:
+    """Return MiB and open files of each process: of this one, the worker, its pool and its reconciler."""
+    worker = psutil.Process(scene.worker().pid)
+    found = []
+    for process in (psutil.Process(), worker, *worker.children(recursive=True)):
+        try:
+            found.append((process.memory_info().rss >> 20, process.num_fds()))
+        except psutil.NoSuchProcess:  # it was killed just now
+            continue
+    return found
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

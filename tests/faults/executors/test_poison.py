@@ -1,0 +1,91 @@
+"""Handlers that end, hang or flood their process: their runs fail, and the others do not notice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from tests.faults.executors.history import Expected, entries
+from tests.faults.executors.poisons import HUGE
+
+from agentic.core import RunStatus
+from agentic.core.graph.errors import error_type
+
+if TYPE_CHECKING:
+    from tests.faults.executors.conftest import MakeStage, Note
+    from tests.faults.executors.scene import Scene
+
+pytestmark = [pytest.mark.faults, pytest.mark.integration]
+
+POISONS = "tests.faults.executors.poisons"
+FAILS = Expected(status=RunStatus.FAILED, writes_rows=False)
+
+TIME_LIMITS = "task_soft_time_limit = 2\ntask_time_limit = 3\n"
+"""Celery interrupts a task that takes longer, and then kills its process."""
+
+
+@pytest.fixture(scope="module")
+def stage(configured_stage: MakeStage) -> Scene:
+    """A place whose workers kill processes that take too long."""
+    return configured_stage(2, TIME_LIMITS)
+
+
+@pytest.mark.parametrize("name", ["kill", "leave", "spin"])
+def test_an_activation_is_given_up_when_its_processes_die(scene: Scene, note: Note, name: str) -> None:
+    handle = scene.submit(f"{POISONS}:poison", name, FAILS)
+    scene.march(3, "short")
+    figures = scene.check()
+    note(figures)
+    result = handle.result(10)
+    assert "died 2 time(s)" in str(result.error)
+    assert scene.read("SELECT status, crashes FROM activations WHERE status = 'dead'") == [("dead", 2)]
+    assert count_of(scene, handle.run_id) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("exit", "HandlerStoppedError"), ("hoard", "MemoryError"), ("muddle", "UnencodableError")],
+)
+def test_an_error_fails_the_run_and_spares_the_process(
+    scene: Scene, note: Note, name: str, kind: str
+) -> None:
+    handle = scene.submit(f"{POISONS}:poison", name, FAILS)
+    scene.march(1, "short")
+    figures = scene.check()
+    note(figures)
+    error = handle.result(10).error
+    assert error is not None
+    assert error_type(error) == kind
+    assert (figures.crashes, count_of(scene, handle.run_id)) == (0, 1)
+
+
+def test_a_large_output_is_kept(scene: Scene, note: Note) -> None:
+    scene.submit(f"{POISONS}:poison", "flood", Expected(outputs=("x" * HUGE,)))
+    note(scene.check())
+
+
+def test_of_a_process_that_goes_on_twice_one_result_is_kept(scene: Scene, note: Note) -> None:
+    """The other one shares the event loop's files, so that their process is good for nothing afterwards."""
+    scene.submit(f"{POISONS}:poison", "fork", Expected(outputs=("forked",)))
+    note(scene.check())
+    for process in psutil.Process(scene.worker().pid).children(recursive=True):
+        if process.cmdline()[-1:] == psutil.Process(scene.worker().pid).cmdline()[-1:]:
+            process.kill()
+
+
+def test_a_function_that_never_ends_is_given_up(scene: Scene, note: Note) -> None:
+    scene.submit(f"{POISONS}:sleepless", "", FAILS)
+    scene.march(2, "short")
+    note(scene.check())
+
+
+def test_a_handler_that_takes_too_long_is_stopped_in_its_process(scene: Scene, note: Note) -> None:
+    handle = scene.submit(f"{POISONS}:dawdling", "", FAILS)
+    figures = scene.check()
+    note(figures)
+    assert (figures.crashes, count_of(scene, handle.run_id)) == (0, 1)
+
+
+def count_of(scene: Scene, run_id: str) -> int:
+    return sum(entry.startswith(run_id) for entry in entries(scene.place.path))
