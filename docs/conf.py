@@ -26,6 +26,7 @@ exclude_patterns = ["_build", "README.md"]
 nitpicky = True
 # Names that signatures and docstrings give without their module.
 nitpick_ignore = [
+    ("py:class", "collections.abc.Callable[[]"),  # sphinx splits a function without arguments at its comma
     ("py:class", "BaseAgentExecutor"),
     ("py:class", "BaseModel"),
     ("py:class", "Check"),

@@ -16,6 +16,7 @@ from agentic.executors.durable.hooks import NO_HOOKS, RunHooks, hooks_within
 
 Factory = Callable[[], Workflow]
 Builder = Callable[[str], "Flow"]
+Close = Callable[[], Awaitable[None]]
 
 NODE_MARK = "#"
 """Between the name of a workflow and the executor that is a workflow itself."""
@@ -35,7 +36,7 @@ class Flow:
     workflow: Workflow
     hooks: RunHooks = NO_HOOKS
     queue: str = DEFAULT_QUEUE
-    close: Callable[[], Awaitable[None]] | None = None
+    close: Close | None = None
 
 
 class WorkflowCatalog:
