@@ -1,7 +1,7 @@
 # make demo   everything once, from nothing: servers, database, worker, two agents, rows
 # make test   every test, on real servers on loopback
 # make docs   the documentation site, into docs/_build/html
-# make simulate   a minute of random runs that are killed, cancelled and cut off at any point
+# make simulate   two minutes of random runs, in one process and durable, that are killed and cut off at any point
 # make soak   half an hour of workers that are killed and brokers that forget; MINUTES=30, SEED=1
 # make coverage   which lines and branches of the graph engine its tests reach
 # make check  format, lint, types, import contracts
@@ -21,7 +21,12 @@ demo: $(VENV)/.local
 	$(BIN)/agentic demo $(ARGS)
 
 test: $(VENV)/.dev
+ifeq ($(ARGS),)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --ignore tests/faults
+	$(BIN)/pytest tests/faults
+else
 	$(BIN)/pytest $(ARGS)
+endif
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -36,6 +41,7 @@ docs: $(VENV)/.docs
 
 simulate: $(VENV)/.dev
 	$(BIN)/python -m tests.property.graph.simulator
+	$(BIN)/python -m tests.property.durable.simulator 60 $(SEED)
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.executors.soak

@@ -10,7 +10,7 @@ AgenticError
   ServiceError      an embedded server cannot be started                                  core.services.errors
   DataError         DatabaseNotMigratedError, UnknownProjectError, UnknownAgentError, ... mappers.errors
   LedgerError       LedgerUnavailableError, UnknownRunError, RunExistsError, ...          core.ledger.errors
-  DurableError      UnknownWorkflowError, CrashedError, RunFailedError, ...               executors.durable.errors
+  DurableError      UnknownWorkflowError, CrashedError, RunFailedError, ...               executors.durable
   ExecutionError    BrokerUnavailableError, ...                                           executors.errors
 
 A message says what happened, with which value, and what to do next; the facts are attributes.

@@ -17,8 +17,8 @@ MakeStage = Callable[[int, str], Scene]
 Note = Callable[[Figures], None]
 
 _HEAD = (
-    "| test | runs | activations | entered | repeated | kills | claims lost | lost | doubled | overdue | s |",
-    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    "| test | runs | activations | repeated | kills | claims lost | rows lost | doubled | overdue | s |",
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
 )
 _TABLE = pytest.StashKey[list[str]]()
 
@@ -28,12 +28,18 @@ def note(request: pytest.FixtureRequest) -> Note:
     """Return a function that puts figures into the table that is printed at the end."""
 
     def add(found: Figures) -> None:
-        cells = (found.runs, found.activations, found.entries, found.repeated, found.kills, found.crashes)
+        counts = (found.runs, found.activations, found.repeated, found.kills, found.crashes)
         rows = (found.lost, found.doubled, f"{found.overdue_s:.1f}", f"{found.took_s:.1f}")
-        line = " | ".join(map(str, (request.node.name, *cells, *rows)))
+        line = " | ".join(map(str, (_told(request.node), *counts, *rows)))
         request.config.stash.setdefault(_TABLE, []).append(f"| {line} |")
 
     return add
+
+
+def _told(test: pytest.Item) -> str:
+    """Return what a test is about, in words."""
+    about = test.path.stem.removeprefix("test_").replace("_", " ")
+    return f"{about}: {test.name.removeprefix('test_').replace('_', ' ')}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

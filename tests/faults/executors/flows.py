@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import signal
+import sys
 import time
 import uuid
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from agentic.core.graph import CrashPolicy
 
 VERSION = "FAULTS_VERSION"
 """Environment variable: the version of :func:`versioned`."""
+
+BUILD_S = 3.0
 
 ENTRIES = Path("entries.log")
 """A line for each time that a handler was entered, in the folder of the place."""
@@ -230,6 +233,13 @@ def versioned() -> Workflow:
         return name
 
     return WorkflowBuilder("versioned", version=os.environ.get(VERSION, "1")).set_start(step).build()
+
+
+def heavy() -> Workflow:
+    """Return a workflow that a worker process needs longer to build than a lease lasts here."""
+    if "worker" in sys.argv:
+        time.sleep(BUILD_S)
+    return echo()
 
 
 def timed() -> Workflow:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -19,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from tests.faults.executors import flows
 from tests.faults.executors.history import Expected, Figures, History, log_of
-from tests.integration.executors.conftest import make_place
+from tests.integration.executors.conftest import DEADLINE_S, make_place
 
 from agentic.core import RunStatus
 from agentic.core.hooks import get_registry
@@ -141,27 +141,35 @@ class Scene:
 
     def until_under_way(self) -> None:
         """Wait until a process has a claim."""
-        self.place.eventually(lambda: self.read("SELECT 1 FROM activations WHERE status = 'running'"))
+        self.until(lambda: bool(self.read("SELECT 1 FROM activations WHERE status = 'running'")))
 
-    def until_ended(self, seconds: float = 60.0) -> None:
-        """Wait until no run goes on any more; start a worker if there is none, as a service manager would."""
-        deadline = time.monotonic() + seconds
-        while self.running_count():
+    def until_ended(self) -> None:
+        """Wait until no run goes on any more."""
+        self.until(lambda: not self.running_count())
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so; start a worker if there is none, as a service manager would."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not is_so():
             self.worker()
-            assert time.monotonic() < deadline, f"runs go on still after {seconds:g} s: {self.open_rows()}"
+            self.hurry()
+            assert time.monotonic() < deadline, f"not so after {DEADLINE_S:g} s; open are {self.open_rows()}"
             time.sleep(0.1)
 
     def running_count(self) -> int:
-        """Return how many runs go on; see to what takes long otherwise, and note what is overdue."""
+        """Return how many runs go on; all of them, if the database does not say."""
+        with suppress(SQLAlchemyError, DatabaseUnavailableError):
+            return len(self.read("SELECT 1 FROM runs WHERE status = 'running'"))
+        return len(self.expected)
+
+    def hurry(self) -> None:
+        """See to what takes long otherwise, and note what is overdue."""
         now = time.time()
         with suppress(SQLAlchemyError, DatabaseUnavailableError), self.place.database.writing() as session:
             session.execute(text(_HURRY), {"by": REDISPATCH_AFTER_S, "before": now - self.lost_after_s})
             overdue = "SELECT max(:now - lease_until) FROM activations WHERE status = 'running'"
             found = session.execute(text(overdue), {"now": now}).scalar()
             self._overdue_s = max(self._overdue_s, float(found or 0.0))
-            count = session.execute(text("SELECT count(*) FROM runs WHERE status = 'running'")).scalar()
-            return int(count or 0)
-        return len(self.expected)
 
     def open_rows(self) -> Sequence[Row]:
         """Return what runs wait for."""
@@ -191,7 +199,7 @@ class Scene:
     def pid_at(self, name: str) -> int:
         """Wait until a process works on what has this name; return the process."""
         path = self.place.path / flows.at_work(name)
-        self.place.eventually(lambda: path.exists() and path.read_text())
+        self.until(lambda: path.exists() and bool(path.read_text()))
         return int(path.read_text())
 
     def open_gate(self, name: str) -> None:

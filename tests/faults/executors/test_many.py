@@ -37,8 +37,6 @@ MAX_TOLD = 300
 """Messages for a superstep of a thousand: workers that were told of one go on with others by themselves."""
 
 QUEUED = 500
-MIN_PER_S = 30
-"""Runs that are accepted, done and checked in a second, however slow the machine."""
 
 
 def test_a_superstep_of_a_thousand_ends_once(scene: Scene, note: Note) -> None:
@@ -62,17 +60,15 @@ def test_a_hundred_runs_at_once(scene: Scene, note: Note) -> None:
 
 def test_five_hundred_runs_wait_in_the_queue(scene: Scene, note: Note) -> None:
     scene.lost_after_s = REDISPATCH_AFTER_S
-    began = time.monotonic()
     asyncio.run(queue(scene, QUEUED))
     figures = scene.check()
     note(figures)
     assert (figures.activations, figures.crashes) == (QUEUED, 0)
-    assert QUEUED / (time.monotonic() - began) > MIN_PER_S
     assert held_bytes(scene) < MAX_BYTES
 
 
 def test_five_more_reconcilers_write_nothing_twice(scene: Scene, note: Note) -> None:
-    dice = random.Random(16)
+    dice, told = random.Random(16), told_count(scene)
     with sweepers(scene, 5):
         scene.march(8)
         while scene.running_count() and scene.kills < 4:
@@ -80,7 +76,8 @@ def test_five_more_reconcilers_write_nothing_twice(scene: Scene, note: Note) -> 
             kill_one_at_work(scene, dice)
         figures = scene.check()
     note(figures)
-    assert figures.repeated <= figures.crashes <= figures.kills
+    assert figures.repeated <= figures.crashes
+    assert told_count(scene) - told <= 2 * figures.activations
 
 
 @contextmanager

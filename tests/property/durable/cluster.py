@@ -11,15 +11,25 @@ from typing import TypeVar
 from tests.property.durable.auditing import AuditedLedger
 from tests.property.durable.hosts import host_on
 from tests.property.durable.processes import Process
-from tests.property.durable.reaching import Broker, OwnLane, OwnLeases, OwnWorld, ReachedBroker, ReachedLedger
+from tests.property.durable.reaching import (
+    Broker,
+    Bus,
+    OwnLane,
+    OwnLeases,
+    OwnWorld,
+    ReachedBroker,
+    ReachedLedger,
+)
 from tests.property.durable.troubles import WISHES, Fate, Trouble
 from tests.property.graph.shapes import Dice
 from tests.property.graph.world import World, living_in
 
+from agentic.core.bus import BusUnavailableError
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.crew import WorkerCrew
 from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.outbox import Outbox
 from agentic.executors.durable.reconciler import Reconciler
 from agentic.executors.durable.worker import Bounds
 
@@ -27,6 +37,7 @@ R = TypeVar("R")
 
 LEASE_S = 10.0
 SWEEP_S = 5.0
+PUBLISH_S = 20.0
 _IN_PLACE = (1, 3, 50)
 
 
@@ -65,6 +76,7 @@ class Cluster:
         wish: Told what people want.
         failure: Set to what a process must not have run into.
         processes: All there were.
+        bus: Where events are published.
     """
 
     def __init__(
@@ -73,6 +85,7 @@ class Cluster:
         self.wish: Callable[[Trouble], object] = lambda _: None
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.processes: list[Process] = []
+        self.bus = Bus(fate)
         self._ledger = ledger
         self._catalog = catalog
         self._world = world
@@ -82,6 +95,7 @@ class Cluster:
         self._broker = Broker(dice, dice.number(0, 2) == 0, self._readers)
         self._members: list[Member] = []
         self._clients: list[Process] = []
+        self._is_closed = False
         for _ in range(dice.number(1, 3)):
             self._add()
 
@@ -108,6 +122,12 @@ class Cluster:
             self._clients.remove(client.process)
             client.process.die()
 
+    def close(self) -> None:
+        """End all processes; nobody takes their place."""
+        self._is_closed = True
+        for process in self.processes:
+            process.die()
+
     def take_turn(self, _: int) -> None:
         """Let happen what happens at a turn of the loop."""
         trouble = self._fate.strike("turn")
@@ -127,7 +147,8 @@ class Cluster:
         member = self._member("worker", lambda: self._replace(member))
         process = member.process
         self._members.append(member)
-        for work in (member.leases.beat(), self._sweep(member), self._serve(member), self._serve(member)):
+        loops = self._sweep(member), self._serve(member), self._serve(member), self._publish(member)
+        for work in (member.leases.beat(), *loops):
             process.start(work).add_done_callback(lambda task: self._ended(process, task))
 
     def _member(self, kind: str, on_death: Callable[[], object]) -> Member:
@@ -154,6 +175,13 @@ class Cluster:
                 await reconciler.sweep()
             await asyncio.sleep(SWEEP_S)
 
+    async def _publish(self, member: Member) -> None:
+        outbox = Outbox(member.host.lane, "p", self.bus)
+        while True:
+            await asyncio.sleep(PUBLISH_S)
+            with suppress(BusUnavailableError, LedgerUnavailableError):
+                await outbox.publish_all()
+
     def _ended(self, process: Process, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None and not process.is_dead and not self.failure.done():
@@ -161,7 +189,8 @@ class Cluster:
 
     def _replace(self, member: Member) -> None:
         self._members.remove(member)
-        asyncio.get_running_loop().call_later(self._dice.number(1, 20), self._add)
+        if not self._is_closed:
+            asyncio.get_running_loop().call_later(self._dice.number(1, 20), self._add)
 
     def _readers(self) -> Sequence[asyncio.Queue[ActivationId]]:
         return [member.wanted for member in self._members if not member.process.is_leaving]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -17,7 +17,7 @@ from tests.property.graph.playing import Story
 from tests.property.graph.shapes import Shape
 from tests.property.graph.world import World
 
-from agentic.core import EventKind, Workflow
+from agentic.core import EventKind, Workflow, WorkflowEvent
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Quiet:
             "turn": 110 * count,
             "transaction": 20 * count,
             "dispatch": count,
+            "publication": count,
             "entry": len(self.world.entries),
             "call": calls,
             "record": calls,
@@ -57,6 +58,7 @@ class Struck:
     ledger: AuditedLedger
     max_running: int | None
     fate: Fate
+    published: Sequence[WorkflowEvent]
 
     @property
     def crashes(self) -> int:
@@ -71,6 +73,7 @@ def compare(quiet: Quiet, struck: Struck) -> None:
     faults = list(audit.faults(struck.ledger.changes))
     assert not faults, faults
     _check_rows(struck)
+    assert logs_of(struck.published) == logs_of(struck.story.events)
     if not struck.fate.makes_zombies:
         _check_tries(struck.world)
     hits = struck.fate.hits.keys()

@@ -58,15 +58,21 @@ class Driver:
         """Submit the run, answer it and let it go on until neither helps; return what came of it."""
         wishes: list[asyncio.Task[None]] = []
         self.cluster.wish = lambda trouble: wishes.append(asyncio.create_task(self._grant(trouble)))
+        try:
+            legs = await self._legs()
+        finally:
+            self.cluster.wish = lambda _: None
+            for wish in wishes:
+                wish.cancel()
+        return Story(RUN_ID, tuple(legs), self._state(), durable_events(self.ledger, RUN_ID))
+
+    async def _legs(self) -> list[RunResult]:
         await self._insist(lambda host: start_run(host, NAME, Note("in"), _SUBMISSION))
         legs = [await self._rest()]
         while len(legs) < MAX_LEGS and not is_over(legs):
             await self._go_on(legs[-1])
             legs.append(await self._rest())
-        self.cluster.wish = lambda _: None
-        for wish in wishes:
-            wish.cancel()
-        return Story(RUN_ID, tuple(legs), self._state(), durable_events(self.ledger, RUN_ID))
+        return legs
 
     async def _go_on(self, leg: RunResult) -> None:
         responses = answers_to(leg.pending_requests)

@@ -18,8 +18,8 @@ class DiedError(BaseException):
 class Process:
     """A process: what was started in it ends with it.
 
-    When it is killed its tasks are cancelled, and whatever they do then reaches nobody. While it is frozen the
-    ledger hears nothing of it, and it does not notice.
+    When it is killed its tasks are cancelled, and whatever they do then reaches nobody. While it is frozen
+    the ledger hears nothing of it, and it does not notice.
 
     Args:
         name: Of it.

@@ -1,4 +1,4 @@
-"""The ledger, the broker and the world as a process reaches them, until trouble comes."""
+"""The ledger, the broker, the bus and the world as a process reaches them, until trouble comes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.property.durable.troubles import Fate
 from tests.property.graph.shapes import Dice
 from tests.property.graph.world import Entry, World
 
+from agentic.core.bus import BusMessage, BusUnavailableError, MemoryBus
 from agentic.core.ledger import (
     ActivationId,
     Dispatchable,
@@ -155,6 +156,27 @@ class ReachedBroker:
     def _send(self, activation: Dispatchable) -> None:
         if not self._process.is_dead:
             self._broker.send(activation)
+
+
+class Bus(MemoryBus):
+    """The bus as every process reaches it.
+
+    Args:
+        fate: Strikes when something is published.
+    """
+
+    def __init__(self, fate: Fate) -> None:
+        super().__init__()
+        self._fate = fate
+
+    async def publish(self, messages: Sequence[BusMessage]) -> None:
+        """Store messages, or not, or say nothing of it."""
+        await asyncio.sleep(0)
+        blow = self._fate.strike("publication").blow
+        if blow != "bus away":
+            await super().publish(messages)
+        if blow:
+            raise BusUnavailableError("memory", "it does not answer")
 
 
 class OwnWorld(World):

@@ -32,11 +32,13 @@ from tests.property.graph.virtual import VirtualLoop, in_virtual_time
 from tests.property.graph.world import World, living_in
 
 from agentic.core import Workflow, WorkflowContext
+from agentic.core.bus.envelope import from_message
 from agentic.core.graph.crashes import CrashPolicy
 from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.executors.durable.hooks import RunHooks
 from agentic.executors.durable.local import LocalDispatcher
+from agentic.executors.durable.outbox import Outbox
 
 _MAX_SIZE = 80
 _CALM_S = 60
@@ -91,28 +93,30 @@ def play_struck(shape: Shape, world: World, dice: Dice, fate: Fate) -> Struck:
     follow_policy(workflow, _CRASH[dice.number(0, 5)])
     max_running = _MAX_RUNNING[dice.number(0, 3)]
 
-    async def main() -> tuple[Story, AuditedLedger]:
+    async def main() -> Struck:
         ledger = AuditedLedger(time.time, max_running=max_running)
         catalog = catalog_of(workflow, RunHooks(on_rest=write_status))
         observer = host_on(InlineLane(ledger), InlineLeases(ledger), catalog, LocalDispatcher(), "observer")
         cluster = Cluster(ledger, catalog, world, dice, fate)
-        story = await watching(cluster, Driver(cluster, ledger, observer))
-        change_count = len(ledger.changes)
-        await asyncio.sleep(_CALM_S)
-        assert len(ledger.changes) == change_count, "something happens after the end"
-        assert all(process.is_dead for process in cluster.processes if process.is_leaving)
-        return story, ledger
+        try:
+            story = await watching(cluster, Driver(cluster, ledger, observer))
+            fate.relent()
+            await calm(cluster, ledger)
+            await Outbox(observer.lane, "p", cluster.bus).publish_all()
+        finally:
+            cluster.close()
+        return Struck(
+            shape=shape,
+            workflow=workflow,
+            story=story,
+            world=world,
+            ledger=ledger,
+            max_running=max_running,
+            fate=fate,
+            published=[from_message(message).event async for message in cluster.bus.read(until=1_000_000)],
+        )
 
-    story, ledger = in_virtual_time(main)
-    return Struck(
-        shape=shape,
-        workflow=workflow,
-        story=story,
-        world=world,
-        ledger=ledger,
-        max_running=max_running,
-        fate=fate,
-    )
+    return in_virtual_time(main)
 
 
 async def watching(cluster: Cluster, driver: Driver) -> Story:
@@ -127,6 +131,14 @@ async def watching(cluster: Cluster, driver: Driver) -> Story:
     if cluster.failure.done():
         cluster.failure.result()
     return task.result()
+
+
+async def calm(cluster: Cluster, ledger: AuditedLedger) -> None:
+    """Wait for who comes back late: nothing he does may count, and who was told to end must be gone."""
+    change_count = len(ledger.changes)
+    await asyncio.sleep(_CALM_S)
+    assert len(ledger.changes) == change_count, "something happens after the end"
+    assert all(process.is_dead for process in cluster.processes if process.is_leaving)
 
 
 def follow_policy(workflow: Workflow, policy: CrashPolicy) -> None:

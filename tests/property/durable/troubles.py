@@ -10,7 +10,7 @@ from typing import Literal
 
 from tests.property.graph.shapes import Dice
 
-Moment = Literal["turn", "transaction", "dispatch", "entry", "call", "record"]
+Moment = Literal["turn", "transaction", "dispatch", "publication", "entry", "call", "record"]
 """A turn of the loop; ...; a handler is entered; calls through ``ctx.once``, and records its result."""
 
 BLOWS: Mapping[str, Moment] = {
@@ -31,6 +31,8 @@ BLOWS: Mapping[str, Moment] = {
     "broker away half-way": "dispatch",
     "kill after a call": "call",
     "kill after a record": "record",
+    "bus away": "publication",
+    "bus is silent": "publication",
     "pause": "turn",
     "cancel": "turn",
     "answer": "turn",
@@ -44,7 +46,9 @@ WISHES = frozenset({"pause", *STEERING})
 ENDINGS = frozenset({"shut down", "shut down at work"})
 """After these nothing counts as a crash."""
 
-HARMLESS = frozenset({"conflict", "broker away", "broker away half-way", "pause"})
+HARMLESS = frozenset(
+    {"conflict", "broker away", "broker away half-way", "bus away", "bus is silent", "pause"}
+)
 """After these nothing was begun in vain."""
 
 _MAKE_ZOMBIES = frozenset({"freeze at work", "ledger away"})
@@ -103,6 +107,10 @@ class Fate:
         if trouble.blow in self._away_until:
             self._away_until[trouble.blow] = time.time() + trouble.seconds
         return trouble
+
+    def relent(self) -> None:
+        """Let nothing happen any more."""
+        self._due.clear()
 
     def is_away(self, what: Literal["ledger away", "broker away"]) -> bool:
         """Whether nobody can reach it now."""

@@ -153,7 +153,7 @@ def test_each_platform_has_a_history_of_its_own(
         ("core", "0002"),
         ("core", "0003"),
         ("core", "0004"),
-            ("core", "0005"),
+        ("core", "0005"),
         ("notes", "n1"),
     ]
     assert {"notes", "agentic_version", "agentic_version_notes"} <= tables(database)

@@ -44,7 +44,7 @@ class Claimant:
 def claim_wanted(
     ledger: LedgerTransaction, me: Claimant, wanted: ActivationId
 ) -> Claimed | Dispatchable | None:
-    """Claim the activation a message tells of, or one of a higher priority instead; if it is done, of its run.
+    """Claim what a message tells of, or one of a higher priority instead; if it is done, another of its run.
 
     Returns:
         The activation unclaimed, if the message came too early, as clocks differ. None when there is nothing

@@ -202,27 +202,31 @@ class DurableWorker:
         return self._left > 0 and time.monotonic() < self._until
 
     async def _do(self, claimed: Claimed) -> Claimed | None:
-        job = await self._prepared(claimed)
-        if job is None:
-            return None
-        if self._end_reason is not None:
-            await self._give_back(job)
-            return None
-        self._tell_width(job)
         stopped: list[LeaseState] = []
-        task = self._handling = asyncio.ensure_future(job.activity.try_once())
 
         def stop(state: LeaseState) -> None:
             stopped.append(state)
-            task.cancel(f"the claim is {state}")
+            if self._handling is not None:
+                self._handling.cancel()
 
-        try:
-            with self._host.leases.held(claimed.lease, stop):
+        # Held from here on: to build the workflow may take longer than a lease lasts.
+        with self._host.leases.held(claimed.lease, stop):
+            job = await self._prepared(claimed)
+            if job is None:
+                return None
+            if self._end_reason is not None:
+                await self._give_back(job)
+                return None
+            self._tell_width(job)
+            task = self._handling = asyncio.ensure_future(job.activity.try_once())
+            if stopped:
+                task.cancel()
+            try:
                 outcome = await task
-        except asyncio.CancelledError:
-            return await self._stopped(job, stopped)
-        except DeadlineSignal:
-            return await self._broken_off(job, "the run's time is over")
+            except asyncio.CancelledError:
+                return await self._stopped(job, stopped)
+            except DeadlineSignal:
+                return await self._broken_off(job, "the run's time is over")
         return await self._settled(job, outcome)
 
     def _tell_width(self, job: _Job) -> None:

@@ -189,7 +189,7 @@ Tree = TypeAliasType("Tree", "dict[str, Tree] | Leaf")
         (Plain, set()),
         (tuple, set()),
     ],
-    ids=str,
+    ids=lambda part: "" if isinstance(part, set) else str(part),  # sets have no order
 )
 def test_the_types_that_an_annotation_leads_to_are_found(annotation: object, found: set[type]) -> None:
     assert collect_types([annotation]) == found
