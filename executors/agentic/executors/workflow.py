@@ -25,7 +25,7 @@ from agentic.executors.threads import in_thread
 
 log = get_logger(__name__)
 
-TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0)
+TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0, retry_on=(AgentFailedError,))
 """Of an executor whose failure may pass: a server that was away, or asked for patience."""
 
 

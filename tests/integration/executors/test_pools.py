@@ -256,7 +256,7 @@ def test_every_process_of_a_pool_has_a_connection_of_its_own_and_the_parent_none
 
 def test_a_time_limit_closes_what_the_run_had_open_and_the_process_goes_on(prefork: Lab) -> None:
     [worker] = prefork.place.workers
-    execution = prefork.limited(1, 60, gate="locked")
+    execution = prefork.limited(3, 60, gate="locked")
     prefork.at_work(execution)
     assert connections(family(worker), prefork.servers.web_port) == 1
 
@@ -269,7 +269,7 @@ def test_a_time_limit_closes_what_the_run_had_open_and_the_process_goes_on(prefo
 
 def test_a_blocked_process_is_told_of_killed_at_the_hard_limit_and_replaced(prefork: Lab) -> None:
     [worker] = prefork.place.workers
-    execution = prefork.limited(3, 4, block_s=600)
+    execution = prefork.limited(4, 5, block_s=600)
     blocked = psutil.Process(prefork.at_work(execution)["pid"])
 
     after = prefork.submit()

@@ -56,7 +56,7 @@ async def play_on_ledger(workflow: Workflow, host_count: int, bounds: Bounds) ->
 
 
 @pytest.mark.requirement("BR05")
-@examples(100)
+@examples(50)
 @given(
     shape=shapes(), one=seeds, other=seeds, host_count=st.integers(1, 3), in_place=st.sampled_from([1, 3, 50])
 )

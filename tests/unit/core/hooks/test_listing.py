@@ -61,7 +61,10 @@ def test_json_lists_version_distribution_hooks_and_what_a_plugin_brings(
     }
 
 
-def test_the_table_is_followed_by_each_error_in_full(site: Site, run: Callable[..., str]) -> None:
+def test_the_table_is_followed_by_each_error_in_full(
+    site: Site, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     reason = "a long story " * 30 + "with its end"
     site.install("broken", f"raise RuntimeError({reason!r})")
     printed = run()
