@@ -44,6 +44,7 @@ def test_processes_of_the_pool_are_killed_at_work(scene: Scene, note: Note) -> N
     assert figures.overdue_s <= SWEPT_WITHIN_S
 
 
+@pytest.mark.requirement("SC08")
 def test_a_whole_worker_is_killed(scene: Scene, note: Note) -> None:
     for _ in range(2):
         worker = scene.worker()
@@ -96,6 +97,7 @@ def test_a_claim_is_kept_while_its_workflow_is_built(scene: Scene, note: Note) -
     assert figures.crashes == 0
 
 
+@pytest.mark.requirement("CK09")
 def test_what_was_kept_of_a_call_outlives_the_process_that_called(scene: Scene) -> None:
     scene.submit("once", "order", Expected(outputs=("order receipt",), writes_rows=False))
     scene.check()

