@@ -23,8 +23,8 @@ from tests.faults.executors.history import Figures
 from tests.faults.executors.killing import kill_group, kill_one_at_work, pause_one_at_work
 from tests.faults.executors.scene import Scene, migrate
 
-RUNS = 15
-TROUBLES = 10
+RUNS = 20
+TROUBLES = 16
 MINUTE_S = 60.0
 MAX_MIB = 300
 MAX_FILES = 100
@@ -75,7 +75,8 @@ def disturbed(scene: Scene, broker: Broker, dice: random.Random) -> Figures:
     """Submit runs, disturb them, and check what came of them."""
     troubles: Mapping[str, Disturb] = {
         "kill a process": lambda dice: kill_one_at_work(scene, dice),
-        "kill another": lambda dice: kill_one_at_work(scene, dice),
+        "kill a second": lambda dice: kill_one_at_work(scene, dice),
+        "kill a third": lambda dice: kill_one_at_work(scene, dice),
         "kill a worker": lambda _: kill_group(scene, scene.worker()),
         "pause a process": lambda dice: pause_one_at_work(scene, dice),
         "double messages": lambda dice: tell(scene, dice, known(scene) + foreseen(scene), most=4),

@@ -61,15 +61,11 @@ def test_json_lists_version_distribution_hooks_and_what_a_plugin_brings(
     }
 
 
-def test_the_table_is_followed_by_each_error_in_full(
-    site: Site, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_the_table_is_followed_by_each_error_in_full(site: Site, run: Callable[..., str]) -> None:
     reason = "a long story " * 30 + "with its end"
     site.install("broken", f"raise RuntimeError({reason!r})")
     printed = run()
-    assert "agentic-plugin-broken" in printed
-    assert f"broken: RuntimeError: {reason}\n" in printed
+    assert printed.index("Plugins") < printed.index(f"broken: RuntimeError: {reason}\n")
 
 
 def test_what_plugins_say_is_not_taken_for_markup(site: Site, run: Callable[..., str]) -> None:
