@@ -74,8 +74,10 @@ class Audit:
             yield f"{lease} is no newer than the claim before it"
         self._held[lease.id] = lease
         self._fences[lease.id] = lease.fence
-        for run in change.around[:1]:
-            if run.status is not RunStatus.RUNNING or run.is_paused or run.cancel_at is not None:
+        if change.around[0].cancel_at is not None:
+            yield f"{lease} was claimed, although its run is to be cancelled"
+        for run in change.around:
+            if run.status is not RunStatus.RUNNING or run.is_paused:
                 yield f"{lease} was claimed, although {run.run_id} does not go on"
         if self.max_running is not None and change.running_count > self.max_running:
             yield f"{lease} was claimed beside {change.running_count - 1} others"

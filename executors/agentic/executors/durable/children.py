@@ -25,11 +25,17 @@ from agentic.core.ledger import (
     RunExistsError,
     Settled,
 )
+from agentic.core.types import RunId
 from agentic.executors.durable.activity import WaitsFor
 from agentic.executors.durable.beginning import begin, take_up
 from agentic.executors.durable.catalog import NODE_MARK
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.image import Plan, RunImage
+
+STOPPED_AROUND = "the run around it was broken off"
+"""Why a child run is cancelled whose parent ended without it; it goes on when the parent does."""
+
+_NO_LIMIT = 1_000_000_000
 
 
 @record
@@ -53,6 +59,8 @@ async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[
     """Return what a child run came to; None when it has to begin, or to go on."""
     run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     if run is None or run.status is RunStatus.RUNNING:
+        return None
+    if run.status is RunStatus.CANCELLED and run.cancel_reason == STOPPED_AROUND:
         return None
     stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
     found = restore(stored, workflow)
@@ -111,7 +119,18 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
         before = child.image.state.superstep, child.image.revision
         is_written = ledger.advance(run_id, *before, step)
     waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
-    return is_written and ledger.settle(claimed.lease, waiting)
+    if not is_written or not ledger.settle(claimed.lease, waiting):
+        return False
+    around = ledger.run(claimed.lease.id.run_id)
+    if around is not None and around.is_paused:
+        ledger.pause(run_id, is_paused=True)
+    return True
+
+
+def children_of(ledger: LedgerTransaction, run_id: RunId) -> list[RunId]:
+    """Return the child runs whose end a run waits for."""
+    waiting = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.WAITING}, limit=_NO_LIMIT)
+    return [row.waits_for for row in waiting if row.waits_for is not None]
 
 
 def _has_to_go_on(state: RunState, call: SubCall) -> bool:

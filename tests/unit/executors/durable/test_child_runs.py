@@ -1,0 +1,117 @@
+"""What is asked of a run is asked of the child runs it waits for, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowConfig, executor
+from agentic.core.ledger import MemoryLedger, RunRow
+from agentic.executors.durable import AsyncRunHandle, LocalRuns, WorkflowCatalog
+from agentic.executors.durable.service import HostOptions
+
+
+class Site:
+    """Where handlers of a child run tell that they were entered, and wait until they may go on.
+
+    Attributes:
+        entered: Executors, as they were entered.
+        may_go_on: Set when they may.
+        stopped: Set when one was stopped.
+    """
+
+    def __init__(self) -> None:
+        self.entered: asyncio.Queue[str] = asyncio.Queue()
+        self.may_go_on = asyncio.Event()
+        self.stopped = asyncio.Event()
+
+    async def wait(self, executor_id: str) -> None:
+        self.entered.put_nowait(executor_id)
+        try:
+            await self.may_go_on.wait()
+        except asyncio.CancelledError:
+            self.stopped.set()
+            raise
+
+
+def nested(site: Site, config: WorkflowConfig) -> Workflow:
+    @executor(id="first")
+    async def first(number: int) -> int:
+        await site.wait("first")
+        return number
+
+    @executor(id="second")
+    async def second(number: int) -> int:
+        site.entered.put_nowait("second")
+        return number
+
+    inner = WorkflowBuilder("inner", version="1").set_start(first).add_edge(first, second).build()
+    return WorkflowBuilder("outer", "1", config).set_start(inner.as_executor("child")).build()
+
+
+@asynccontextmanager
+async def nested_run(
+    site: Site, store: MemoryLedger, config: WorkflowConfig | None = None
+) -> AsyncIterator[AsyncRunHandle]:
+    """Begin a run whose child run is at its first executor."""
+    catalog = WorkflowCatalog({"nested": lambda: nested(site, config or WorkflowConfig())})
+    options = HostOptions(lease_s=0.3)
+    async with LocalRuns(store, catalog, sweep_s=0.1, options=options) as runs:
+        handle = await runs.submit("nested", 7)
+        assert await site.entered.get() == "first"
+        yield handle
+
+
+def child_of(store: MemoryLedger) -> RunRow:
+    with store.transaction() as ledger:
+        (child,) = [run for run in ledger.list_runs() if run.parent is not None]
+    return child
+
+
+async def child_rests(store: MemoryLedger) -> RunStatus:
+    while (status := child_of(store).status) is RunStatus.RUNNING:  # noqa: ASYNC110 - a ledger sets no event
+        await asyncio.sleep(0.01)
+    return status
+
+
+async def test_a_child_run_is_cancelled_with_the_run_around_it_and_goes_on_with_it() -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), nested_run(site, store) as handle:
+        await handle.cancel()
+        assert (await handle.result()).status is RunStatus.CANCELLED
+        await site.stopped.wait()
+        assert await child_rests(store) is RunStatus.CANCELLED
+        site.may_go_on.set()
+        await handle.resume()
+        result = await handle.result()
+    assert (result.status, result.outputs) == (RunStatus.COMPLETED, (7,))
+
+
+async def test_a_child_run_is_cancelled_when_the_time_of_the_run_around_it_is_over() -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), nested_run(site, store, WorkflowConfig(run_timeout_s=0.2)) as handle:
+        assert (await handle.result()).status is RunStatus.FAILED
+        await site.stopped.wait()
+        assert await child_rests(store) is RunStatus.CANCELLED
+
+
+async def test_a_child_run_that_was_cancelled_by_itself_fails_what_waits_for_it() -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), nested_run(site, store) as handle:
+        child_id = child_of(store).run_id
+        with store.transaction() as ledger:
+            assert ledger.request_cancel(child_id, "not this one")
+        result = await handle.result()
+    assert result.status is RunStatus.FAILED
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+async def test_a_child_run_is_paused_with_the_run_around_it(*, is_paused: bool) -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), nested_run(site, store) as handle:
+        await handle.pause()
+        await handle.pause(is_paused=is_paused)
+        assert child_of(store).is_paused is is_paused
