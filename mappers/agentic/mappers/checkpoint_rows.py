@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     CursorResult,
-    RowMapping,
     Subquery,
     UpdateBase,
     and_,
@@ -31,6 +30,8 @@ from agentic.core.types import RunId
 from agentic.mappers import checkpoint_statements as statements
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, METADATA
 from agentic.mappers.driver import HotCursor, HotStatement, Value, Values
+
+_NAMES = tuple(column.name for column in METADATA)
 
 RunKey = dict[str, str]
 """``project_id`` and ``run_id``."""
@@ -106,12 +107,21 @@ def read_checkpoint(
     """
     session.execute(statements.PREPARE_JOINS)
     wanted = statements.LATEST if revision is None else statements.AT_REVISION
-    rows = session.execute(wanted, {**key, "revision": revision}).mappings().all()
-    head = next((row for row in rows if row["part"] is None), None)
+    return checkpoint_of(session.execute(wanted, {**key, "revision": revision}).all())
+
+
+def checkpoint_of(rows: Sequence[Sequence[Any]]) -> StoredCheckpoint | None:
+    """Return what the rows of :data:`checkpoint_statements.LATEST` say; None when there are none.
+
+    Raises:
+        CorruptCheckpointError: A row does not hold what it should.
+    """
+    head = next((row for row in rows if row[0] is None), None)
     if head is None:
         return None
-    parts: dict[str, str] = {row["part"]: row["text"] for row in rows if row is not head}
-    return StoredCheckpoint(metadata=metadata_of(head), head=head["text"], parts=parts)
+    metadata = metadata_of(dict(zip(_NAMES, head[2:], strict=True)))
+    parts: dict[str, str] = {row[0]: row[1] for row in rows if row is not head}
+    return StoredCheckpoint(metadata=metadata, head=head[1], parts=parts)
 
 
 def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[CheckpointMetadata]:
@@ -146,7 +156,7 @@ def remove_older(cursor: HotCursor, key: RunKey, count: int) -> int:
     first = newest_revision(cursor, key) - count + 1
     if first <= oldest:
         return 0
-    cursor.run(statements.PREPARE_REMOVAL, {})
+    cursor.run(statements.PREPARE_HOT_JOINS, {})
     limits: dict[str, Value] = {**key, "oldest": oldest, "first": first}
     removed_count = cursor.run(statements.REMOVE_OLDER, limits)
     cursor.run(statements.REMOVE_REPLACED, limits)
@@ -201,13 +211,13 @@ def _described(session: Session, key: RunKey, revision: int) -> CheckpointMetada
     return metadata_of(row)
 
 
-def metadata_of(row: RowMapping) -> CheckpointMetadata:
+def metadata_of(row: Mapping[Any, Any]) -> CheckpointMetadata:
     """Return what a row knows of a checkpoint.
 
     Raises:
         CorruptCheckpointError: The row does not hold what it should.
     """
-    facts = {column.name: row[column.name] for column in METADATA}
+    facts = {name: row[name] for name in _NAMES}
     try:
         return CheckpointMetadata(**{**facts, "status": RunStatus(facts["status"])})
     except ValueError as exc:

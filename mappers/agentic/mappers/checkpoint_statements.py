@@ -182,7 +182,7 @@ def _remove_replaced() -> Delete:
 _newest = select(func.max(CHECKPOINTS.c.revision)).where(_of_run(CHECKPOINTS))
 
 PREPARE_JOINS = select(JoinByHash())
-PREPARE_REMOVAL = HotStatement(PREPARE_JOINS)
+PREPARE_HOT_JOINS = HotStatement(PREPARE_JOINS)
 
 NEWEST_REVISION = HotStatement(_newest)
 
@@ -200,6 +200,7 @@ ADD_PART = HotStatement(insert(PARTS))
 
 AT_REVISION = _whole(REVISION)
 LATEST = _whole(_newest.scalar_subquery())
+READ_LATEST = HotStatement(LATEST)
 
 LOCK_CHECKPOINT = (
     select(*METADATA)

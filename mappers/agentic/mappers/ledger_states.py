@@ -9,7 +9,8 @@ from agentic.core.graph.errors import CheckpointNotFoundError
 from agentic.core.ledger import EventBatch, StateChanges
 from agentic.core.types import RunId
 from agentic.mappers import ledger_state_statements as statements
-from agentic.mappers.checkpoint_rows import metadata_of, read_checkpoint
+from agentic.mappers.checkpoint_rows import checkpoint_of, metadata_of
+from agentic.mappers.checkpoint_statements import PREPARE_HOT_JOINS, READ_LATEST
 from agentic.mappers.ledger_base import UsesCursor
 from agentic.mappers.ledger_rows import Row
 
@@ -19,9 +20,8 @@ class SqlStates(UsesCursor):
 
     def load(self, run_id: RunId) -> StoredCheckpoint:
         """Return a run's newest checkpoint."""
-        key = {"project_id": self._project_id, "run_id": run_id}
-        with self._cursor.joined() as connection:
-            found = read_checkpoint(connection, key, None)
+        self._cursor.rows(PREPARE_HOT_JOINS, {})
+        found = checkpoint_of(self._cursor.rows(READ_LATEST, self._of_project(run_id=run_id)))
         if found is None:
             raise CheckpointNotFoundError(run_id)
         return found

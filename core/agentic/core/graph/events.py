@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -22,6 +22,7 @@ INLINE_BYTES = 32 * 1024
 """A larger value of an event is named by its hash; :attr:`WorkflowEvent.contents` has it."""
 
 _SMALL = (int, float, bool, type(None))
+_ATOMS = (str, *_SMALL)
 _SHORT_CHARS = INLINE_BYTES // 12  # JSON in ASCII writes a character with at most twelve
 
 CONTENT_KEY = "$content"
@@ -61,6 +62,7 @@ LIFECYCLE_ENDS = frozenset({EventKind.RUN_COMPLETED, EventKind.RUN_FAILED, Event
 """The kinds that end a run; exactly one of them is its last event, unless it waits for input."""
 
 _NO_DATA: Mapping[str, object] = {}
+_NO_CONTENTS: dict[str, str] = {}
 
 
 class WorkflowEvent:
@@ -81,8 +83,8 @@ class WorkflowEvent:
     """
 
     __slots__ = (
-        "_data", "_facts", "attempt", "duration_s", "kind", "live_number", "path", "run_id", "sequence",
-        "shard", "superstep", "time",
+        "_contents", "_data", "_facts", "attempt", "duration_s", "kind", "live_number", "path", "run_id",
+        "sequence", "shard", "superstep", "time",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913, PLR0917  # one event, one call: there are five or more in each superstep
@@ -111,6 +113,7 @@ class WorkflowEvent:
         self.live_number = live_number
         self._facts = data
         self._data: Mapping[str, JSONValue] | None = None
+        self._contents = _NO_CONTENTS
 
     @property
     def id(self) -> str:
@@ -126,14 +129,15 @@ class WorkflowEvent:
         A value above ``INLINE_BYTES`` is ``{"$content": sha256, "bytes": size}``, see :attr:`contents`.
         """
         if self._data is None:
-            self._data = {name: _inline(fact) for name, fact in self._facts.items()}
+            found: dict[str, str] = {}
+            self._data = {name: _inline(fact, found) for name, fact in self._facts.items()}
+            self._contents = found
         return self._data
 
     @property
     def contents(self) -> dict[str, str]:
         """The values too large for :attr:`data`: sha256 -> JSON text."""
-        large = [text for parcel in _parcels(self._facts) if (text := large_text(parcel.data)) is not None]
-        return {content_hash(text): text for text in large}
+        return {**self._contents} if self.data else {}
 
     def with_data(self, data: Mapping[str, JSONValue]) -> WorkflowEvent:
         """Return the same event with other facts."""
@@ -205,15 +209,22 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _inline(fact: object) -> JSONValue:
-    """Return a fact as JSON, with large values named by their hash."""
+def _inline(fact: object, contents: dict[str, str]) -> JSONValue:
+    """Return a fact as JSON, with large values named by their hash and put into ``contents``."""
+    if isinstance(fact, _ATOMS):
+        return fact
     if isinstance(fact, Parcel):
-        text = large_text(fact.data)
-        return fact.data if text is None else {CONTENT_KEY: content_hash(text), "bytes": len(text)}
-    if isinstance(fact, Mapping):
-        return {name: _inline(part) for name, part in fact.items()}
+        data = fact.data
+        text = large_text(data)
+        if text is None:
+            return data
+        name = content_hash(text)
+        contents[name] = text
+        return {CONTENT_KEY: name, "bytes": len(text)}
     if isinstance(fact, (list, tuple)):
-        return [_inline(part) for part in fact]
+        return [_inline(part, contents) for part in fact]
+    if isinstance(fact, Mapping):
+        return {name: _inline(part, contents) for name, part in fact.items()}
     return fact  # type: ignore[return-value]  # what is no parcel was JSON when the event was made
 
 
@@ -223,14 +234,3 @@ def large_text(data: JSONValue) -> str | None:
         return None
     text = to_text(data)
     return text if len(text) > INLINE_BYTES else None
-
-
-def _parcels(fact: object) -> Iterator[Parcel]:
-    if isinstance(fact, Parcel):
-        yield fact
-    elif isinstance(fact, Mapping):
-        for part in fact.values():
-            yield from _parcels(part)
-    elif isinstance(fact, (list, tuple)):
-        for part in fact:
-            yield from _parcels(part)

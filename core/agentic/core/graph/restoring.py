@@ -67,13 +67,15 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
         document = Document(
             from_text(stored.head), {name: from_text(text) for name, text in stored.parts.items()}
         )
-        _check_digest(stored, Head.model_validate(document.head))
+        head = Head.model_validate(document.head)
+        _check_digest(stored, head)
         change = _change_since(document, workflow)
         converted: dict[str, str | None] = {}
         if change.refusal:
             document, converted = _migrated(stored, workflow, document, change.refusal)
+            head = Head.model_validate(document.head)
         restoring = _Restoring(stored, workflow, document.parts)
-        return restoring.run(Head.model_validate(document.head), change.changed_code, converted)
+        return restoring.run(head, change.changed_code, converted)
     except ValidationError as exc:
         where = "; ".join(
             ".".join(map(str, error["loc"])) + ": " + error["msg"] for error in exc.errors()[:3]
@@ -96,6 +98,8 @@ def _change_since(document: Document, workflow: Workflow) -> Change:
     data = document.parts.get(SIGNATURE)
     if not isinstance(data, dict):
         raise CorruptContentError("it does not say which workflow it is of")
+    if data == workflow.signature.to_dict():
+        return Change()
     return compare(Signature.from_dict(data), workflow.signature)
 
 

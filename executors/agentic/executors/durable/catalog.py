@@ -73,12 +73,17 @@ class WorkflowCatalog:
         Raises:
             UnknownWorkflowError: Nothing has that name, or it leads where names may not lead.
         """
-        flow = self._built.get(name)
+        flow = self.built(name)
         if flow is None:
             flow = self._built[name] = self._build(name)
             if len(self._built) > self._size:
                 self._built.popitem(last=False)
-        else:
+        return flow
+
+    def built(self, name: str) -> Flow | None:
+        """Return a workflow that was built before and is still kept; never blocks."""
+        flow = self._built.get(name)
+        if flow is not None:
             self._built.move_to_end(name)
         return flow
 

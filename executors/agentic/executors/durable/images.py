@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 
+from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.image import RunImage
@@ -28,8 +29,21 @@ class Images:
         self._size = size
         self._images: OrderedDict[RunId, RunImage] = OrderedDict()
 
-    async def get(self, run_id: RunId, workflow: str, revision: int) -> RunImage:
+    def knows(self, run_id: RunId, revision: int) -> bool:
+        """Whether a run is known as of ``revision`` or later, so that it need not be read."""
+        image = self._images.get(run_id)
+        return image is not None and image.revision >= revision
+
+    async def get(
+        self, run_id: RunId, workflow: str, revision: int, read: StoredCheckpoint | None = None
+    ) -> RunImage:
         """Return a run, as of ``revision`` or later.
+
+        Args:
+            run_id: The run.
+            workflow: Name of its workflow.
+            revision: Of a checkpoint.
+            read: Its newest checkpoint, if that was read already.
 
         Raises:
             UnknownWorkflowError: This process does not know its workflow.
@@ -38,7 +52,7 @@ class Images:
         """
         image = self._images.get(run_id)
         if image is None or image.revision < revision:
-            image = await self._load(run_id, workflow)
+            image = await self._load(run_id, workflow, read)
             self.put(image)
         else:
             self._images.move_to_end(run_id)
@@ -55,6 +69,10 @@ class Images:
         """Forget a run: somebody else goes on with it, or it is over."""
         self._images.pop(run_id, None)
 
-    async def _load(self, run_id: RunId, workflow: str) -> RunImage:
-        stored = await self._lane.do(lambda ledger: ledger.load(run_id))
-        return RunImage.restored(await asyncio.to_thread(self._catalog.get, workflow), stored)
+    async def _load(self, run_id: RunId, workflow: str, read: StoredCheckpoint | None) -> RunImage:
+        if read is None:
+            read = await self._lane.do(lambda ledger: ledger.load(run_id))
+        flow = self._catalog.built(workflow)
+        if flow is None:
+            flow = await asyncio.to_thread(self._catalog.get, workflow)
+        return RunImage.restored(flow, read)

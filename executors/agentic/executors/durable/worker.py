@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
+from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError
 from agentic.core.graph.messages import ActivationResult
 from agentic.core.graph.planner import commit, is_handled
@@ -39,6 +41,8 @@ from agentic.executors.durable.preparing import prepare
 from agentic.executors.durable.tending import advance, tend, written
 
 log = get_logger(__name__)
+
+T = TypeVar("T")
 
 REFUSED_DELAY_S = 30.0
 """How long an activation waits that this process cannot run, as it has other code than the run."""
@@ -136,6 +140,7 @@ class DurableWorker:
         self._left = 0
         self._until = 0.0
         self._worked = Worked()
+        self._read: StoredCheckpoint | None = None
         self._handling: asyncio.Future[Outcome] | None = None
         self._end_reason: str | None = None
 
@@ -154,8 +159,10 @@ class DurableWorker:
 
     async def help(self, wide: Wide) -> Worked:
         """Do activations of a superstep that others are at, and what follows. Raises as :meth:`work`."""
-        claim = partial(claim_of_run, me=self._host.me, run_id=wide.run_id, priority=wide.priority)
-        return await self._until_over(partial(self._host.lane.do, claim))
+        run_id, priority = wide.run_id, wide.priority
+        return await self._until_over(
+            lambda: self._claim_and_read(lambda ledger: claim_of_run(ledger, self._host.me, run_id, priority))
+        )
 
     async def _until_over(self, claim: Callable[[], Awaitable[Claimed | None]]) -> Worked:
         self._left = self._bounds.activations
@@ -188,13 +195,28 @@ class DurableWorker:
     async def _claim(self, wanted: ActivationId | None) -> Claimed | None:
         host = self._host
         if wanted is None:
-            return await host.lane.do(partial(claim_any, me=host.me))
-        found = await host.lane.do(partial(claim_wanted, me=host.me, wanted=wanted))
+            return await self._claim_and_read(lambda ledger: claim_any(ledger, host.me))
+        found = await self._claim_and_read(lambda ledger: claim_wanted(ledger, host.me, wanted))
         if isinstance(found, Dispatchable):
             # Not at once: as long as the clocks differ, it would come too early again.
             at = max(found.not_before, time.time() + EARLY_PAUSE_S)
             await host.spread([replace(found, not_before=at)])
             return None
+        return found
+
+    async def _claim_and_read(self, claim: Callable[[LedgerTransaction], T]) -> T:
+        """Claim, and read in the same transaction what this process does not know of the run."""
+        images = self._host.images
+
+        def work(ledger: LedgerTransaction) -> tuple[T, StoredCheckpoint | None]:
+            found = claim(ledger)
+            if not isinstance(found, Claimed) or images.knows(found.lease.id.run_id, found.revision):
+                return found, None
+            with suppress(CheckpointError):  # whoever needs it reads it again, and says what is wrong
+                return found, ledger.load(found.lease.id.run_id)
+            return found, None
+
+        found, self._read = await self._host.lane.do(work)
         return found
 
     @property
@@ -238,8 +260,9 @@ class DurableWorker:
 
     async def _prepared(self, claimed: Claimed) -> _Job | None:
         host, lease = self._host, claimed.lease
+        read, self._read = self._read, None
         try:
-            image = await host.images.get(lease.id.run_id, claimed.workflow, claimed.revision)
+            image = await host.images.get(lease.id.run_id, claimed.workflow, claimed.revision, read)
         except (CheckpointError, UnknownWorkflowError) as exc:
             await self._refuse(claimed, exc)
             return None
