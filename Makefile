@@ -11,8 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# Tests that start workers of several processes: two such at a time disturb each other's clocks.
-ALONE := tests/e2e tests/faults tests/integration/executors
+# Tests of workers, with short leases and deadlines: two such at a time disturb each other's clocks.
+ALONE := tests/faults/executors tests/integration/executors
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs simulate soak coverage format requirements clean

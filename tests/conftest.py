@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Awaitable, Callable, Iterator
 
 import psutil
@@ -17,6 +18,13 @@ Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 # The tests start hundreds of Python processes; without compiled files each takes twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_configure() -> None:
+    """Listen to the signals that tests send: what a shell starts in the background ignores them."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

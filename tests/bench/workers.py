@@ -81,6 +81,7 @@ def bench() -> Iterator[Bench]:
             "AGENTIC_HOME": str(folder),
             "AGENTIC_BROKER_URL": f"{server.connection_url}/0",
             "AGENTIC_DISPATCHER": "celery",
+            "AGENTIC_SQLITE_SYNCHRONOUS": "normal",
             "AGENTIC_WORKFLOW_MODULES": '["tests"]',
             "PYTHONPATH": os.pathsep.join([str(HOME.resolve().parent), os.environ.get("PYTHONPATH", "")]),
         }

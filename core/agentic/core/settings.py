@@ -25,6 +25,11 @@ class Settings(BaseSettings):
 
     home: Path = Field(Path(".agentic"), description="Folder for the database and the embedded servers.")
     database_url: SecretStr = Field(SecretStr(""), description="SQLAlchemy URL; SQLite in `home` if empty.")
+    sqlite_synchronous: Literal["full", "normal"] = Field(
+        "full",
+        description="When SQLite waits for the disk: at each commit, or seldom, and then the newest "
+        "commits may be lost with the power.",
+    )
     broker_url: SecretStr = Field(
         SecretStr(""), description="Celery broker, for example redis://host:6379/0."
     )

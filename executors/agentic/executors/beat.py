@@ -36,7 +36,7 @@ class LedgerScheduler(Scheduler):
 
     @cached_property
     def _database(self) -> Database:
-        return Database(load_settings().database)
+        return Database.configured(load_settings())
 
     @cached_property
     def _timekeeper(self) -> Timekeeper:

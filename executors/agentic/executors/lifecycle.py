@@ -51,7 +51,7 @@ class WorkerProcess:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.database = Database(settings.database)
+        self.database = Database.configured(settings)
         self._loop = LoopThread(self._finish)
         self._is_checked = False
         self._runs: RunProcess | None = None

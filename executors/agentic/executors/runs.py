@@ -104,7 +104,7 @@ class RunClient:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._database = Database(settings.database)
+        self._database = Database.configured(settings)
         require_current(self._database, get_registry())
         with self._database.reading() as session:
             self._project_id = find_project(session, settings.project).id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.session import JoinTransactionMode
 
 from agentic.core.logging import get_logger
-from agentic.core.settings import safe_url
+from agentic.core.settings import Settings, safe_url
 from agentic.mappers.engine import (
     BeginMode,
     Synchronous,
@@ -53,6 +54,15 @@ class Database:
         self._path = sqlite_path(self._parsed)
         self._engines: dict[int, Engine] = {}
         self.url = safe_url(url)
+
+    @classmethod
+    def configured(cls, settings: Settings) -> Self:
+        """Return the database that the settings name.
+
+        Raises:
+            DatabaseUrlError: The URL names no database this project can use.
+        """
+        return cls(settings.database, synchronous=settings.sqlite_synchronous)
 
     @property
     def engine(self) -> Engine:

@@ -38,7 +38,7 @@ def check(*, as_json: AsJson = False) -> None:
     from agentic.migrations.drift import differences
     from agentic.migrations.runner import refuse_other_than_current, schema_status
 
-    registry, database = get_registry(), Database(load_settings().database)
+    registry, database = get_registry(), Database.configured(load_settings())
     statuses = schema_status(database, registry)
     print_rows(
         "Schema", ["history", "state", "database", "newest"], [asdict(s) for s in statuses], as_json=as_json

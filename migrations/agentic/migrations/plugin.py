@@ -29,6 +29,6 @@ def agentic_doctor() -> Iterable[str]:
     from agentic.migrations.runner import require_current
 
     try:
-        require_current(Database(load_settings().database), get_registry())
+        require_current(Database.configured(load_settings()), get_registry())
     except AgenticError as exc:
         yield str(exc)

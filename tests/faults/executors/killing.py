@@ -47,11 +47,20 @@ def suspend(scene: Scene, pid: int) -> None:
 
 def children_of(worker: subprocess.Popen[bytes]) -> Sequence[int]:
     """Return the processes of a worker's pool."""
+    return _children(worker, "worker")
+
+
+def reconcilers_of(worker: subprocess.Popen[bytes]) -> Sequence[int]:
+    """Return the process beside a worker that sees to what is lost."""
+    return _children(worker, "reconcile")
+
+
+def _children(worker: subprocess.Popen[bytes], word: str) -> Sequence[int]:
     found = []
     with suppress(psutil.NoSuchProcess):
         for child in psutil.Process(worker.pid).children():
             with suppress(psutil.NoSuchProcess):  # it may be gone since
-                if "worker" in child.cmdline():
+                if word in child.cmdline():
                     found.append(child.pid)
     return found
 

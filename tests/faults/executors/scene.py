@@ -118,6 +118,14 @@ class Scene:
         alive = [worker for worker in self._workers if worker.poll() is None]
         return alive[-1] if alive else self.start_worker()
 
+    def only_worker(self) -> subprocess.Popen[bytes]:
+        """Return a worker that is alive, and end the others."""
+        chosen = self.worker()
+        for other in self._workers:
+            if other is not chosen:
+                self.place.kill(other)
+        return chosen
+
     def start_worker(self) -> subprocess.Popen[bytes]:
         """Start a worker."""
         name = f"w{len(self._workers)}@test"

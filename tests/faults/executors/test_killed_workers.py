@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 from tests.faults.executors.history import Expected, entries
-from tests.faults.executors.killing import at_work, children_of, kill_group, kill_one_at_work, suspend
+from tests.faults.executors.killing import (
+    at_work,
+    children_of,
+    kill_group,
+    kill_one_at_work,
+    reconcilers_of,
+    suspend,
+)
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import Note
@@ -70,6 +77,21 @@ def test_only_the_parent_of_a_pool_is_killed(scene: Scene, note: Note) -> None:
     figures = scene.check()
     note(figures)
     assert figures.repeated <= len(children)
+
+
+def test_what_takes_over_is_started_again_when_it_is_killed(scene: Scene, note: Note) -> None:
+    worker = scene.only_worker()
+    scene.place.eventually(lambda: bool(reconcilers_of(worker)))
+    (before,) = reconcilers_of(worker)
+    scene.signal(before)
+    scene.march(4)
+    dice = random.Random(2)
+    while scene.running_count() and scene.kills < 2:
+        kill_one_at_work(scene, dice)
+    figures = scene.check()
+    note(figures)
+    assert (figures.kills, figures.crashes) == (2, 1)
+    assert reconcilers_of(worker) not in ([before], [])
 
 
 def test_a_process_that_comes_back_after_its_lease_ended_changes_nothing(scene: Scene, note: Note) -> None:

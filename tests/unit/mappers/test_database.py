@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from tests.databases import only_sqlite
 
 from agentic.core.errors import AgenticError
+from agentic.core.settings import load_settings
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -143,6 +144,16 @@ def test_sqlite_runs_in_write_ahead_mode(database: Database) -> None:
     with database.reading() as session:
         pragmas = [session.scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "synchronous")]
     assert pragmas == ["wal", 1]
+
+
+@pytest.mark.parametrize(("said", "pragma"), [({}, 2), ({"sqlite_synchronous": "normal"}, 1)])
+def test_sqlite_waits_for_the_disk_at_each_commit_unless_the_settings_say_otherwise(
+    migrated_file: Path, said: dict[str, str], pragma: int
+) -> None:
+    configured = Database.configured(load_settings(database_url=f"sqlite:///{migrated_file}", **said))
+    with configured.reading() as session:
+        assert session.scalar(text("PRAGMA synchronous")) == pragma
+    configured.dispose()
 
 
 def test_writers_that_lock_what_they_read_lose_no_update(database: Database, project: ProjectModel) -> None:

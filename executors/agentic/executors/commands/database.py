@@ -25,7 +25,7 @@ def ready_database(settings: Settings) -> Database:
     from agentic.mappers import Database
     from agentic.migrations import upgrade
 
-    if Database(settings.database).is_missing:
+    if Database.configured(settings).is_missing:
         upgrade(settings.database, get_registry())
     return current_database(settings)
 
@@ -40,7 +40,7 @@ def current_database(settings: Settings) -> Database:
     from agentic.mappers import Database
     from agentic.migrations import require_current
 
-    database = Database(settings.database)
+    database = Database.configured(settings)
     require_current(database, get_registry())
     return database
 
