@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def suspend(scene: Scene, pid: int) -> None:
     scene.signal(pid, signal.SIGSTOP)
     while _is_locked(scene):
         scene.signal(pid, signal.SIGCONT)
+        time.sleep(0.01)  # else it never gets to the end of its transaction
         scene.signal(pid, signal.SIGSTOP)
 
 

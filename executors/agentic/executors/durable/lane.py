@@ -79,27 +79,35 @@ class LedgerLane:
                 return
 
     def _do_all(self, jobs: Sequence[_Job]) -> None:
-        if len(jobs) > 1:
-            try:
-                self._together(jobs)
-            except Exception:  # whose fault it was is seen when each is on its own
-                for job in jobs:
-                    job.outcome = None
-        for job in jobs:
-            if job.outcome is None:
+        # A savepoint for each costs a tenth of their time: only where one has raised.
+        if len(jobs) > 1 and not (self._kept(jobs, self._together) or self._kept(jobs, self._apart)):
+            for job in jobs:  # whose fault it was is seen when each is on its own
                 self._alone(job)
+        if len(jobs) == 1:
+            self._alone(jobs[0])
         _answer(jobs)
 
-    def _together(self, jobs: Sequence[_Job]) -> None:
-        with self._store.transaction() as transaction:
-            for job in jobs:
-                try:
-                    with transaction.part():
-                        job.outcome = partial(job.answer.set_result, job.work(transaction))
-                except LedgerConflictError:
-                    raise
-                except Exception as exc:
-                    job.outcome = partial(job.answer.set_exception, exc)
+    def _kept(self, jobs: Sequence[_Job], do: Callable[[LedgerTransaction, Sequence[_Job]], None]) -> bool:
+        try:
+            with self._store.transaction() as transaction:
+                do(transaction, jobs)
+        except Exception:
+            return False
+        return True
+
+    def _together(self, transaction: LedgerTransaction, jobs: Sequence[_Job]) -> None:
+        for job in jobs:
+            job.outcome = partial(job.answer.set_result, job.work(transaction))
+
+    def _apart(self, transaction: LedgerTransaction, jobs: Sequence[_Job]) -> None:
+        for job in jobs:
+            try:
+                with transaction.part():
+                    job.outcome = partial(job.answer.set_result, job.work(transaction))
+            except LedgerConflictError:
+                raise
+            except Exception as exc:
+                job.outcome = partial(job.answer.set_exception, exc)
 
     def _alone(self, job: _Job) -> None:
         try:

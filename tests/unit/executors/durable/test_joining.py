@@ -55,11 +55,11 @@ def storing(entries: list[int]) -> Workflow:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "entered"),
+    ("trouble", "at_most"),
     [(LedgerConflictError("a deadlock"), 1), (LedgerUnavailableError("the connection is lost"), 2)],
 )
 async def test_the_trouble_of_the_database_is_no_failure_of_the_handler(
-    trouble: LedgerError, entered: int
+    trouble: LedgerError, at_most: int
 ) -> None:
     entries: list[int] = []
     catalog = WorkflowCatalog({"storing": lambda: storing(entries)})
@@ -67,4 +67,4 @@ async def test_the_trouble_of_the_database_is_no_failure_of_the_handler(
     async with LocalRuns(Troubled(trouble), catalog, sweep_s=0.1, options=options) as runs:
         result = await (await runs.submit("storing", 7)).result(10)
     assert (result.status, result.outputs, result.error) == (RunStatus.COMPLETED, (7,), None)
-    assert len(entries) == entered
+    assert 1 <= len(entries) <= at_most
