@@ -24,8 +24,12 @@ from agentic.mappers import find_agent, find_project
 
 Result = dict[str, JSONValue]
 
+# A message whose process was killed comes back: the ledger says that it is nobody's turn yet, so it does
+# nothing, and Flower shows no failure where nobody has to do anything. Celery's warning, that such a message
+# may kill one process after the other, is about tasks that begin anew.
 
-@app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,))
+
+@app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,), reject_on_worker_lost=True)
 def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) -> Result:
     """Begin an execution of an agent and work on it in place; a second message for the same one does nothing.
 
@@ -58,7 +62,7 @@ def start_agent(self: Task[[str, str | None], Result], agent: str, project: str 
     return {"execution_id": execution.id, "agent_id": found.id}
 
 
-@app.task(name=ACTIVATE, bind=True, throws=(RunFailedError,))
+@app.task(name=ACTIVATE, bind=True, throws=(RunFailedError,), reject_on_worker_lost=True)
 def activate(
     self: Task[[str, str, int, str, int], Result],
     project_id: str,

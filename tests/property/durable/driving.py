@@ -24,7 +24,7 @@ from agentic.core.graph.state import RunState
 from agentic.core.ledger import ActivationStatus, LedgerUnavailableError, RunRow
 from agentic.core.types import RunId
 from agentic.executors.durable.children import info_of
-from agentic.executors.durable.control import answer, cancel, pause, resume, retry_activation
+from agentic.executors.durable.control import answer, cancel, pause, resume
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.starting import Submission, start_run
@@ -126,16 +126,15 @@ class Driver:
                 return await AsyncRunHandle(self.observer, RUN_ID).result()
             if time.time() - self.ledger.changes[-1].at > _PATIENCE_S:
                 break
-            await self._review()
+            self._review()
             await asyncio.sleep(_LOOK_S)
         raise StuckError(f"{RUN_ID} neither ends nor rests")
 
-    async def _review(self) -> None:
+    def _review(self) -> None:
         """Say of what waits for a person that it is to run again."""
         with self.ledger.transaction() as ledger:
-            waiting = ledger.list_activations(statuses={ActivationStatus.REVIEW})
-        for row in waiting:
-            await retry_activation(self.observer, row.id)
+            for row in ledger.list_activations(statuses={ActivationStatus.REVIEW}):
+                ledger.retry(row.id)
 
     def _row(self) -> RunRow:
         with self.ledger.transaction() as ledger:

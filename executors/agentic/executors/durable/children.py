@@ -25,6 +25,7 @@ from agentic.core.ledger import (
     RunExistsError,
     Settled,
 )
+from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import WaitsFor
 from agentic.executors.durable.beginning import begin, take_up
@@ -34,8 +35,6 @@ from agentic.executors.durable.image import Plan, RunImage
 
 STOPPED_AROUND = "the run around it was broken off"
 """Why a child run is cancelled whose parent ended without it; it goes on when the parent does."""
-
-_NO_LIMIT = 1_000_000_000
 
 
 @record
@@ -129,7 +128,7 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
 
 def children_of(ledger: LedgerTransaction, run_id: RunId) -> list[RunId]:
     """Return the child runs whose end a run waits for."""
-    waiting = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.WAITING}, limit=_NO_LIMIT)
+    waiting = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.WAITING}, limit=NO_LIMIT)
     return [row.waits_for for row in waiting if row.waits_for is not None]
 
 

@@ -11,7 +11,6 @@ from agentic.core.graph.planner import Answer, settle
 from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
-    ActivationId,
     ActivationRow,
     ActivationStatus,
     Dispatchable,
@@ -20,6 +19,7 @@ from agentic.core.ledger import (
     RunRow,
     UnknownRunError,
 )
+from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.beginning import take_up
@@ -94,11 +94,6 @@ async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
     return await host.lane.do(lambda ledger: _pause(ledger, run_id, is_paused=is_paused))
 
 
-async def retry_activation(host: RunHost, activation_id: ActivationId) -> bool:
-    """Let an activation that waits for a person run again; False when it does not wait."""
-    return await host.lane.do(lambda ledger: ledger.retry(activation_id))
-
-
 async def retry(host: RunHost, run_id: RunId) -> int:
     """Let a run go on that failed or was cancelled, where it stands; else run again what waits for a person.
 
@@ -150,7 +145,7 @@ def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
 def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[ActivationRow, str]]:
     """Yield what waits for a person in a run and in child runs it waits for, and whose workflow it is of."""
     statuses = {ActivationStatus.REVIEW, ActivationStatus.WAITING}
-    for row in ledger.list_activations(run_id=run.run_id, statuses=statuses):
+    for row in ledger.list_activations(run_id=run.run_id, statuses=statuses, limit=NO_LIMIT):
         if row.status is ActivationStatus.REVIEW:
             yield row, run.workflow
         elif row.waits_for is not None and (child := ledger.run(row.waits_for)) is not None:

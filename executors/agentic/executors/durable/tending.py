@@ -16,6 +16,7 @@ from agentic.core.ledger import (
     LedgerTransaction,
     RunRow,
 )
+from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
 from agentic.executors.durable.children import STOPPED_AROUND, children_of
 from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of
@@ -26,7 +27,6 @@ from agentic.executors.durable.image import Plan, RunImage
 
 _MAX_ROUNDS = 20
 _OPEN = frozenset(status for status in ActivationStatus if status.is_open)
-_NO_LIMIT = 1_000_000_000
 
 
 @record
@@ -172,6 +172,6 @@ def _look(ledger: LedgerTransaction, run_id: RunId) -> _View | None:
     return _View(
         run,
         ledger.outcomes(run_id, run.superstep),
-        ledger.list_activations(run_id=run_id, statuses=_OPEN, limit=_NO_LIMIT),
+        ledger.list_activations(run_id=run_id, statuses=_OPEN, limit=NO_LIMIT),
         ledger.now(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 from agentic.core import (
@@ -68,6 +69,19 @@ def wide(width: int = 30) -> Workflow:
         .add_fan_in_edge(arms, join)  # type: ignore[arg-type]
         .build()
     )
+
+
+def dying() -> Workflow:
+    """Return an executor that kills its process when it is entered first."""
+
+    @executor(id="die")
+    async def die(number: int) -> int:
+        if not is_there("died"):
+            note("died", "x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    return WorkflowBuilder("dying", version="1").set_start(die).build()
 
 
 def nested() -> Workflow:

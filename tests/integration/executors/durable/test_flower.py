@@ -49,19 +49,24 @@ async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
     for name, value in {**place.env, "AGENTIC_DISPATCHER": "celery"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("FLOWER_UNAUTHENTICATED_API", "true")
+    monkeypatch.setenv("AGENTIC_LEASE_S", "2")
+    monkeypatch.setenv("AGENTIC_SWEEP_S", "0.5")
     home = place.path / "home"
     async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
         url = supervisor.urls["flower"]
         # It listens to events once it has heard of the worker.
         await asyncio.to_thread(place.eventually, lambda: "worker_online{" in read(f"{url}/metrics"))
         runs, shown = await asyncio.to_thread(ended_in_flower, place, url)
+        red = await asyncio.to_thread(red_in_flower, url, runs)
 
     assert {name: task["state"] for name, task in shown.items()} == {
         "agent": "FAILURE",
         "failing": "FAILURE",
         "flaky": "SUCCESS",  # a try failed, and another one followed
+        "dying": "SUCCESS",  # its process was killed, and another one went on
         "asking": "SUCCESS",  # it waits for an answer
     }
+    assert red == {"agent", "failing"}
     assert shown["agent"]["name"] == "agentic.toy.shown"
     assert shown["agent"]["args"].startswith(f"execution={runs['agent']} agent=")
     assert shown["agent"]["exception"] == "ExecutionFailedError('RuntimeError: quota used up')"
@@ -95,11 +100,17 @@ def worked_on() -> dict[str, str]:
     with RunClient(load_settings()) as client:
         handles = {
             name: client.submit(f"{MODULE}:{name}", message)
-            for name, message in (("failing", 1), ("flaky", 1), ("asking", SECRET))
+            for name, message in (("dying", 1), ("failing", 1), ("flaky", 1), ("asking", SECRET))
         }
         for handle in handles.values():
             assert handle.result(30).status is not RunStatus.RUNNING
         return {name: handle.run_id for name, handle in handles.items()}
+
+
+def red_in_flower(url: str, runs: Mapping[str, str]) -> set[str]:
+    """Return the runs of which Flower shows a task as failed."""
+    tasks = [task for task in json.loads(read(f"{url}/api/tasks")).values() if task["state"] == "FAILURE"]
+    return {name for name, run_id in runs.items() for task in tasks if run_id in (task["args"] or "")}
 
 
 def tasks_in_flower(url: str, runs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
