@@ -56,15 +56,18 @@ class WorkerProcess:
         self._is_checked = False
         self._runs: RunProcess | None = None
 
-    def run_agent(self, app: Celery, execution_id: str, agent_id: str) -> ExecutionOutcome:
-        """Begin an execution, and work on it in place.
+    def run_agent(
+        self, app: Celery, execution_id: str, agent_id: str, *, is_again: bool = False
+    ) -> ExecutionOutcome:
+        """Begin an execution, and work on it in place; see :meth:`RunProcess.run_agent`.
 
         Raises:
             AgenticError: It failed; or the database is not there or not migrated, or knows no such execution.
             Reject: The worker stops; what it was at is given back.
         """
         runs = self._runs_of(app)
-        return self._do(runs.run_agent(execution_id, agent_id, on_claim=TaskProgress(current_task)))
+        progress = TaskProgress(current_task)
+        return self._do(runs.run_agent(execution_id, agent_id, is_again=is_again, on_claim=progress))
 
     def activate(self, app: Celery, project_id: str, wanted: ActivationId) -> Worked:
         """Do an activation of a durable run, and what follows it in place; wait until that is done.

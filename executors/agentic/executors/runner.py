@@ -134,11 +134,16 @@ async def begin_here(
         LedgerUnavailableError: The ledger cannot be used.
     """
     try:
-        handle = await _begin(service, execution, agent, is_told=False)
+        await _begin(service, execution, agent, is_told=False)
     except AgentConfigError as exc:
         await in_thread(_refuse, database, execution.id, str(exc))
         raise
-    return ActivationId(handle.run_id, 0, ExecutorId("prepare"), 0)
+    return first_of(execution)
+
+
+def first_of(execution: ExecutionModel) -> ActivationId:
+    """Return the first activation of an execution's run."""
+    return ActivationId(RunId(execution.id), 0, ExecutorId("prepare"), 0)
 
 
 def find_both(database: Database, execution_id: str, agent_id: str) -> tuple[ExecutionModel, AgentModel]:

@@ -26,7 +26,7 @@ Result = dict[str, JSONValue]
 
 # A message whose process was killed comes back: the ledger says that it is nobody's turn yet, so it does
 # nothing, and Flower shows no failure where nobody has to do anything. Celery's warning, that such a message
-# may kill one process after the other, is about tasks that begin anew.
+# may kill one process after the other, is about tasks that begin anew; these do not.
 
 
 @app.task(name=RUN_AGENT, bind=True, throws=(ExecutionFailedError,), reject_on_worker_lost=True)
@@ -37,7 +37,9 @@ def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) 
         ExecutionFailedError: It failed, or cannot be run; the message says why.
     """
     with _one_kind_of_error():
-        return current_process().run_agent(self.app, execution_id, agent_id).to_dict()
+        is_again = bool((self.request.delivery_info or {}).get("redelivered"))
+        process = current_process()
+        return process.run_agent(self.app, execution_id, agent_id, is_again=is_again).to_dict()
 
 
 @app.task(name=START_AGENT, bind=True, throws=(ExecutionFailedError,))

@@ -183,9 +183,11 @@ HOLD_RUN = HotStatement(
     update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=literal_column("1"))
 )
 OFFER_RUN = HotStatement(
-    update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=literal_column("0"))
+    update(ACTIVATIONS)
+    .where(of_run(ACTIVATIONS), IS_OPEN)
+    .values(is_held=literal_column("0"), dispatched_at=null())
 )
-"""What is held is not looked at by those who look for something to do."""
+"""What is held is not looked at by those who look for something to do; whom it was told has forgotten it."""
 
 COUNT_RUNNING = HotStatement(
     select(func.count())

@@ -19,8 +19,9 @@ class UsesCursor:
     """A transaction, without what it is for.
 
     Whoever changes a run or its activations locks the project, if it has a limit, then the run, then the
-    activations: nobody waits for somebody who waits for them. On SQLite transactions take turns instead. What
-    is known of a locked run stays true, so it is read once.
+    activations, and a run before its child runs. Only a child run that ends while the run around it is broken
+    off comes the other way: one of the two is undone by the database, and begun again. On SQLite transactions
+    take turns instead. What is known of a locked run stays true, so it is read once.
 
     New activations are written when something else is asked of activations, or at the end. One that is
     claimed before is written as such, which spares half of what the indexes of a step cost.

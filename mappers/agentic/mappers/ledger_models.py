@@ -34,6 +34,7 @@ class RunModel(Base):
     __table_args__ = (
         UniqueConstraint("project_id", "idempotency_key"),
         Index("ix_runs_created", "project_id", "created_at"),
+        _some("ix_runs_children", "parent_run_id", where="finished_at IS NULL AND parent_run_id IS NOT NULL"),
         _some("ix_runs_to_decide", "decide_at", where="finished_at IS NULL AND decide_at IS NOT NULL"),
     )
 

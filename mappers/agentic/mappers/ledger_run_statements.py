@@ -121,6 +121,14 @@ CLOCK = HotStatement(select(NOW))
 
 READ_RUN = HotStatement(select(*RUN_COLUMNS).where(of_run(RUNS)))
 
+CHILDREN = HotStatement(
+    select(*RUN_COLUMNS).where(
+        of_project(RUNS),
+        RUNS.c.parent_run_id == bindparam("run_id", type_=RUNS.c.parent_run_id.type),
+        IS_UNFINISHED,
+    )
+)
+
 LOCK_RUN = HotStatement(
     select(*RUN_COLUMNS, _limit()).where(of_run(RUNS)).with_for_update(key_share=True, of=RUNS)
 )

@@ -115,6 +115,12 @@ class SqlRuns(UsesCursor):
         with self._cursor.joined() as connection:
             return [read_run(row) for row in connection.execute(query, self._of_project())]
 
+    def children(self, run_id: RunId) -> Sequence[RunRow]:
+        """Return the child runs of a run that have not ended."""
+        return [
+            read_run(row) for row in self._cursor.rows(statements.CHILDREN, self._of_project(run_id=run_id))
+        ]
+
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
         """Return runs that somebody has to decide about, those first that wait for it for longest."""
         self.finish()

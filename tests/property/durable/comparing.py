@@ -95,8 +95,11 @@ def compare(quiet: Quiet, struck: Struck) -> None:
 
 def _is_stopped_at_rest(story: Story) -> bool:
     """Whether a run was cancelled while it waited for answers, which no run in one process can be."""
-    kinds = [event.kind for event in story.events if event.run_id == story.run_id]
-    return (EventKind.RUN_WAITING_INPUT, EventKind.RUN_CANCELLED) in pairwise(kinds)
+    kinds: dict[str, list[EventKind]] = {}
+    for event in story.events:
+        kinds.setdefault(event.run_id, []).append(event.kind)
+    stop = EventKind.RUN_WAITING_INPUT, EventKind.RUN_CANCELLED
+    return any(stop in pairwise(of_run) for of_run in kinds.values())
 
 
 def _check_rows(struck: Struck) -> None:

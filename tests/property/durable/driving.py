@@ -22,6 +22,7 @@ from agentic.core.graph import UnknownRequestError
 from agentic.core.graph.restoring import restore
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import ActivationStatus, LedgerUnavailableError, RunRow
+from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
 from agentic.executors.durable.children import info_of
 from agentic.executors.durable.control import answer, cancel, pause, resume
@@ -64,6 +65,7 @@ class Driver:
             self.cluster.wish = lambda _: None
             for wish in wishes:
                 wish.cancel()
+        await self._children_end()
         return Story(RUN_ID, tuple(legs), self._state(), durable_events(self.ledger, RUN_ID))
 
     async def _legs(self) -> list[RunResult]:
@@ -129,6 +131,17 @@ class Driver:
             self._review()
             await asyncio.sleep(_LOOK_S)
         raise StuckError(f"{RUN_ID} neither ends nor rests")
+
+    async def _children_end(self) -> None:
+        """Wait until child runs have come to their end that were broken off with the run around them."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while self._is_breaking_off():  # noqa: ASYNC110 - a ledger sets no event
+                await asyncio.sleep(_LOOK_S)
+
+    def _is_breaking_off(self) -> bool:
+        with self.ledger.transaction() as ledger:
+            runs = ledger.list_runs(limit=NO_LIMIT)
+        return any(run.parent and run.cancel_at and not run.status.is_final for run in runs)
 
     def _review(self) -> None:
         """Say of what waits for a person that it is to run again."""

@@ -130,8 +130,9 @@ class WorkflowEvent:
         """
         if self._data is None:
             found: dict[str, str] = {}
-            self._data = {name: _inline(fact, found) for name, fact in self._facts.items()}
-            self._contents = found
+            data = {name: _inline(fact, found) for name, fact in self._facts.items()}
+            self._contents = found  # before what says that it is there, as another thread may look
+            self._data = data
         return self._data
 
     @property

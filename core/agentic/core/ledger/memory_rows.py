@@ -91,6 +91,8 @@ def _places_of_run(row: RunRow) -> Places:
         places["key", row.idempotency_key] = ()
     if not row.status.is_final:
         places["unfinished",] = (row.updated_at,)
+        if row.parent is not None:
+            places["unfinished child", row.parent.run_id] = (row.created_at,)
     return places
 
 

@@ -60,6 +60,8 @@ class MemoryRuns(UsesRows):
         if run is None:
             return False
         self._rows.runs.put(run_id, replace(run, is_paused=is_paused))
+        for row in list(self._rows.activations.listed("pending of run", run_id)):
+            self._rows.activations.put(row.id, replace(row, dispatched_at=None))
         return True
 
     def note(self, run_id: RunId, note: str | None) -> None:
@@ -77,6 +79,10 @@ class MemoryRuns(UsesRows):
             if (statuses is None or run.status in statuses) and workflow in {None, run.workflow}
         )
         return list(islice(found, limit))
+
+    def children(self, run_id: RunId) -> Sequence[RunRow]:
+        """Return the child runs of a run that have not ended."""
+        return list(self._rows.runs.listed("unfinished child", run_id))
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
         """Return runs that somebody has to decide about, those first that have not gone on for longest."""

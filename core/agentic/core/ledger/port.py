@@ -77,7 +77,7 @@ class Runs(Protocol):
         ...
 
     def pause(self, run_id: RunId, *, is_paused: bool) -> bool:
-        """Let nothing of a run be claimed, or let it go on. False when it has ended."""
+        """Let nothing of a run be claimed, or let it go on, and be told of anew. False when it has ended."""
         ...
 
     def note(self, run_id: RunId, note: str | None) -> None:
@@ -88,6 +88,10 @@ class Runs(Protocol):
         self, *, statuses: Collection[RunStatus] | None = None, workflow: str | None = None, limit: int = 50
     ) -> Sequence[RunRow]:
         """Return runs, the newest first."""
+        ...
+
+    def children(self, run_id: RunId) -> Sequence[RunRow]:
+        """Return the child runs of a run that have not ended."""
         ...
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:

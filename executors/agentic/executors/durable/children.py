@@ -23,9 +23,9 @@ from agentic.core.ledger import (
     LedgerTransaction,
     NewRun,
     RunExistsError,
+    RunRow,
     Settled,
 )
-from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import WaitsFor
 from agentic.executors.durable.beginning import begin, take_up
@@ -59,7 +59,7 @@ async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[
     run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     if run is None or run.status is RunStatus.RUNNING:
         return None
-    if run.status is RunStatus.CANCELLED and run.cancel_reason == STOPPED_AROUND:
+    if _was_stopped_around(run):
         return None
     stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
     found = restore(stored, workflow)
@@ -84,8 +84,11 @@ async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[
 
 
 @asynccontextmanager
-async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> AsyncIterator[Child]:
-    """Give the child run an activation has to wait for; nobody else here decides about it in the block."""
+async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> AsyncIterator[Child | None]:
+    """Give the child run an activation has to wait for; nobody else here decides about it in the block.
+
+    None, if it has come to rest since the activation looked: it has to look again.
+    """
     call = waits.call
     name = f"{claimed.workflow}{NODE_MARK}{claimed.lease.id.executor_id}"
     row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
@@ -96,12 +99,20 @@ async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> As
         return
     image = await host.images.get(call.run_id, name, row.revision)
     async with image.lock:
+        goes_on = image.state.status is RunStatus.RUNNING or _was_stopped_around(row)
+        if not goes_on and not _has_to_go_on(image.state, call):
+            yield None
+            return
         yield Child(image, take_up(image, answers_of(call), now, {}), is_new=False, workflow=name)
 
 
 def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
     """Let an activation wait for its child run; False when somebody else decided: undo what was written."""
     run_id, step = child.image.run_id, child.plan.step
+    # Locked: it is not paused or broken off in between, without a word to its child.
+    around = ledger.run(claimed.lease.id.run_id, lock=True)
+    if around is None or around.cancel_at is not None:
+        return False
     if child.is_new:
         new = NewRun(
             step=step,
@@ -120,16 +131,35 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
     waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
     if not is_written or not ledger.settle(claimed.lease, waiting):
         return False
-    around = ledger.run(claimed.lease.id.run_id)
-    if around is not None and around.is_paused:
-        ledger.pause(run_id, is_paused=True)
+    if around.is_paused or not child.is_new:  # it may have been held since the one around was stopped
+        ledger.pause(run_id, is_paused=around.is_paused)
     return True
 
 
-def children_of(ledger: LedgerTransaction, run_id: RunId) -> list[RunId]:
-    """Return the child runs whose end a run waits for."""
-    waiting = ledger.list_activations(run_id=run_id, statuses={ActivationStatus.WAITING}, limit=NO_LIMIT)
-    return [row.waits_for for row in waiting if row.waits_for is not None]
+def pause_with_children(ledger: LedgerTransaction, run_id: RunId, *, is_paused: bool) -> bool:
+    """Let nothing of a run and its child runs be begun, or let them go on; False when it has ended."""
+    # First the run around: whoever begins a child of it at this moment has locked it, or will see it.
+    is_unfinished = ledger.pause(run_id, is_paused=is_paused)
+    for child in ledger.children(run_id):
+        pause_with_children(ledger, child.run_id, is_paused=is_paused)
+    return is_unfinished
+
+
+def stop_children(ledger: LedgerTransaction, run_id: RunId) -> None:
+    """Stop the child runs of a run that was broken off, until it goes on.
+
+    One that waits for an answer goes on waiting, as in one process, and nothing of it begins by itself.
+    """
+    for child in ledger.children(run_id):
+        if child.status is RunStatus.RUNNING:
+            ledger.request_cancel(child.run_id, STOPPED_AROUND)
+        else:
+            pause_with_children(ledger, child.run_id, is_paused=True)
+
+
+def _was_stopped_around(run: RunRow) -> bool:
+    """Whether a child run ended for no reason of its own, so that it goes on when the run around it does."""
+    return run.status is RunStatus.CANCELLED and run.cancel_reason == STOPPED_AROUND
 
 
 def _has_to_go_on(state: RunState, call: SubCall) -> bool:

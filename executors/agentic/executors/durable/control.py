@@ -23,7 +23,7 @@ from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
 from agentic.executors.durable.beginning import take_up
-from agentic.executors.durable.children import children_of
+from agentic.executors.durable.children import pause_with_children
 from agentic.executors.durable.claiming import dispatchable_of
 from agentic.executors.durable.errors import DurableError, UnknownWorkflowError
 from agentic.executors.durable.host import RunHost, mark
@@ -89,9 +89,9 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
 async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
     """Let nothing of a run be begun, or let it go on; False when it has ended already.
 
-    The same goes for child runs it waits for.
+    The same goes for its child runs.
     """
-    return await host.lane.do(lambda ledger: _pause(ledger, run_id, is_paused=is_paused))
+    return await host.lane.do(lambda ledger: pause_with_children(ledger, run_id, is_paused=is_paused))
 
 
 async def retry(host: RunHost, run_id: RunId) -> int:
@@ -124,12 +124,6 @@ class NothingToRetryError(DurableError):
             f"run {run_id!r} is {status}, and nothing of it waits for a person to be run again; "
             f"see `agentic runs show {run_id}`"
         )
-
-
-def _pause(ledger: LedgerTransaction, run_id: RunId, *, is_paused: bool) -> bool:
-    for child in children_of(ledger, run_id):
-        _pause(ledger, child, is_paused=is_paused)
-    return ledger.pause(run_id, is_paused=is_paused)
 
 
 def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:

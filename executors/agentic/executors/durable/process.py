@@ -25,7 +25,7 @@ from agentic.executors.durable.worker import OnClaim, Worked
 from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
-from agentic.executors.runner import begin_here, begin_waiting, find_both, outcome_of
+from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
 from agentic.executors.threads import in_thread
 from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger import SqlLedger
@@ -96,9 +96,15 @@ class RunProcess:
         return await WorkerCrew(self.service(project_id).host, on_claim=on_claim).work(wanted)
 
     async def run_agent(
-        self, execution_id: str, agent_id: str, *, on_claim: OnClaim | None = None
+        self, execution_id: str, agent_id: str, *, is_again: bool = False, on_claim: OnClaim | None = None
     ) -> ExecutionOutcome:
         """Work on an execution in place; one that was begun before is left to its workers.
+
+        Args:
+            execution_id: The execution.
+            agent_id: Whose it is.
+            is_again: The message came back, as the process that had it was killed.
+            on_claim: Told of each activation that begins.
 
         Raises:
             UnknownExecutionError: The agent has no such execution.
@@ -108,7 +114,10 @@ class RunProcess:
         await self._connect()
         execution, agent = await in_thread(find_both, self._database, execution_id, agent_id)
         service = self.service(agent.project_id)
-        first = await begin_here(service, self._database, execution, agent)
+        # Who had a message that came back may have died of beginning: that is left to the reconciler.
+        first = (
+            first_of(execution) if is_again else await begin_here(service, self._database, execution, agent)
+        )
         worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
         outcome = await in_thread(outcome_of, self._database, execution_id, agent_id)
         if execution_id in worked.failed:

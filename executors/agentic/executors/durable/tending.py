@@ -18,7 +18,7 @@ from agentic.core.ledger import (
 )
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
-from agentic.executors.durable.children import STOPPED_AROUND, children_of
+from agentic.executors.durable.children import stop_children
 from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of
 from agentic.executors.durable.deciding import Standing, decide
 from agentic.executors.durable.encoding import read_progress, read_result
@@ -106,12 +106,10 @@ def write_plan(
 
 def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
     """Write a plan, with what else follows from it; False when somebody else decided first."""
-    is_broken_off = plan.state.status in {RunStatus.FAILED, RunStatus.CANCELLED}
-    children = children_of(ledger, run.run_id) if is_broken_off else []
     if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
         return False
-    for child in children:
-        ledger.request_cancel(child, STOPPED_AROUND)
+    if plan.state.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
+        stop_children(ledger, run.run_id)
     if plan.on_commit:
         ledger.apply(plan.on_commit)
     return True

@@ -407,11 +407,15 @@ class DurableWorker:
         host, claimed = self._host, job.claimed
         text = write_progress(job.image.workflow.codec, job.activity.progress)
         async with prepared_child(host, claimed, waits) as child:
-            ended = await self._unless_overtaken(lambda ledger: self._write_child(ledger, job, child, text))
-            if ended.is_advanced:
-                self._take(child.image, child.plan)
-        if not ended.is_advanced:
-            host.images.drop(child.image.run_id)
+            ended = _LOST
+            if child is not None:
+                ended = await self._unless_overtaken(
+                    lambda ledger: self._write_child(ledger, job, child, text)
+                )
+                if ended.is_advanced:
+                    self._take(child.image, child.plan)
+        if child is None or not ended.is_advanced:
+            host.images.drop(waits.call.run_id)
             await self._give_back(job)  # still ours, if it was the child run that went on meanwhile
             return None
         await host.spread(ended.others)

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 
-from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowConfig, executor
+from agentic.core import (
+    RunResult,
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    executor,
+)
+from agentic.core.graph.links import SubCall
+from agentic.core.graph.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
-from agentic.executors.durable import AsyncRunHandle, LocalRuns, WorkflowCatalog
+from agentic.executors.durable import AsyncRunHandle, LocalRuns, WorkflowCatalog, preparing
+from agentic.executors.durable.children import read_child
+from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.service import HostOptions
 
 
@@ -50,6 +63,41 @@ def nested(site: Site, config: WorkflowConfig) -> Workflow:
 
     inner = WorkflowBuilder("inner", version="1").set_start(first).add_edge(first, second).build()
     return WorkflowBuilder("outer", "1", config).set_start(inner.as_executor("child")).build()
+
+
+def asking(site: Site, limit: timedelta | None = None) -> Workflow:
+    @executor(id="ask")
+    async def ask(number: int, ctx: WorkflowContext[int, int]) -> int:
+        await site.wait("ask")
+        answer = await ctx.request_info(number, int, deadline=limit)
+        site.entered.put_nowait("answered")
+        return answer
+
+    inner = WorkflowBuilder("inner", version="1").set_start(ask).build()
+    return WorkflowBuilder("outer", version="1").set_start(inner.as_executor("child")).build()
+
+
+def deep(site: Site) -> Workflow:
+    @executor(id="first")
+    async def first(number: int) -> int:
+        await site.wait("first")
+        return number
+
+    innermost = WorkflowBuilder("innermost", version="1").set_start(first).build()
+    inner = WorkflowBuilder("inner", version="1").set_start(innermost.as_executor("in")).build()
+    return WorkflowBuilder("outer", version="1").set_start(inner.as_executor("child")).build()
+
+
+@asynccontextmanager
+async def run_of(
+    flow: Callable[[], Workflow], site: Site, store: MemoryLedger
+) -> AsyncIterator[AsyncRunHandle]:
+    """Begin a run whose innermost executor was entered."""
+    options = HostOptions(lease_s=0.3)
+    async with LocalRuns(store, WorkflowCatalog({"flow": flow}), sweep_s=0.1, options=options) as runs:
+        handle = await runs.submit("flow", 7)
+        await site.entered.get()
+        yield handle
 
 
 @asynccontextmanager
@@ -106,6 +154,76 @@ async def test_a_child_run_that_was_cancelled_by_itself_fails_what_waits_for_it(
             assert ledger.request_cancel(child_id, "not this one")
         result = await handle.result()
     assert result.status is RunStatus.FAILED
+
+
+async def test_what_is_deep_inside_is_cancelled_and_goes_on_with_the_run_around_it() -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), run_of(lambda: deep(site), site, store) as handle:
+        await handle.cancel()
+        assert (await handle.result()).status is RunStatus.CANCELLED
+        await handle.resume()
+        site.may_go_on.set()
+        assert (await handle.result()).outputs == (7,)
+    with store.transaction() as ledger:
+        assert {run.status for run in ledger.list_runs()} == {RunStatus.COMPLETED}
+
+
+async def test_a_child_run_that_asked_during_a_pause_goes_on_with_the_answer() -> None:
+    site, store = Site(), MemoryLedger()
+    async with asyncio.timeout(10), run_of(lambda: asking(site), site, store) as handle:
+        await handle.pause()
+        site.may_go_on.set()
+        while child_of(store).status is not RunStatus.WAITING_INPUT:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
+        await handle.pause(is_paused=False)
+        (asked,) = (await handle.result()).pending_requests
+        await handle.answer({asked.id: 9})
+        assert (await handle.result()).outputs == (9,)
+
+
+async def test_a_child_run_that_waits_begins_nothing_once_the_run_around_it_was_stopped() -> None:
+    site, store = Site(), MemoryLedger()
+    site.may_go_on.set()
+    limit = timedelta(seconds=0.3)
+    async with asyncio.timeout(10), run_of(lambda: asking(site, limit), site, store) as handle:
+        assert (await handle.result()).status is RunStatus.WAITING_INPUT
+        await handle.cancel()
+        assert (await handle.result()).status is RunStatus.CANCELLED
+        await asyncio.sleep(2 * limit.total_seconds())
+    assert child_of(store).is_paused
+    assert site.entered.empty()
+
+
+async def test_a_child_run_that_waits_goes_on_with_a_run_around_it_that_was_stopped() -> None:
+    site, store = Site(), MemoryLedger()
+    site.may_go_on.set()
+    async with asyncio.timeout(10), run_of(lambda: asking(site), site, store) as handle:
+        (asked,) = (await handle.result()).pending_requests
+        await handle.cancel()
+        assert (await handle.result()).status is RunStatus.CANCELLED
+        await handle.resume()
+        (asked,) = (await handle.result()).pending_requests
+        await handle.answer({asked.id: 9})
+        assert (await handle.result()).outputs == (9,)
+
+
+async def test_a_child_run_that_came_to_rest_when_it_was_to_be_waited_for_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    site, store = Site(), MemoryLedger()
+    site.may_go_on.set()
+    late = [True]
+
+    async def read_late(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[RunResult, SubRun] | None:
+        found = await read_child(host, workflow, call)
+        return None if found is not None and late and late.pop() else found
+
+    monkeypatch.setattr(preparing, "read_child", read_late)
+    async with asyncio.timeout(10), run_of(lambda: asking(site), site, store) as handle:
+        (asked,) = (await handle.result()).pending_requests
+        await handle.answer({asked.id: 9})
+        assert (await handle.result()).outputs == (9,)
+    assert not late
 
 
 @pytest.mark.parametrize("is_paused", [True, False])

@@ -15,6 +15,7 @@ from agentic.core.testing.ledger.cases import (
     DONE,
     FIRST,
     OTHER,
+    RUN,
     SECOND,
     WAITING,
     UsesLedger,
@@ -94,6 +95,18 @@ class LedgerChildrenContract(UsesLedger):
         claimed = ledger.claim(named(run_id=CHILD), "worker", CLAIMS_S)
         assert claimed is not None
         assert claimed.parent == FIRST
+
+    def test_child_runs_that_have_not_ended_are_found_by_the_run_around_them(
+        self, ledger: LedgerTransaction
+    ) -> None:
+        self._wait(ledger)
+        ledger.add_run(replace(new_run(run_id=OTHER), parent=named(run_id=CHILD)))
+        assert [run.run_id for run in ledger.children(RUN)] == [CHILD]
+        assert [run.run_id for run in ledger.children(CHILD)] == [OTHER]
+        ledger.advance(CHILD, 0, 1, ended(RunStatus.WAITING_INPUT, run_id=CHILD))
+        assert [run.run_id for run in ledger.children(RUN)] == [CHILD]
+        ledger.advance(CHILD, 0, 2, ended(revision=3, run_id=CHILD))
+        assert not ledger.children(RUN)
 
     def test_a_run_and_the_wait_for_it_can_begin_together(self, store: LedgerStore) -> None:
         with store.transaction() as ledger:

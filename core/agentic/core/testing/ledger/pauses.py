@@ -97,6 +97,13 @@ class LedgerPausesContract(UsesLedger):
         assert [found.id for found in ledger.claimable(QUEUES, run_id=RUN)] == [FIRST]
         claim(ledger)
 
+    def test_workers_are_told_anew_of_what_a_pause_kept_back(self, ledger: LedgerTransaction) -> None:
+        ledger.add_run(new_run())
+        ledger.mark_dispatched([FIRST])
+        ledger.pause(RUN, is_paused=True)
+        ledger.pause(RUN, is_paused=False)
+        assert FIRST in {found.id for found in ledger.undispatched(older_than_s=1000.0)}
+
     @each_way
     def test_what_becomes_due_in_a_run_to_be_cancelled_is_not_begun(
         self, ledger: LedgerTransaction, way: Way
