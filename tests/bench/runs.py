@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench.engine import loop
+from tests.bench.engine import loop, mapping
 from tests.bench.ledger import opened
 from tests.bench.measuring import Cost, Figures, Stopwatch, main, per_commit, scratch
 
@@ -114,6 +114,22 @@ async def _together(ledger: LedgerStore) -> Figures:
     return {**per_commit(cost, RUNS * SHORT), "rss_kib": grown_kib / RUNS}
 
 
+def mapped(items: int) -> Figures:
+    """Return the cost of an item of a list that a run maps, and the memory it takes."""
+    with opened("normal") as ledger:
+        return asyncio.run(_mapped(ledger, items))
+
+
+async def _mapped(ledger: LedgerStore, items: int) -> Figures:
+    catalog = WorkflowCatalog({"map": lambda: mapping(items)})
+    async with LocalRuns(ledger, catalog) as runs:
+        before_kib = _peak_kib()
+        watch = Stopwatch()
+        await (await runs.submit("map", items)).rest()
+        cost = watch.read()
+        return {**per_commit(cost, items), "rss_kib": (_peak_kib() - before_kib) / items}
+
+
 def _peak_kib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -146,6 +162,8 @@ CASES: dict[str, Callable[[], Figures]] = {
     "place-two-normal": partial(two_in_place, "normal"),
     "group-full": partial(together, "full"),
     "group-normal": partial(together, "normal"),
+    "map-5000": partial(mapped, 5_000),
+    "map-100000": partial(mapped, 100_000),
     "waiting-10": partial(among, 10),
     "waiting-1000": partial(among, 1_000),
     "waiting-10000": partial(among, 10_000),
