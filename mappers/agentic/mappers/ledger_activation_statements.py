@@ -187,7 +187,7 @@ OFFER_RUN = HotStatement(
     .where(of_run(ACTIVATIONS), IS_OPEN)
     .values(is_held=literal_column("0"), dispatched_at=null())
 )
-"""What is held is not looked at by those who look for something to do; whom it was told has forgotten it."""
+"""Nobody who looks for something to do sees what is held; offered again, it has to be told of anew."""
 
 COUNT_RUNNING = HotStatement(
     select(func.count())

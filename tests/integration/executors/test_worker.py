@@ -10,12 +10,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 
+from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.config import RUN_AGENT
+from agentic.executors.config import QUEUES, RUN_AGENT
+from agentic.executors.durable.process import RunProcess
 from agentic.executors.schedule import START_AGENT
 from agentic.mappers import ExecutionModel, ExecutionStatus, add_agent, create_execution, find_project
+from agentic.mappers.ledger_models import RunModel
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.fakes.shop import Shop
@@ -147,6 +150,23 @@ def test_an_execution_whose_message_was_lost_is_begun_all_the_same(place: Place)
     place.start_worker()
 
     assert place.ended(execution.id).status is ExecutionStatus.SUCCEEDED
+
+
+async def test_a_message_whose_process_was_killed_begins_nothing_when_it_comes_back(place: Place) -> None:
+    agent = place.agent(say="what kills whoever begins it")
+    with place.database.writing() as session:
+        execution = create_execution(session, agent)
+    settings = load_settings(home=place.path / "home", broker_url=place.broker_url)
+    process = RunProcess(settings, place.database, place.app, QUEUES, worker="test")
+    try:
+        outcome = await process.run_agent(execution.id, agent.id, is_again=True)
+    finally:
+        await process.aclose()
+        process.close()
+
+    assert outcome.status is ExecutionStatus.QUEUED
+    with place.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(RunModel)) == 0
 
 
 @pytest.mark.requirement("PL28", "SC08")
