@@ -207,6 +207,21 @@ async def test_a_child_run_that_waits_goes_on_with_a_run_around_it_that_was_stop
         assert (await handle.result()).outputs == (9,)
 
 
+async def test_a_limit_that_passes_while_a_nested_run_is_stopped_is_seen_when_it_goes_on() -> None:
+    site, store = Site(), MemoryLedger()
+    site.may_go_on.set()
+    limit = timedelta(seconds=0.3)
+    async with asyncio.timeout(10), run_of(lambda: asking(site, limit), site, store) as handle:
+        await handle.result()
+        await handle.cancel()
+        await handle.result()
+        await asyncio.sleep(2 * limit.total_seconds())
+        await handle.resume()
+        while not (await handle.status()).is_final:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
+    assert child_of(store).status.is_final
+
+
 async def test_a_child_run_that_came_to_rest_when_it_was_to_be_waited_for_is_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
