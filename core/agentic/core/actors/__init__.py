@@ -1,8 +1,9 @@
 """Reusable steps of pipelines: what an actor is, how it fails, and the actors every installation has."""
 
-from agentic.core.actors.actor import Actor, ActorContext
+from agentic.core.actors.actor import Actor, Again, FromResults
 from agentic.core.actors.aggregate import AggregateActor, AggregateInput, AggregateOutput
-from agentic.core.actors.errors import ActorError, PipelineError
+from agentic.core.actors.context import ActorContext
+from agentic.core.actors.errors import ActorError, PipelineError, UnknownSecretError
 from agentic.core.actors.failures import (
     FAILURE_CLASSES,
     Failure,
@@ -10,21 +11,38 @@ from agentic.core.actors.failures import (
     failure_class_of,
 )
 from agentic.core.actors.pages import ItemOutput, LinksOutput, Page, PageOutput
+from agentic.core.actors.ports import (
+    FileStore,
+    Memory,
+    SecretStore,
+    SessionStore,
+    StoredFile,
+    stored_file,
+)
 
 __all__ = [
     "FAILURE_CLASSES",
     "Actor",
     "ActorContext",
     "ActorError",
+    "Again",
     "AggregateActor",
     "AggregateInput",
     "AggregateOutput",
     "Failure",
+    "FileStore",
+    "FromResults",
     "ItemOutput",
     "LinksOutput",
+    "Memory",
     "Page",
     "PageOutput",
     "PipelineError",
+    "SecretStore",
+    "SessionStore",
+    "StoredFile",
+    "UnknownSecretError",
     "describe_failure",
     "failure_class_of",
+    "stored_file",
 ]

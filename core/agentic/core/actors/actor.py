@@ -9,29 +9,43 @@ from typing import Any, ClassVar, Generic
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from agentic.core.http import Fetcher
+from agentic.core.actors.context import ActorContext
 
 InputT = TypeVar("InputT", bound=BaseModel, default=Any)
 OutputT = TypeVar("OutputT", bound=BaseModel, default=Any)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActorContext:
-    """What an actor is given of the run around it.
+@dataclass(frozen=True, slots=True)
+class FromResults:
+    """Marks an optional field of an ``Input`` that is taken from results, too: ``session`` of a login.
 
-    Attributes:
-        http: Fetches under the run's policy: robots.txt, rate limit and address guard included.
+    ``session: Annotated[str | None, FromResults()] = None``
     """
 
-    http: Fetcher
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Returned by an actor that waits for somebody: it is to be called again, later, with the same input.
+
+    What it waits for it keeps in ``ctx.memory`` under ``ctx.call``: between the calls nothing is occupied,
+    and the next one may be made by another process.
+
+    Attributes:
+        after_s: Seconds until then.
+        note: What it waits for, for people.
+    """
+
+    after_s: float
+    note: str = ""
 
 
 class Actor(ABC, Generic[InputT, OutputT]):
     """A reusable step of pipelines. Objects hold nothing of a run: one may serve several at once.
 
     A field of ``Input`` without a default that the step's config leaves out is taken from the newest result
-    of that name, so that ``fetch`` followed by ``extract_list`` needs no wiring. The fields of ``Output``
-    become results under their own names.
+    of that name, so that ``fetch`` followed by ``extract_list`` needs no wiring; so is one marked
+    :class:`FromResults`, if there is such a result. The fields of ``Output`` become results under their own
+    names.
 
     Attributes:
         name: Unique among the installed actors: ``"extract_list"``.
@@ -52,8 +66,8 @@ class Actor(ABC, Generic[InputT, OutputT]):
     capabilities: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
-    async def run(self, ctx: ActorContext, given: InputT, /) -> OutputT:
-        """Do the work.
+    async def run(self, ctx: ActorContext, given: InputT, /) -> OutputT | Again:
+        """Do the work, or say when to ask again.
 
         Raises:
             ActorError: It cannot be done; the failure class decides what the pipeline does about it.

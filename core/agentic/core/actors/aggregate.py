@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentic.core.actors.actor import Actor, ActorContext
+from agentic.core.actors.actor import Actor
+from agentic.core.actors.context import ActorContext
 from agentic.core.types import JSONValue
 
 Item = dict[str, JSONValue]

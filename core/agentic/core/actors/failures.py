@@ -12,10 +12,16 @@ from agentic.core.actors.errors import ActorError
 from agentic.core.http import FailureClass, FetchError
 
 FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
+    "auth_expired",
+    "auth_required",
+    "browser_crashed",
+    "cancelled",
     "empty",
     "error",
+    "gone",
     "not_html",
     "out_of_scope",
+    "quota_exhausted",
     "reference",
     "schema_invalid",
     "selector_missing",
@@ -43,12 +49,14 @@ class Failure:
         message: For people; at most ``MESSAGE_LIMIT`` characters.
         status: HTTP status behind it, where there is one.
         retry_after_s: Seconds after which it is worth another try, where somebody said so.
+        detail: A word that says more: why something is ``blocked``, whose limit it is if ``rate_limited``.
     """
 
     failure_class: str
     message: str
     status: int | None = None
     retry_after_s: float | None = None
+    detail: str = ""
 
 
 def failure_class_of(exc: Exception) -> str:
@@ -68,6 +76,7 @@ def describe_failure(exc: Exception) -> Failure:
             message=message,
             status=exc.status,
             retry_after_s=exc.retry_after_s,
+            detail=getattr(exc, "detail", ""),
         )
     return Failure(failure_class=failure_class, message=message)
 

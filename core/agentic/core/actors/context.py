@@ -1,0 +1,70 @@
+"""What an actor is given of the run around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentic.core.actors.errors import ActorError
+from agentic.core.actors.ports import FileStore, Memory, SecretStore, SessionStore
+from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
+from agentic.core.http import Fetcher
+
+if TYPE_CHECKING:
+    from agentic.core.browser import BrowserFetcher
+
+    from agentic.core.http import HttpSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorContext:
+    """What an actor is given of the run around it.
+
+    Attributes:
+        http: Fetches under the run's policy: robots.txt, rate limit and address guard included.
+        pages: Renders pages in a browser under the same policy; None where no browser is to be had.
+        secrets: Of the project.
+        sessions: Of the project.
+        memory: Of the project.
+        files: Of the project.
+        call: Names this call of the actor. A call that is made again, as its process was killed, has the
+            same name: what must not be done twice is remembered under it.
+    """
+
+    http: Fetcher
+    pages: BrowserFetcher | None = None
+    secrets: SecretStore = field(default_factory=NoSecrets)
+    sessions: SessionStore = field(default_factory=MemorySessions)
+    memory: Memory = field(default_factory=MemoryOfProcess)
+    files: FileStore = field(default_factory=NoFiles)
+    call: str = ""
+
+    def browser(self) -> BrowserFetcher:
+        """Return what renders pages.
+
+        Raises:
+            ActorError: There is no browser here (``browser_crashed``).
+        """
+        if self.pages is None:
+            raise ActorError(
+                "there is no browser here; run `pip install 'agentic-pipelines[browser]'` and install "
+                "chromium-headless-shell, or use mode: http",
+                failure_class="browser_crashed",
+            )
+        return self.pages
+
+    async def session(self, name: str | None) -> HttpSession | None:
+        """Return the session of that name; None for no name.
+
+        Raises:
+            ActorError: There is none (``auth_required``).
+        """
+        if name is None:
+            return None
+        found = await self.sessions.load(name)
+        if found is None:
+            raise ActorError(
+                f"there is no session {name!r}; let an `authenticate` step come first",
+                failure_class="auth_required",
+            )
+        return found

@@ -1,0 +1,87 @@
+"""What an actor may ask of the outside, besides HTTP: secrets, sessions, a memory, a place for files."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from agentic.core.http import HttpSession
+
+
+class SecretStore(Protocol):
+    """Secrets of a project by name. They are read when needed, and never part of a run's state."""
+
+    async def secret(self, name: str) -> SecretStr:
+        """Return a secret.
+
+        Raises:
+            UnknownSecretError: There is none of that name.
+        """
+        ...
+
+
+class SessionStore(Protocol):
+    """What sites know a project by: cookies and headers under a name. Steps hand on the name only."""
+
+    async def load(self, name: str) -> HttpSession | None:
+        """Return the session of that name; None if there is none. Its cookies may change while it is used."""
+        ...
+
+    async def keep(self, session: HttpSession) -> None:
+        """Write a session down under its name, in place of an earlier one."""
+        ...
+
+
+class Memory(Protocol):
+    """Small values a project remembers from run to run. A value is written whole before ``put`` returns."""
+
+    async def get(self, key: str) -> JSONValue:
+        """Return what was put under ``key``, None if nothing was."""
+        ...
+
+    async def put(self, key: str, value: JSONValue) -> None:
+        """Remember ``value``; None forgets it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """A file that was written.
+
+    Attributes:
+        path: Where it is, below the folder of files.
+        media_type: As it was said.
+        size_bytes: Of its content.
+        sha256: Of its content, hex.
+    """
+
+    path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+
+
+class FileStore(Protocol):
+    """Where screenshots, PDFs and the like go: too large for a run's state."""
+
+    async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:
+        """Write a file whole, or not at all; the same name again replaces it.
+
+        Args:
+            name: Its name, ``"screenshots/front.png"``; parts that lead elsewhere are refused.
+            content: All of it.
+            media_type: ``"image/png"``.
+        """
+        ...
+
+
+def stored_file(path: str, content: bytes, media_type: str) -> StoredFile:
+    """Describe a file of that content."""
+    digest = hashlib.sha256(content).hexdigest()
+    return StoredFile(path=path, media_type=media_type, size_bytes=len(content), sha256=digest)
