@@ -59,6 +59,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     def work(self, database: Database) -> AgentWork:
         """Return the pipeline; it yields a :class:`~agentic.core.pipeline.PipelineResult` as data."""
+        from agentic.core.actors import ActorContext
         from agentic.core.hooks import get_registry
         from agentic.core.http import Fetcher, SharedTransport
         from agentic.core.pipeline import PipelineServices, compile_pipeline
@@ -66,7 +67,9 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         spec = self.pipeline()
         transport = SharedTransport(spec.http)
         frontiers = _Frontiers(self, database, spec.name)
-        services = PipelineServices(http=Fetcher(spec.http, transport), frontier=frontiers.of)
+        services = PipelineServices(
+            frontier=frontiers.of, context=ActorContext(http=Fetcher(spec.http, transport))
+        )
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),
             message_of=lambda state: state["inputs"],

@@ -27,8 +27,7 @@ class FromResults:
 class Again:
     """Returned by an actor that waits for somebody: it is to be called again, later, with the same input.
 
-    What it waits for it keeps in ``ctx.memory`` under ``ctx.call``: between the calls nothing is occupied,
-    and the next one may be made by another process.
+    What it waits for it began with ``ctx.once``. The next call may be made by another process.
 
     Attributes:
         after_s: Seconds until then.
@@ -55,6 +54,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         Output: What it gives; JSON-able.
         failure_classes: Words of its own for failures, besides ``FAILURE_CLASSES``.
         capabilities: What it needs: ``network``, ``browser``, ``credentials:<platform>``.
+        may_wait: Whether it may return :class:`Again`.
     """
 
     name: ClassVar[str]
@@ -64,6 +64,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
     Output: ClassVar[type[BaseModel]]
     failure_classes: ClassVar[frozenset[str]] = frozenset()
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    may_wait: ClassVar[bool] = False
 
     @abstractmethod
     async def run(self, ctx: ActorContext, given: InputT, /) -> OutputT | Again:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,20 @@ from agentic.core.actors.errors import ActorError
 from agentic.core.actors.ports import FileStore, Memory, SecretStore, SessionStore
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
 from agentic.core.http import Fetcher
+from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.browser import BrowserFetcher
-
     from agentic.core.http import HttpSession
+
+
+Once = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
+"""Does something under a name, once for each call of an actor."""
+
+
+async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:  # noqa: ARG001 - as declared
+    """Do it, with nothing that would remember."""
+    return await work()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +37,10 @@ class ActorContext:
         sessions: Of the project.
         memory: Of the project.
         files: Of the project.
-        call: Names this call of the actor. A call that is made again, as its process was killed, has the
-            same name: what must not be done twice is remembered under it.
+        call: Names this call of the actor; one that is made again, as its process was killed, has the same
+            name.
+        once: ``await ctx.once("job", start)`` calls ``start`` and remembers what it returns: a call that is
+            made again is given that instead.
     """
 
     http: Fetcher
@@ -38,6 +50,7 @@ class ActorContext:
     memory: Memory = field(default_factory=MemoryOfProcess)
     files: FileStore = field(default_factory=NoFiles)
     call: str = ""
+    once: Once = do_now
 
     def browser(self) -> BrowserFetcher:
         """Return what renders pages.

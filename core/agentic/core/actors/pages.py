@@ -22,6 +22,7 @@ class Page(BaseModel):
         text: The decoded body; "" for what is no text.
         content_hash: Hash of the body as it came, hex.
         fetched_at: When the answer was complete, UTC.
+        fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,6 +34,7 @@ class Page(BaseModel):
     text: str
     content_hash: str
     fetched_at: datetime
+    fetched_by: str = "http"
 
     @property
     def is_html(self) -> bool:

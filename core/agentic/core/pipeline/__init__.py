@@ -1,7 +1,8 @@
 """Pipelines as data: read, checked against the installed actors, compiled to a workflow.
 
 spec = load_spec("site.yaml", get_registry().actors)
-workflow = compile_pipeline(spec, get_registry().actors, PipelineServices(http=fetcher, frontier=store_of))
+services = PipelineServices(frontier=store_of, context=ActorContext(http=fetcher))
+workflow = compile_pipeline(spec, get_registry().actors, services)
 result = (await workflow.run({"start_url": "https://example.org/"})).output(dict)
 """
 
@@ -21,10 +22,19 @@ from agentic.core.pipeline.loader import load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
 from agentic.core.pipeline.policies import ErrorRule
 from agentic.core.pipeline.result import PipelineResult
-from agentic.core.pipeline.spec import ActorStep, CrawlStep, LoopStep, PipelineSpec
+from agentic.core.pipeline.spec import (
+    ActorStep,
+    ChooseStep,
+    CrawlStep,
+    Limits,
+    LoopStep,
+    PipelineSpec,
+    PipelineStep,
+)
 
 __all__ = [
     "ActorStep",
+    "ChooseStep",
     "CrawlBatch",
     "CrawlStep",
     "CrawlStore",
@@ -36,11 +46,13 @@ __all__ = [
     "FrontierEntry",
     "FrontierLink",
     "InputSpec",
+    "Limits",
     "LoopStep",
     "PipelineInputError",
     "PipelineResult",
     "PipelineServices",
     "PipelineSpec",
+    "PipelineStep",
     "SpecError",
     "StepFailedError",
     "compile_pipeline",

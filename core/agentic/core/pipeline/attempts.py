@@ -9,10 +9,12 @@ from typing import Generic, TypeVar
 
 from agentic.core.actors import Failure, describe_failure
 from agentic.core.logging import get_logger
+from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.policies import Attempt, Ending, Levels, decide
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
+Tell = Callable[[Attempt], Awaitable[None]]
 
 log = get_logger(__name__)
 
@@ -40,47 +42,68 @@ class GivenUp:
     then: Ending | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How failures are met.
+
+    Attributes:
+        levels: Rules, nearest first.
+        subject: What is tried, for the log.
+        hidden: Secrets that no message may hold.
+        tell: Told of every failed attempt and what follows it.
+        rerun: Runs an earlier step anew, by its id.
+        sleep: Waits between attempts.
+    """
+
+    levels: Levels
+    subject: str
+    hidden: Hidden = NOTHING_HIDDEN
+    tell: Tell | None = None
+    rerun: Callable[[str], Awaitable[None]] | None = None
+    sleep: Sleep = asyncio.sleep
+
+
 async def try_until_settled(
-    call: Callable[[str], Awaitable[T]],
-    actor: str,
-    levels: Levels,
-    *,
-    subject: str,
-    sleep: Sleep = asyncio.sleep,
+    call: Callable[[str], Awaitable[T]], actor: str, manner: Manner
 ) -> Success[T] | GivenUp:
-    """Call ``call(actor)`` and do about failures what ``levels`` say.
+    """Call ``call(actor)`` and do about failures what the rules say.
 
     Args:
         call: Does the work with the actor of that name; whatever it raises is a failure.
         actor: The first one to try.
-        levels: Rules, nearest first.
-        subject: What is tried, for the log.
-        sleep: Waits between attempts.
+        manner: How failures are met.
     """
     attempts: list[Attempt] = []
+    step: str | None = None
     while True:
         try:
+            if step is not None and manner.rerun is not None:
+                await manner.rerun(step)
             value = await call(actor)
         except Exception as exc:
-            failure = describe_failure(exc)
+            failure = manner.hidden.failure(describe_failure(exc))
             cause = exc
         else:
             return Success(value=value, attempts=(*attempts, Attempt(actor=actor)))
-        decision = decide(levels, failure, attempts)
-        attempts.append(Attempt(actor=actor, failure=failure, decision=decision))
+        decision = decide(manner.levels, failure, attempts)
+        attempt = Attempt(actor=actor, failure=failure, decision=decision)
+        attempts.append(attempt)
         log.info(
             "attempt.failed",
-            subject=subject,
+            subject=manner.subject,
             actor=actor,
             failure_class=failure.failure_class,
             reason=failure.message,
             action=decision.action,
             wait_s=decision.wait_s,
-            # An error nobody has a word for is a bug somewhere: its traceback is what helps.
-            exc_info=cause if failure.failure_class == "error" else None,
+            # An error nobody has a word for is a bug somewhere: its traceback is what helps, unless it may
+            # quote a secret.
+            exc_info=cause if failure.failure_class == "error" and not manner.hidden.values else None,
         )
+        if manner.tell is not None:
+            await manner.tell(attempt)
         if decision.action == "give_up":
             return GivenUp(failure=failure, attempts=tuple(attempts), then=decision.then)
-        actor = decision.actor or actor
+        actor, step = decision.actor or actor, decision.step
         if decision.wait_s:
-            await sleep(decision.wait_s)
+            await manner.sleep(decision.wait_s)

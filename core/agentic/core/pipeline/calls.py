@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from pydantic import BaseModel
 
-from agentic.core.actors import Actor, ActorContext, ActorError
-from agentic.core.pipeline.attempts import GivenUp, Success, try_until_settled
-from agentic.core.pipeline.naming import can_replace, required_inputs
+from agentic.core.actors import Actor, ActorContext, ActorError, Again
+from agentic.core.pipeline.attempts import GivenUp, Manner, Success, Tell, try_until_settled
+from agentic.core.pipeline.expressions import SECRETS, Path
+from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden, read_secrets
+from agentic.core.pipeline.naming import can_replace, required_inputs, wanted_inputs
 from agentic.core.pipeline.policies import ErrorRule, Levels
 from agentic.core.pipeline.references import resolve
 from agentic.core.pipeline.spec import Config
@@ -19,6 +21,14 @@ from agentic.core.pipeline.state import PipelineState
 from agentic.core.types import JSONValue
 
 Actors = Mapping[str, type[Actor]]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The input of a call, and the secrets in it."""
+
+    config: Config
+    hidden: Hidden = NOTHING_HIDDEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +42,7 @@ class ActorCall:
         actors: Every installed actor by name and alias.
         levels: Rules for failures, nearest first.
         timeout_s: For each attempt; None for no limit.
+        reruns: Calls of the steps that rules may run anew, by id.
     """
 
     step: str
@@ -40,32 +51,64 @@ class ActorCall:
     actors: Actors
     levels: Levels
     timeout_s: float | None = None
+    reruns: Mapping[str, ActorCall] = field(default_factory=dict)
 
-    def prepare(self, state: PipelineState) -> Config:
+    async def prepare(self, state: PipelineState, ctx: ActorContext) -> Given:
         """Return the input: the config with references resolved, and what it leaves out taken from results.
 
         Raises:
             MissingResultError: Something it needs was never made, as the step that gives it was skipped.
             ReferenceFailedError: A reference leads nowhere.
+            UnknownSecretError: There is no secret of a name.
         """
-        config = cast(Config, resolve(self.config, state.lookup))
-        for names in required_inputs(self.actors[self.actor].Input, self.config):
+        hidden = await read_secrets(self.config, ctx.secrets)
+
+        def lookup(path: Path) -> JSONValue:
+            return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
+
+        config = cast(Config, resolve(self.config, lookup))
+        model = self.actors[self.actor].Input
+        for names in required_inputs(model, self.config):
             found = next((name for name in names if state.has(name)), names[0])
             config[names[0]] = state.value(found)
-        return config
+        for names in wanted_inputs(model, self.config):
+            if (known := next(filter(state.has, names), None)) is not None:
+                config[names[0]] = state.value(known)
+        return Given(config, hidden)
 
-    async def run(self, ctx: ActorContext, given: Config) -> Success[BaseModel] | GivenUp:
-        """Call the actor, and do about failures what the rules say."""
-        return await try_until_settled(
-            lambda name: self._attempt(name, ctx, given), self.actor, self.levels, subject=self.step
+    async def run(
+        self, ctx: ActorContext, given: Given, state: PipelineState, tell: Tell | None = None
+    ) -> Success[BaseModel | Again] | GivenUp:
+        """Call the actor, and do about failures what the rules say.
+
+        Args:
+            ctx: What it may use.
+            given: Its input.
+            state: What steps that are run anew may look at.
+            tell: Told of every failed attempt and what follows it.
+        """
+        manner = Manner(
+            levels=self.levels,
+            subject=self.step,
+            hidden=given.hidden,
+            tell=tell,
+            rerun=lambda step: self.reruns[step].once(ctx, state),
         )
+        return await try_until_settled(lambda name: self._attempt(name, ctx, given), self.actor, manner)
 
-    async def _attempt(self, name: str, ctx: ActorContext, given: Config) -> BaseModel:
+    async def once(self, ctx: ActorContext, state: PipelineState) -> None:
+        """Run this step anew for what it does: as a login, which writes its session down."""
+        given = await self.prepare(state, ctx)
+        await call_until_done(self.actors[self.actor], ctx, given.config)
+
+    async def _attempt(self, name: str, ctx: ActorContext, given: Given) -> BaseModel | Again:
         actor = self.actors[name]
         limit = asyncio.timeout(self.timeout_s)
         try:
             async with limit:
-                return await call_actor(actor, ctx, given, is_fallback=name != self.actor)
+                if name == self.actor:
+                    return await call_actor(actor, ctx, given.config)
+                return await call_until_done(actor, ctx, known_parts(actor, given.config))
         except TimeoutError as exc:
             if not limit.expired():
                 raise
@@ -73,26 +116,30 @@ class ActorCall:
             raise ActorError(message, failure_class="timeout") from exc
 
 
-async def call_actor(
-    actor: type[Actor], ctx: ActorContext, given: Mapping[str, object], *, is_fallback: bool = False
-) -> BaseModel:
+async def call_actor(actor: type[Actor], ctx: ActorContext, given: Mapping[str, object]) -> BaseModel | Again:
     """Check ``given`` against the actor's input and run it.
-
-    Args:
-        actor: Its class.
-        ctx: What it may use.
-        given: Its input; a fallback is given those parts it knows.
-        is_fallback: Whether the input was made for another actor.
 
     Raises:
         Exception: The input does not fit, or whatever the actor raised.
     """
-    if is_fallback:
-        fields = actor.Input.model_fields
-        known = {*fields, *(field.alias for field in fields.values())}
-        given = {name: value for name, value in given.items() if name in known}
-    output: BaseModel = await actor().run(ctx, actor.Input.model_validate(given))
+    output: BaseModel | Again = await actor().run(ctx, actor.Input.model_validate(given))
     return output
+
+
+async def call_until_done(actor: type[Actor], ctx: ActorContext, given: Mapping[str, object]) -> BaseModel:
+    """Do as :func:`call_actor`, and call again, in place, as often as the actor asks for it."""
+    output = await call_actor(actor, ctx, given)
+    if not isinstance(output, Again):
+        return output
+    await asyncio.sleep(output.after_s)
+    return await call_until_done(actor, ctx, given)
+
+
+def known_parts(actor: type[Actor], given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+    """Return those parts of an input made for another actor that ``actor`` knows."""
+    fields = actor.Input.model_fields
+    known = {*fields, *(field.alias for field in fields.values())}
+    return {name: value for name, value in given.items() if name in known}
 
 
 def results_of(output: BaseModel) -> dict[str, JSONValue]:

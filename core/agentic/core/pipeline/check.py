@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
 
 from pydantic import BaseModel, ValidationError
 
 from agentic.core.actors import FAILURE_CLASSES, Actor, ItemOutput, LinksOutput, PageOutput
 from agentic.core.pipeline.errors import Fault
+from agentic.core.pipeline.expressions import SECRETS, Expression
 from agentic.core.pipeline.naming import (
     can_replace,
     crawl_settings,
@@ -19,17 +21,20 @@ from agentic.core.pipeline.naming import (
     why_unreachable,
 )
 from agentic.core.pipeline.policies import ErrorRule, is_status_class
-from agentic.core.pipeline.references import Path, Place, find_references, source_path
+from agentic.core.pipeline.references import Place, expression_of, find_references
 from agentic.core.pipeline.spec import (
     ActorStep,
+    ChooseStep,
     Config,
     CrawlStep,
     LoopStep,
     PipelineSpec,
+    PipelineStep,
     Step,
     unknown_actor,
 )
 from agentic.core.pipeline.translate import unknown_key
+from agentic.core.pipeline.walking import actor_step_ids, actors_of, find_crawls, rerun_rules
 from agentic.core.pipeline.words import unknown_word
 
 Actors = Mapping[str, type[Actor]]
@@ -51,15 +56,24 @@ def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:
         spec: The pipeline.
         actors: Name or alias -> actor.
     """
-    known: Known = dict.fromkeys(spec.inputs) | {"inputs": tuple(spec.inputs)}
-    faults = list(_rules(spec.error_handling, actors, ("error_handling",)))
-    faults += _steps(spec.steps, actors, known, ("steps",))
-    crawls = [index for index, step in enumerate(spec.steps) if isinstance(step, CrawlStep)]
-    faults += [
-        Fault(place=("steps", index), message="a pipeline has one crawl step at most; make another pipeline")
-        for index in crawls[1:]
-    ]
-    return faults
+    return [*_spec(spec, actors, ()), *_crawls(spec)]
+
+
+def _spec(spec: PipelineSpec, actors: Actors, place: Place) -> Iterator[Fault]:
+    known: Known = {**dict.fromkeys(spec.inputs), "inputs": tuple(spec.inputs)}
+    yield from _rules(spec.error_handling, actors, (*place, "error_handling"))
+    yield from _steps(spec.steps, actors, known, (*place, "steps"))
+    yield from _reruns(spec, place)
+
+
+def _crawls(spec: PipelineSpec) -> Iterator[Fault]:
+    found = list(find_crawls(spec.steps, ("steps",)))
+    for place, in_loop in found:
+        if in_loop:
+            message = "a crawl cannot stand in a loop; let the loop collect its start pages"
+            yield Fault(place=place, message=message)
+    for place, _ in found[1:]:
+        yield Fault(place=place, message="a pipeline has one crawl step at most; make another pipeline")
 
 
 def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
@@ -72,17 +86,31 @@ def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) ->
             yield Fault(place=here, message=f"two steps are called {name!r}; give one another id")
         yield from _rules(step.error_handling, actors, (*here, "error_handling"))
         yield from _fallbacks(step, actors, (*here, "error_handling"))
-        if isinstance(step, LoopStep):
-            yield from _loop(step, actors, known, here)
-        elif isinstance(step, CrawlStep):
-            yield from _crawl(step, actors, known, here)
-        else:
-            yield from _actor(step.actor, step.config, actors, known, here)
+        if step.when is not None:
+            yield from _expression(step.when, known, (*here, "when"))
+        yield from _body(step, actors, known, here)
         _learn(known, step, name, actors)
 
 
+def _body(step: Step, actors: Actors, known: Known, here: Place) -> Iterator[Fault]:
+    match step:
+        case LoopStep():
+            yield from _loop(step, actors, known, here)
+        case CrawlStep():
+            yield from _crawl(step, actors, known, here)
+        case ChooseStep():
+            yield from _steps(step.steps, actors, {**known}, (*here, "steps"))
+            yield from _steps(step.otherwise, actors, {**known}, (*here, "otherwise"))
+        case PipelineStep():
+            yield from _pipeline(step, actors, known, here)
+        case ActorStep():
+            yield from _actor(step.actor, step.config, actors, known, here)
+        case _:
+            assert_never(step)
+
+
 def _learn(known: Known, step: Step, name: str, actors: Actors) -> None:
-    if isinstance(step, ActorStep) and step.actor not in actors:
+    if not all(actor in actors for actor in actors_of(step)):
         return
     given = outputs_of(step, actors)
     known.update(dict.fromkeys(given))
@@ -90,21 +118,64 @@ def _learn(known: Known, step: Step, name: str, actors: Actors) -> None:
 
 
 def _loop(step: LoopStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
-    yield from _path(source_path(step.source), step.source, known, (*place, "source"))
+    yield from _expression(step.source, known, (*place, "source"))
     inner: Known = {**known, step.item_as: None}
-    for index, part in enumerate(step.loop_steps):
-        if isinstance(part, CrawlStep):
-            message = "a crawl cannot stand in a loop; let the loop collect its start pages"
-            yield Fault(place=(*place, "loop_steps", index), message=message)
     yield from _steps(step.loop_steps, actors, inner, (*place, "loop_steps"))
-    yield from _path(source_path(step.collect), step.collect, inner, (*place, "collect"))
+    yield from _expression(step.collect, inner, (*place, "collect"))
 
 
-def _path(path: Path | None, text: str, known: Known, place: Place) -> Iterator[Fault]:
-    if path is None:
-        yield Fault(place=place, message=f"{text!r} is no plain dotted path such as 'list_item_urls'")
-    elif reason := why_unreachable(path, known):
-        yield Fault(place=place, message=reason)
+def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
+    yield from _references(step.inputs, known, (*place, "inputs"))
+    if isinstance(step.pipeline, str):
+        message = (
+            f"no pipeline {step.pipeline!r} is known here; give a file, a stored name, or the spec itself"
+        )
+        yield Fault(place=(*place, "pipeline"), message=message)
+        return
+    declared = step.pipeline.inputs
+    for name in step.inputs:
+        if name not in declared:
+            yield Fault(place=(*place, "inputs", name), message=unknown_word("input", name, declared))
+    for name, wanted in declared.items():
+        if wanted.is_required and name not in step.inputs:
+            message = f"pipeline {step.pipeline.name!r} needs the input {name!r}"
+            yield Fault(place=(*place, "inputs"), message=message)
+    yield from _spec(step.pipeline, actors, (*place, "pipeline"))
+
+
+def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
+    """Check that steps to be run anew are there, and need nothing but inputs and secrets."""
+    known = dict(zip(step_ids(spec.steps), spec.steps, strict=True))
+    for name, where in rerun_rules(spec):
+        here = (*place, *where)
+        step = known.get(name)
+        if not isinstance(step, ActorStep):
+            yield Fault(place=here, message=unknown_word("step", name, actor_step_ids(spec)))
+            continue
+        roots = {root for found in find_references(step.config) for root in found.expression.roots}
+        if roots - {"inputs", SECRETS}:
+            wanted = ", ".join(sorted(roots - {"inputs", SECRETS}))
+            message = (
+                f"step {name!r} cannot be run anew: it needs {wanted}, and may use inputs and secrets only"
+            )
+            yield Fault(place=here, message=message)
+
+
+def _expression(text: str, known: Known, place: Place) -> Iterator[Fault]:
+    expression = expression_of(text)
+    if SECRETS in expression.roots:
+        yield Fault(place=place, message="a secret can only be given to an actor, in its config")
+    elif fault := _fault_of(expression, known):
+        yield Fault(place=place, message=fault)
+
+
+def _fault_of(expression: Expression, known: Known) -> str | None:
+    if expression.fault:
+        return f"{expression.text!r} {expression.fault}"
+    if SECRETS in expression.roots:  # whether there is one of that name is known when it runs
+        return None
+    paths = [expression.path] if expression.path else [(root,) for root in sorted(expression.roots)]
+    return next((reason for path in paths if (reason := why_unreachable(path, known))), None)
 
 
 def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
@@ -148,12 +219,9 @@ def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fa
 
 def _references(value: Config, known: Known, place: Place) -> Iterator[Fault]:
     for found in find_references(value):
-        here = (*place, *found.place)
-        if found.path is None:
-            message = f"{found.text!r} is no plain dotted path such as ${{inputs.start_url}}"
-            yield Fault(place=here, message=message)
-        elif reason := why_unreachable(found.path, known):
-            yield Fault(place=here, message=f"${{{found.text}}}: {reason}")
+        if fault := _fault_of(found.expression, known):
+            text = "" if found.expression.fault else f"${{{found.expression.text}}}: "
+            yield Fault(place=(*place, *found.place), message=f"{text}{fault}")
 
 
 def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iterator[Fault]:
@@ -169,7 +237,7 @@ def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iter
 
 def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
     """Check that the fallbacks of a step can stand in for its actor; those of a loop are for its steps."""
-    if isinstance(step, LoopStep) or (isinstance(step, ActorStep) and step.actor not in actors):
+    if not isinstance(step, (ActorStep, CrawlStep)) or not all(name in actors for name in actors_of(step)):
         return
     wanted = ("page",) if isinstance(step, CrawlStep) else outputs_of(step, actors)
     for key, rule in step.error_handling.items():

@@ -5,25 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import assert_never, cast
 
 from agentic.core.actors import Actor, ActorContext
 from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConfig
-from agentic.core.http import Fetcher
 from agentic.core.pipeline.calls import ActorCall, usable_levels
 from agentic.core.pipeline.check import find_faults
+from agentic.core.pipeline.choices import OTHERWISE, STEPS, ChooseNode, MeetNode, leads_to
 from agentic.core.pipeline.crawl import CRAWL_TOTALS, CrawlNode, CrawlTools
 from agentic.core.pipeline.crawl_report import add_totals
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
-from agentic.core.pipeline.naming import needed_names, outputs_of, step_ids
+from agentic.core.pipeline.naming import names_needed, outputs_of, step_ids
 from agentic.core.pipeline.nodes import ActorNode, InputsNode, ResultNode
-from agentic.core.pipeline.places import Place
+from agentic.core.pipeline.places import Place, Within
 from agentic.core.pipeline.policies import Levels
-from agentic.core.pipeline.references import source_path
-from agentic.core.pipeline.spec import ActorStep, CrawlStep, LoopStep, PipelineSpec, Step
+from agentic.core.pipeline.references import expression_of
+from agentic.core.pipeline.spec import (
+    ActorStep,
+    ChooseStep,
+    CrawlStep,
+    LoopStep,
+    PipelineSpec,
+    PipelineStep,
+    Step,
+)
 from agentic.core.pipeline.state import PipelineState
+from agentic.core.pipeline.subpipelines import EnterNode, LeaveNode, OutcomeNode
+from agentic.core.pipeline.walking import rerun_rules
 from agentic.core.types import RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
@@ -36,13 +47,13 @@ class PipelineServices:
     """What a pipeline needs of the outside.
 
     Attributes:
-        http: Opened with the policy of the spec.
         frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
             that of the run around it.
+        context: What actors may use; its fetcher is opened with the policy of the spec.
     """
 
-    http: Fetcher
     frontier: Callable[[RunId], CrawlStore]
+    context: ActorContext
 
 
 def compile_pipeline(
@@ -80,12 +91,33 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Surroundings:
-    """What is around a row of steps: the ids of loops, their rules, and names needed after the row."""
+    """What is around a row of steps.
 
-    prefix: str = ""
+    Attributes:
+        spec: The pipeline it belongs to.
+        levels: Rules for failures, nearest first.
+        needed_after: Names needed after the row.
+        prefix: Ids of the steps around it, for people: ``"details/"``.
+        node: Ids of the choices around it, for executors: ``"check."``.
+        within: What giving up ends.
+    """
+
+    spec: PipelineSpec
     levels: Levels
     needed_after: frozenset[str]
-    in_loop: bool = False
+    prefix: str = ""
+    node: str = ""
+    within: Within = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The ends of a row of steps, and which messages of the first end enter it."""
+
+    first: Executor
+    last: Executor
+    enters: Callable[[object], bool] | None = None
+    when: str = ""
 
 
 class _Compiler:
@@ -95,16 +127,15 @@ class _Compiler:
         self._spec = spec
         self._actors = actors
         self._services = services
-        self._context = ActorContext(http=services.http)
 
     def workflow(self) -> Workflow:
-        around = _Surroundings(levels=(self._spec.error_handling,), needed_after=RESULT_NAMES)
-        config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS)
-        builder = WorkflowBuilder(self._spec.name, self._version(), config)
-        first = InputsNode("pipeline.inputs", self._spec, self._needed(self._spec.steps) | RESULT_NAMES)
+        spec = self._spec
+        config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS, run_timeout_s=spec.limits.max_seconds)
+        builder = WorkflowBuilder(spec.name, self._version(), config)
+        first = InputsNode("pipeline.inputs", spec, self._needed(spec.steps) | RESULT_NAMES)
         builder.set_start(first)
-        last = ResultNode("pipeline.result", self._spec)
-        self._row(builder, first, self._spec.steps, last, around)
+        around = _Surroundings(spec=spec, levels=(spec.error_handling,), needed_after=RESULT_NAMES)
+        self._row(builder, _Row(first, ResultNode("pipeline.result", spec)), spec.steps, around)
         return builder.build()
 
     def _version(self) -> str:
@@ -114,76 +145,133 @@ class _Compiler:
         text = json.dumps([spec, versions], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def _row(
-        self,
-        builder: WorkflowBuilder,
-        first: Executor,
-        steps: Sequence[Step],
-        last: Executor,
-        around: _Surroundings,
-    ) -> None:
-        """Put ``steps`` between ``first`` and ``last``."""
-        before = _Segment(first, first)
+    def _row(self, builder: WorkflowBuilder, row: _Row, steps: Sequence[Step], around: _Surroundings) -> None:
+        """Put ``steps`` between the ends of a row."""
+        before = _Segment(row.first, row.first, row.enters, row.when)
         for index, (name, step) in enumerate(zip(step_ids(steps), steps, strict=True)):
             place = Place(
                 step=around.prefix + name,
                 name=step.save_as or name,
                 gives=outputs_of(step, self._actors),
                 keep=self._needed(steps[index + 1 :]) | around.needed_after,
-                in_loop=around.in_loop,
+                within=around.within,
+                when=step.when,
+                limits=self._spec.limits,
             )
-            segment = self._segment(builder, name, step, place, (step.error_handling, *around.levels))
+            inner = replace(around, levels=(step.error_handling, *around.levels))
+            segment = self._segment(builder, around.node + name, step, place, inner)
             builder.add_edge(before.exit, segment.entry, before.leaves, description=before.when)
             before = segment
-        builder.add_edge(before.exit, last, before.leaves, description=before.when)
+        builder.add_edge(before.exit, row.last, before.leaves, description=before.when)
 
     def _segment(
-        self, builder: WorkflowBuilder, name: str, step: Step, place: Place, levels: Levels
+        self, builder: WorkflowBuilder, name: str, step: Step, place: Place, around: _Surroundings
     ) -> _Segment:
-        if isinstance(step, LoopStep):
-            return self._loop(builder, name, step, place, levels)
-        if isinstance(step, CrawlStep):
-            return self._crawl(builder, name, step, place, levels)
-        return self._actor(name, step, place, levels)
+        match step:
+            case LoopStep():
+                return self._loop(builder, name, step, place, around)
+            case CrawlStep():
+                return self._crawl(builder, name, step, place, around)
+            case ChooseStep():
+                return self._choose(builder, name, step, place, around)
+            case PipelineStep():
+                return self._pipeline(builder, name, step, place, around)
+            case ActorStep():
+                return self._actor(builder, name, step, place, around)
+            case _:
+                assert_never(step)
 
-    def _actor(self, name: str, step: ActorStep, place: Place, levels: Levels) -> _Segment:
+    def _actor(
+        self, builder: WorkflowBuilder, name: str, step: ActorStep, place: Place, around: _Surroundings
+    ) -> _Segment:
         call = ActorCall(
             step=place.step,
             actor=step.actor,
             config=step.config,
             actors=self._actors,
-            levels=usable_levels(levels, self._actors, place.gives),
+            levels=usable_levels(around.levels, self._actors, place.gives),
             timeout_s=step.timeout_s,
+            reruns=self._reruns(around.spec),
         )
-        node = ActorNode(name, place, call, self._context)
-        return _Segment(node, node)
+        node = ActorNode(name, place, call, self._services.context)
+        if not self._actors[step.actor].may_wait:
+            return _Segment(node, node)
+        builder.add_edge(node, node, _is_no_state, description="asks again")
+        return _Segment(node, node, _is_state, "done")
+
+    def _reruns(self, spec: PipelineSpec) -> dict[str, ActorCall]:
+        """Return the calls of the steps that rules of ``spec`` run anew."""
+        wanted = {name for name, _ in rerun_rules(spec)}
+        named = zip(step_ids(spec.steps), spec.steps, strict=True)
+        return {
+            name: ActorCall(step=name, actor=step.actor, config=step.config, actors=self._actors, levels=())
+            for name, step in named
+            if name in wanted and isinstance(step, ActorStep)
+        }
 
     def _loop(
-        self, builder: WorkflowBuilder, name: str, step: LoopStep, place: Place, levels: Levels
+        self, builder: WorkflowBuilder, name: str, step: LoopStep, place: Place, around: _Surroundings
     ) -> _Segment:
-        collect = source_path(step.collect) or ()
-        kept = frozenset(collect[:1])
+        kept = expression_of(step.collect).roots
         entry = LoopNode(name, place, step, self._needed(step.loop_steps) | kept)
         join = JoinNode(f"{name}.join", place)
-        around = _Surroundings(prefix=f"{place.step}/", levels=levels, needed_after=kept, in_loop=True)
         body = WorkflowBuilder(f"{name}.each")
         first = ItemNode("item")
         body.set_start(first)
-        self._row(body, first, step.loop_steps, CollectNode("collect", place.step, collect), around)
+        inner = replace(around, prefix=f"{place.step}/", node="", needed_after=kept, within="loop")
+        self._row(body, _Row(first, CollectNode("collect", place.step, step.collect)), step.loop_steps, inner)
         # What a step does about failures is settled within the body; what is raised there is to fail the run.
         builder.add_map_edge(entry, body.build(), join, max_parallel=step.max_parallel, on_item_error="fail")
         builder.add_edge(entry, join, _is_state, description="nothing to do")
         return _Segment(entry, join)
 
+    def _choose(
+        self, builder: WorkflowBuilder, name: str, step: ChooseStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        entry = ChooseNode(name, place, step.when)
+        meet = MeetNode(f"{name}.meet", place)
+        inner = replace(
+            around, prefix=f"{place.step}/", node=f"{name}.", needed_after=place.keep | around.needed_after
+        )
+        self._row(builder, _Row(entry, meet, leads_to(STEPS), step.when), step.steps, inner)
+        if step.otherwise:
+            otherwise = replace(inner, node=f"{name}.otherwise.")
+            self._row(builder, _Row(entry, meet, leads_to(OTHERWISE), OTHERWISE), step.otherwise, otherwise)
+        left = ("",) if step.otherwise else ("", OTHERWISE)
+        builder.add_edge(entry, meet, leads_to(*left), description="neither" if step.otherwise else OTHERWISE)
+        return _Segment(entry, meet)
+
+    def _pipeline(
+        self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        spec = cast(PipelineSpec, step.pipeline)  # the check lets no bare name pass
+        entry = EnterNode(name, place, spec, step.inputs, self._needed(spec.steps) | RESULT_NAMES)
+        leave = LeaveNode(f"{name}.join", place, around.levels)
+        body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
+        first = ItemNode("inputs")
+        body.set_start(first)
+        inner = _Surroundings(
+            spec=spec,
+            levels=(spec.error_handling, *around.levels),
+            needed_after=RESULT_NAMES,
+            prefix=f"{place.step}/",
+            within="pipeline",
+        )
+        self._row(body, _Row(first, OutcomeNode("result", spec)), spec.steps, inner)
+        builder.add_map_edge(entry, body.build(), leave, max_parallel=1, on_item_error="fail")
+        builder.add_edge(entry, leave, _is_state, description="passed over")
+        return _Segment(entry, leave)
+
     def _crawl(
-        self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, levels: Levels
+        self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, around: _Surroundings
     ) -> _Segment:
         tools = CrawlTools(
             store_of=self._services.frontier,
             actors=self._actors,
-            levels=usable_levels(levels, self._actors, ("page",)),
-            context=self._context,
-            item_key=self._spec.item_key,
+            levels=usable_levels(around.levels, self._actors, ("page",)),
+            context=self._services.context,
+            item_key=around.spec.item_key,
+            reruns=self._reruns(around.spec),
         )
         node = CrawlNode(name, place, step, tools)
         builder.add_state(CRAWL_TOTALS, reducer=add_totals)
@@ -191,7 +279,7 @@ class _Compiler:
         return _Segment(node, node, _is_state, "frontier is empty")
 
     def _needed(self, steps: Sequence[Step]) -> frozenset[str]:
-        return frozenset().union(*(needed_names(step, self._actors) for step in steps))
+        return names_needed(steps, self._actors)
 
 
 def _is_state(message: object) -> bool:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from pydantic import ValidationError
 
-from agentic.core.actors import Actor, ActorContext, Failure
+from agentic.core.actors import Actor, ActorContext, ActorError, Failure, LinksOutput
 from agentic.core.graph import Executor, WorkflowContext, handler
 from agentic.core.http import HttpError, canonical_url
+from agentic.core.pipeline.calls import ActorCall, call_until_done
 from agentic.core.pipeline.crawl_report import CrawlReport
 from agentic.core.pipeline.crawl_store import CrawlStore, FrontierCounts
 from agentic.core.pipeline.errors import StepFailedError
+from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.follow import frontier_link, scope_of
-from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried
+from agentic.core.pipeline.hiding import Hidden, read_secrets
+from agentic.core.pipeline.nodes import Once
+from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried, too_many_failed
 from agentic.core.pipeline.policies import Levels
-from agentic.core.pipeline.references import ReferenceFailedError
 from agentic.core.pipeline.slices import CrawlSlice, SliceLimits
 from agentic.core.pipeline.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState
+from agentic.core.pipeline.telling import tell_changes
 from agentic.core.pipeline.visits import Visitor
 from agentic.core.types import JSONValue, RunId
 
 POLL_S = 0.5
+
+SITEMAP_ACTOR = "sitemap"
+"""Reads the sitemaps of a crawl that is to start at their pages."""
 
 MAX_SLICES = 32
 """Slices of a crawl at a time, at most."""
@@ -59,6 +67,7 @@ class CrawlTools:
         levels: Rules for failures, nearest first.
         context: What the actors may use.
         item_key: Field that identifies an item.
+        reruns: Calls of the steps that rules may run anew, by id.
     """
 
     store_of: Callable[[RunId], CrawlStore]
@@ -66,6 +75,7 @@ class CrawlTools:
     levels: Levels
     context: ActorContext
     item_key: str
+    reruns: Mapping[str, ActorCall]
 
 
 class CrawlNode(Executor):
@@ -84,12 +94,18 @@ class CrawlNode(Executor):
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
         """Put the start pages into the frontier; those it knows already stay as they are."""
         try:
-            starts = _starts(resolved_crawl(self._step, state.lookup))
+            if not self._place.is_due(state):
+                return self._place.pass_over(state)
+            step, _ = await self._resolved(state)
+            starts = starts_of(step)
+            listed = await self._listed(step, starts)
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
-        except (ReferenceFailedError, ValidationError, HttpError) as exc:
+        except (ActorError, ValidationError, HttpError) as exc:
             return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        await self._tools.store_of(ctx.run_id).seed([frontier_link(url, 0) for url in starts])
+        links = [frontier_link(url, 0) for url in starts]
+        links += scope_of(step, starts).links(listed, depth=1)
+        await self._tools.store_of(ctx.run_id).seed(links)
         return CrawlTurn(state=state)
 
     @handler
@@ -99,10 +115,11 @@ class CrawlNode(Executor):
         Raises:
             StepFailedError: Not one page could be fetched, or a rule makes a page's failure the pipeline's.
         """
-        step = resolved_crawl(self._step, turn.state.lookup)
+        step, hidden = await self._resolved(turn.state)
+        visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(store, ctx)
-        counts = await self._work_off(turn, step, store, report)
+        counts = await self._work_off(turn, visitor, store, report)
         ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
             return None
@@ -118,17 +135,62 @@ class CrawlNode(Executor):
         )
         if totals.failed and not totals.done:
             raise StepFailedError(self._place.step, _first_failure(totals), 1)
+        most = self._place.limits.max_failed
+        if most is not None and totals.failed > most:
+            raise too_many_failed(self._place, totals.failed, _first_failure(totals))
         results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
         return self._place.bind(replace(turn.state, crawl=totals), results)
 
+    async def _resolved(self, state: PipelineState) -> tuple[CrawlStep, Hidden]:
+        """Return the step with every reference replaced, and the secrets that are in it now."""
+        hidden = await read_secrets(
+            cast(JSONValue, self._step.model_dump(mode="json")), self._tools.context.secrets
+        )
+
+        def lookup(path: Path) -> JSONValue:
+            return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
+
+        return resolved_crawl(self._step, lookup), hidden
+
+    async def _listed(self, step: CrawlStep, starts: Sequence[str]) -> Sequence[str]:
+        """Return the pages that sitemaps list, if the step is to look at them."""
+        if not step.sitemaps:
+            return ()
+        maps = list(step.sitemaps) if isinstance(step.sitemaps, tuple) else []
+        given = {"urls": maps, "sites": [] if maps else list(starts), "max_urls": step.max_pages}
+        output = await call_until_done(self._tools.actors[SITEMAP_ACTOR], self._tools.context, given)
+        return cast(LinksOutput, output).list_item_urls
+
+    def _visitor(
+        self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
+    ) -> Visitor:
+        tools = self._tools
+
+        async def rerun(name: str) -> None:
+            await tools.reruns[name].once(tools.context, state)
+
+        return Visitor(
+            step=step,
+            scope=scope_of(step, starts_of(step)),
+            actors=tools.actors,
+            levels=tools.levels,
+            context=replace(tools.context, once=Once(ctx)),
+            item_key=tools.item_key,
+            call=f"{ctx.run_id}/{self._place.step}",
+            hidden=hidden,
+            tell=lambda url: tell_changes(ctx, url),
+            rerun=rerun,
+        )
+
     async def _work_off(
-        self, turn: CrawlTurn, step: CrawlStep, store: CrawlStore, report: CrawlReport
+        self, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
     ) -> FrontierCounts:
         """Work off a slice, and return where the frontier stands then."""
+        step = visitor.step
         counts = await report.refresh()
         until = time.monotonic() + step.slice_seconds
         while not _is_over(step, counts):
-            taken = await self._work(turn.width, store, step, counts, report)
+            taken = await self._work(turn.width, store, visitor, counts, report)
             counts = await report.refresh()
             if taken or turn.width > 1 or time.monotonic() >= until:
                 break
@@ -140,7 +202,7 @@ class CrawlNode(Executor):
         self,
         width: int,
         store: CrawlStore,
-        step: CrawlStep,
+        visitor: Visitor,
         counts: FrontierCounts,
         report: CrawlReport,
     ) -> int:
@@ -149,14 +211,7 @@ class CrawlNode(Executor):
         Raises:
             StepFailedError: A page failed, and a rule says that this fails the pipeline.
         """
-        visitor = Visitor(
-            step=step,
-            scope=scope_of(step, _starts(step)),
-            actors=self._tools.actors,
-            levels=self._tools.levels,
-            context=self._tools.context,
-            item_key=self._tools.item_key,
-        )
+        step = visitor.step
         limits = SliceLimits(
             pages=step.slice_pages,
             seconds=step.slice_seconds,
@@ -194,7 +249,8 @@ def _first_failure(totals: CrawlTotals) -> Failure:
     return Failure(failure_class="error", message="no page of the crawl could be fetched; see the frontier")
 
 
-def _starts(step: CrawlStep) -> list[str]:
+def starts_of(step: CrawlStep) -> list[str]:
+    """Return the start pages of a crawl whose references are resolved, canonical, each once."""
     urls = [step.start] if isinstance(step.start, str) else step.start
     return list(dict.fromkeys(map(canonical_url, urls)))
 

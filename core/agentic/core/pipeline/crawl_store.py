@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agentic.core.pipeline.policies import Attempt
 from agentic.core.types import JSONValue, SaveCounts
 
 
@@ -51,6 +52,8 @@ class CrawledPage:
         content_hash: Hash of the body, hex.
         fetched_at: When the answer was complete, UTC.
         item_key: Natural key of what ``fields`` describe; None for pages that are no detail page.
+        fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
+        attempts: Every try if there was more than one; else empty.
     """
 
     url: str
@@ -64,17 +67,24 @@ class CrawledPage:
     content_hash: str
     fetched_at: datetime
     item_key: str | None = None
+    fetched_by: str = "http"
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedPage:
-    """A page given up, with the failure class that decided it and a message for people."""
+    """A page given up: the failure class that decided it, a message for people, and every try.
+
+    ``is_letter`` says that it is to be kept with the dead letters.
+    """
 
     url: str
     url_key: str
     depth: int
     failure_class: str
     message: str
+    attempts: tuple[Attempt, ...] = ()
+    is_letter: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,14 +16,17 @@ class Fault:
         message: What is wrong, with which value, and what would be right.
         place: Keys and indexes that lead there: ``("steps", 2, "config")``; empty for the spec as a whole.
         line: Line in the text it was read from, from 1; None where that is not known.
+        column: Column in that line, from 1; None where that is not known.
     """
 
     message: str
     place: tuple[str | int, ...] = ()
     line: int | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
-        line = f"line {self.line}" if self.line is not None else ""
+        column = f" column {self.column}" if self.column is not None else ""
+        line = f"line {self.line}{column}" if self.line is not None else ""
         where = ", ".join(filter(None, (shown_place(self.place), line)))
         return f"{where}: {self.message}" if where else self.message
 

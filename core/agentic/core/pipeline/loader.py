@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -79,6 +78,6 @@ def _read(document: Document, actors: Actors | None, source: str, default_name: 
         faults = faults_of(exc)
         spec = None
     if faults or spec is None:
-        located = [replace(fault, line=document.line_of(fault.place)) for fault in faults]
-        raise SpecError(source, sorted(located, key=lambda fault: fault.line or 0))
+        located = [document.locate(fault) for fault in faults]
+        raise SpecError(source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
     return spec

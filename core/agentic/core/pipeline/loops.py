@@ -9,8 +9,10 @@ from typing import cast
 from agentic.core.actors import describe_failure
 from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
 from agentic.core.logging import get_logger
-from agentic.core.pipeline.places import ItemOutcome, Place, give_up, leave_out, never_tried
-from agentic.core.pipeline.references import Path, ReferenceFailedError, source_path
+from agentic.core.pipeline.expressions import ReferenceFailedError, evaluate, kind_of
+from agentic.core.pipeline.places import ItemOutcome, Place, check_failed, give_up, leave_out, never_tried
+from agentic.core.pipeline.records import ATTEMPTS, attempt_records
+from agentic.core.pipeline.references import expression_of
 from agentic.core.pipeline.spec import LoopStep
 from agentic.core.pipeline.state import MissingResultError, PipelineState, StepFailure, dump
 from agentic.core.types import JSONValue
@@ -39,7 +41,7 @@ class LoopNode(Executor):
     def __init__(self, name: str, place: Place, step: LoopStep, inner_keep: frozenset[str]) -> None:
         super().__init__(name)
         self._place = place
-        self._source = source_path(step.source) or ()
+        self._source = expression_of(step.source)
         self._item_as = step.item_as
         self._max_items = step.max_items
         self._inner_keep = inner_keep
@@ -48,6 +50,8 @@ class LoopNode(Executor):
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
         """Return the items, or the state to go on with if there are none."""
         try:
+            if not self._place.is_due(state):
+                return self._place.pass_over(state)
             items = self._read(state)
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
@@ -62,11 +66,9 @@ class LoopNode(Executor):
         return [self._item(outer, item) for item in items[: self._max_items]]
 
     def _read(self, state: PipelineState) -> list[JSONValue]:
-        items = state.lookup(self._source)
+        items = evaluate(self._source, state.lookup)
         if not isinstance(items, list):
-            raise ReferenceFailedError(
-                self._source, f"is no list but {type(items).__name__}; a loop needs a list"
-            )
+            raise ReferenceFailedError(self._source.text, f"is a {kind_of(items)}; a loop needs a list")
         return items
 
     def _item(self, outer: PipelineState, item: JSONValue) -> LoopItem:
@@ -86,16 +88,16 @@ class ItemNode(Executor):
 class CollectNode(Executor):
     """Ends the steps of a loop for one item."""
 
-    def __init__(self, name: str, step: str, collect: Path) -> None:
+    def __init__(self, name: str, step: str, collect: str) -> None:
         super().__init__(name)
         self._step = step
-        self._collect = collect
+        self._collect = expression_of(collect)
 
     @handler
     async def run(self, state: PipelineState) -> ItemOutcome:
         """Return what the loop keeps of the item."""
         try:
-            value = dump(state.lookup(self._collect))
+            value = dump(evaluate(self._collect, state.lookup))
         except ReferenceFailedError as exc:
             failed = StepFailure(step=self._step, failure=describe_failure(exc))
             return ItemOutcome(value=None, failures=(*state.failures, failed), retried=state.retried)
@@ -120,15 +122,26 @@ class JoinNode(Executor):
             for item, outcome in zip(items, outcomes, strict=True)
             for failed in outcome.failures
         ]
-        after = replace(
-            outer,
-            failures=(*outer.failures, *failures),
-            retried=(*outer.retried, *(r for outcome in outcomes for r in outcome.retried)),
-        )
-        values = [json.loads(outcome.value) for outcome in outcomes if outcome.value is not None]
+        retried = [
+            replace(tried, item=tried.item or item.text)
+            for item, outcome in zip(items, outcomes, strict=True)
+            for tried in outcome.retried
+        ]
+        after = replace(outer, failures=(*outer.failures, *failures), retried=(*outer.retried, *retried))
+        check_failed(self._place, after.failures)
+        values = [_value(outcome) for outcome in outcomes if outcome.value is not None]
         return self._place.bind(after, {"items": values, "failed": len(outcomes) - len(values)})
 
     @handler
     async def passed(self, state: PipelineState) -> PipelineState:
         """Return the state of a loop that had nothing to do."""
         return state
+
+
+def _value(outcome: ItemOutcome) -> JSONValue:
+    """Return what a loop keeps of an item, with the tries it took if it took more than one."""
+    value: JSONValue = json.loads(outcome.value or "null")
+    if isinstance(value, dict) and outcome.retried:
+        attempts = [record for tried in outcome.retried for record in attempt_records(tried.attempts)]
+        return {**value, ATTEMPTS: attempts}
+    return value

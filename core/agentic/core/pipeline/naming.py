@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import assert_never
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from agentic.core.actors import Actor
-from agentic.core.pipeline.references import Path, find_references, source_path
-from agentic.core.pipeline.spec import ActorStep, Config, CrawlStep, LoopStep, PageActor, Step
+from agentic.core.actors import Actor, FromResults
+from agentic.core.pipeline.expressions import Path
+from agentic.core.pipeline.references import expression_of, find_references
+from agentic.core.pipeline.spec import (
+    ActorStep,
+    ChooseStep,
+    Config,
+    CrawlStep,
+    LoopStep,
+    PageActor,
+    PipelineStep,
+    Step,
+)
 from agentic.core.pipeline.words import suggestion
 from agentic.core.types import JSONValue
 
 LOOP_RESULTS = ("items", "failed")
 CRAWL_RESULTS = ("done", "failed", "left")
+PIPELINE_RESULTS = ("items", "counts")
 
 
 def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
@@ -33,12 +46,29 @@ def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def outputs_of(step: Step, actors: Mapping[str, type[Actor]]) -> tuple[str, ...]:
-    """Return the names of the results a step gives."""
-    if isinstance(step, LoopStep):
-        return LOOP_RESULTS
-    if isinstance(step, CrawlStep):
-        return CRAWL_RESULTS
-    return tuple(actors[step.actor].Output.model_fields)
+    """Return the names of the results a step gives; a choice gives those of all its steps."""
+    match step:
+        case LoopStep():
+            return LOOP_RESULTS
+        case CrawlStep():
+            return CRAWL_RESULTS
+        case PipelineStep():
+            return PIPELINE_RESULTS
+        case ChooseStep():
+            return tuple(
+                dict.fromkeys((*names_given(step.steps, actors), *names_given(step.otherwise, actors)))
+            )
+        case ActorStep():
+            return tuple(actors[step.actor].Output.model_fields)
+        case _:
+            assert_never(step)
+
+
+def names_given(steps: Sequence[Step], actors: Mapping[str, type[Actor]]) -> Iterator[str]:
+    """Yield every name that results of a row of steps have."""
+    for name, step in zip(step_ids(steps), steps, strict=True):
+        yield from outputs_of(step, actors)
+        yield step.save_as or name
 
 
 def required_inputs(model: type[BaseModel], config: Mapping[str, JSONValue]) -> Iterator[tuple[str, ...]]:
@@ -60,14 +90,40 @@ def crawl_settings(step: CrawlStep) -> Config:
 
 def needed_names(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
     """Return the names of the results and inputs a step may look at."""
-    if isinstance(step, LoopStep):
-        inner = set().union(*(needed_names(part, actors) for part in step.loop_steps))
-        return inner | {path[0] for path in (source_path(step.source), source_path(step.collect)) if path}
-    if isinstance(step, CrawlStep):
-        configs = [page_actor.config for _, page_actor in page_actors(step)]
-        return _roots(crawl_settings(step)).union(*map(_roots, configs))
-    lacking = required_inputs(actors[step.actor].Input, step.config)
-    return _roots(step.config).union(*lacking)
+    return set(expression_of(step.when).roots if step.when else ()) | _needed(step, actors)
+
+
+def names_needed(steps: Iterable[Step], actors: Mapping[str, type[Actor]]) -> frozenset[str]:
+    """Return the names that any of ``steps`` may look at."""
+    return frozenset().union(*(needed_names(step, actors) for step in steps))
+
+
+def _needed(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
+    match step:
+        case LoopStep():
+            paths = (expression_of(step.source), expression_of(step.collect))
+            return set(names_needed(step.loop_steps, actors)).union(*(path.roots for path in paths))
+        case CrawlStep():
+            configs = [page_actor.config for _, page_actor in page_actors(step)]
+            return _roots(crawl_settings(step)).union(*map(_roots, configs))
+        case PipelineStep():
+            return _roots(step.inputs)
+        case ChooseStep():
+            return set(names_needed((*step.steps, *step.otherwise), actors))
+        case ActorStep():
+            model = actors[step.actor].Input
+            lacking = (*required_inputs(model, step.config), *wanted_inputs(model, step.config))
+            return _roots(step.config).union(*lacking)
+        case _:
+            assert_never(step)
+
+
+def wanted_inputs(model: type[BaseModel], config: Mapping[str, JSONValue]) -> Iterator[tuple[str, ...]]:
+    """Yield the names of each optional field that is taken from results, if ``config`` leaves it out."""
+    for name, field in model.model_fields.items():
+        names = (field.alias, name) if field.alias else (name,)
+        if _is_wanted(field) and not any(known in config for known in names):
+            yield names
 
 
 def can_replace(fallback: type[Actor], wanted: Collection[str]) -> bool:
@@ -98,5 +154,9 @@ def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> 
     return None
 
 
+def _is_wanted(field: FieldInfo) -> bool:
+    return any(isinstance(mark, FromResults) for mark in field.metadata)
+
+
 def _roots(value: JSONValue) -> set[str]:
-    return {found.path[0] for found in find_references(value) if found.path}
+    return set().union(*(found.expression.roots for found in find_references(value)))

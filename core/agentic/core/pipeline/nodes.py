@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import cast
 
-from agentic.core.actors import ActorContext
+from agentic.core.actors import ActorContext, ActorError, Again
 from agentic.core.graph import Executor, WorkflowContext, handler
 from agentic.core.pipeline.attempts import GivenUp
-from agentic.core.pipeline.calls import ActorCall, results_of
+from agentic.core.pipeline.calls import ActorCall, Given, results_of
+from agentic.core.pipeline.expressions import ReferenceFailedError
 from agentic.core.pipeline.inputs import read_inputs
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried
-from agentic.core.pipeline.references import ReferenceFailedError
 from agentic.core.pipeline.result import result_of
 from agentic.core.pipeline.spec import PipelineSpec
-from agentic.core.pipeline.state import MissingResultError, PipelineState, Retried, StepFailure
+from agentic.core.pipeline.state import MissingResultError, PipelineState, Retried, StepFailure, dump
+from agentic.core.pipeline.telling import tell_changes
 from agentic.core.types import JSONValue
 
 
@@ -29,8 +33,7 @@ class InputsNode(Executor):
     @handler
     async def run(self, given: dict[str, object]) -> PipelineState:
         """Return the state before the first step."""
-        inputs = read_inputs(self._spec, cast(dict[str, JSONValue], given))
-        return PipelineState().bind({**inputs, "inputs": inputs}, self._keep | {"inputs"})
+        return first_state(self._spec, cast(dict[str, JSONValue], given), self._keep)
 
 
 class ResultNode(Executor):
@@ -47,8 +50,23 @@ class ResultNode(Executor):
         return result
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorTurn:
+    """A further call of an actor that waits for somebody.
+
+    Attributes:
+        state: What the pipeline knew at the first call.
+        done: (name, JSON text) of what was done once, for good.
+        after_s: Seconds until the call.
+    """
+
+    state: PipelineState
+    done: tuple[tuple[str, str], ...]
+    after_s: float
+
+
 class ActorNode(Executor):
-    """Runs an actor step."""
+    """Runs an actor step. While its actor waits for somebody, it sends itself an :class:`ActorTurn`."""
 
     def __init__(self, name: str, place: Place, call: ActorCall, context: ActorContext) -> None:
         super().__init__(name)
@@ -57,19 +75,79 @@ class ActorNode(Executor):
         self._context = context
 
     @handler
-    async def run(self, state: PipelineState, ctx: WorkflowContext) -> PipelineState | None:
+    async def run(self, state: PipelineState, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         """Return the state with the actor's results."""
         try:
-            given = self._call.prepare(state)
+            if not self._place.is_due(state):
+                return self._place.pass_over(state)
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
         except ReferenceFailedError as exc:
             return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        outcome = await self._call.run(self._context, given)
+        return await self._turn(ActorTurn(state=state, done=(), after_s=0.0), ctx)
+
+    @handler
+    async def go_on(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
+        """Ask again; return the state with the actor's results, or the next turn."""
+        await asyncio.sleep(turn.after_s)
+        return await self._turn(turn, ctx)
+
+    async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
+        state = turn.state
+        once = Once(ctx, turn.done)
+        context = replace(self._context, call=f"{ctx.run_id}/{self._place.step}", once=once)
+        try:
+            given = await self._call.prepare(state, context)
+        except MissingResultError as exc:
+            return await leave_out(self._place, state, exc, ctx)
+        except ActorError as exc:
+            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+        outcome = await self._call.run(context, given, state, tell_changes(ctx, self._place.step))
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._place.step, failure=outcome.failure, attempts=outcome.attempts)
             return await give_up(self._place, state, failed, outcome.then, ctx)
+        if isinstance(outcome.value, Again):
+            ctx.report_progress(0, None, outcome.value.note)
+            return ActorTurn(state=state, done=once.done, after_s=outcome.value.after_s)
         if len(outcome.attempts) > 1:
             retried = Retried(step=self._place.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
-        return self._place.bind(state, results_of(outcome.value))
+        return self._place.bind(state, _shown(results_of(outcome.value), given))
+
+
+class Once:
+    """What a call did once: told to the ledger at once, and handed on from turn to turn.
+
+    Args:
+        ctx: Of the activation.
+        done: (name, JSON text) of earlier turns.
+    """
+
+    def __init__(self, ctx: WorkflowContext, done: tuple[tuple[str, str], ...] = ()) -> None:
+        self.done = done
+        self._ctx = ctx
+
+    async def __call__(self, name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Return what ``work`` gave the first time."""
+        for known, text in self.done:
+            if known == name:
+                return cast(JSONValue, json.loads(text))
+        value = await self._ctx.once(f"actor:{name}", work)
+        self.done = (*self.done, (name, dump(value)))
+        return value
+
+
+def first_state(spec: PipelineSpec, given: dict[str, JSONValue], keep: frozenset[str]) -> PipelineState:
+    """Return the state before the first step.
+
+    Raises:
+        PipelineInputError: The inputs are not those the pipeline declares.
+    """
+    inputs = read_inputs(spec, given)
+    return PipelineState().bind({**inputs, "inputs": inputs}, keep | {"inputs"})
+
+
+def _shown(results: dict[str, JSONValue], given: Given) -> dict[str, JSONValue]:
+    if not given.hidden.values:
+        return results
+    return {name: given.hidden.value(value) for name, value in results.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from agentic.core.actors import Actor, PipelineError
+from agentic.core.actors import Actor, ActorContext, PipelineError
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpRequest
 from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
@@ -24,7 +24,8 @@ def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
         SpecError: The spec does not fit the actors; every fault is listed.
     """
     outside = _NoOutside(spec.name)
-    services = PipelineServices(http=Fetcher(spec.http, outside), frontier=lambda _: outside)
+    context = ActorContext(http=Fetcher(spec.http, outside))
+    services = PipelineServices(frontier=lambda _: outside, context=context)
     return compile_pipeline(spec, actors, services)
 
 

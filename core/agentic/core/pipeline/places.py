@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from agentic.core.actors import describe_failure
+from agentic.core.actors import Failure, describe_failure
 from agentic.core.graph import WorkflowContext
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.errors import StepFailedError
+from agentic.core.pipeline.expressions import evaluate
 from agentic.core.pipeline.policies import Ending
-from agentic.core.pipeline.state import MissingResultError, PipelineState, Retried, StepFailure
+from agentic.core.pipeline.references import expression_of
+from agentic.core.pipeline.spec import Limits
+from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState, Retried, StepFailure
 from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
+
+Within = Literal["run", "loop", "pipeline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +31,30 @@ class Place:
         name: Under which its results are known as a whole.
         gives: Names of its results.
         keep: Names that later steps may look at.
-        in_loop: Whether giving up ends an item of a loop, and not the pipeline.
+        within: What giving up ends: the run, an item of a loop, or a pipeline within another one.
+        when: Expression that must be true for the step to run.
+        limits: Of the pipeline.
     """
 
     step: str
     name: str
     gives: tuple[str, ...]
     keep: frozenset[str]
-    in_loop: bool
+    within: Within = "run"
+    when: str | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def is_due(self, state: PipelineState) -> bool:
+        """Whether the step is to run, by its ``when``.
+
+        Raises:
+            ReferenceFailedError: ``when`` leads nowhere.
+        """
+        return self.when is None or is_true(self.when, state)
+
+    def pass_over(self, state: PipelineState) -> PipelineState:
+        """Return the state of a pipeline that goes on without this step, with older results as they are."""
+        return replace(state.bind({}, self.keep), passed_over=(*state.passed_over, self.step))
 
     def bind(self, state: PipelineState, results: Mapping[str, JSONValue]) -> PipelineState:
         """Return the state with the results of this step."""
@@ -51,31 +73,61 @@ class ItemOutcome:
     value: str | None
     failures: tuple[StepFailure, ...]
     retried: tuple[Retried, ...] = ()
+    crawl: CrawlTotals | None = None
 
 
 async def give_up(
     place: Place, state: PipelineState, failed: StepFailure, then: Ending | None, ctx: WorkflowContext
 ) -> PipelineState | None:
-    """Return the state to go on with; in a loop end the item instead.
+    """Return the state to go on with; within a loop or another pipeline end that part instead.
 
     Raises:
-        StepFailedError: The pipeline is to fail.
+        StepFailedError: The run is to fail.
     """
-    if then == "fail" or (then is None and not place.in_loop):
+    fails = then == "fail" or (then is None and place.within != "loop")
+    if fails and place.within != "pipeline":
         raise StepFailedError(place.step, failed.failure, len(failed.attempts))
-    if place.in_loop:
-        failures = (*state.failures, failed)
+    failed = replace(failed, is_letter=then == "dead_letter")
+    failures = (*state.failures, failed)
+    if fails or place.within == "loop":
         await ctx.yield_output(ItemOutcome(value=None, failures=failures, retried=state.retried))
         return None
     log.warning("step.skipped", step=place.step, failure_class=failed.failure.failure_class)
-    return place.skip(replace(state, failures=(*state.failures, failed)))
+    check_failed(place, failures)
+    return place.skip(replace(state, failures=failures))
+
+
+def check_failed(place: Place, failures: Sequence[StepFailure]) -> None:
+    """Refuse to go on with more failures than the pipeline's limit.
+
+    Raises:
+        StepFailedError: There are more.
+    """
+    most = place.limits.max_failed
+    if most is not None and len(failures) > most:
+        raise too_many_failed(place, len(failures), failures[-1].failure)
+
+
+def too_many_failed(place: Place, count: int, last: Failure) -> StepFailedError:
+    """Return the error of a pipeline in which more failed than its limit."""
+    message = f"{count} failed, more than max_failed ({place.limits.max_failed}); the last: {last.message}"
+    return StepFailedError(place.step, replace(last, message=message), 1)
+
+
+def is_true(text: str, state: PipelineState) -> bool:
+    """Whether an expression is true: nothing, 0, false and what is empty are not.
+
+    Raises:
+        ReferenceFailedError: It leads nowhere.
+    """
+    return bool(evaluate(expression_of(text), state.lookup))
 
 
 async def leave_out(
     place: Place, state: PipelineState, missing: MissingResultError, ctx: WorkflowContext
 ) -> PipelineState | None:
     """Return the state to go on with when a step lacks what a skipped one was to give."""
-    if place.in_loop:
+    if place.within == "loop":
         return await give_up(place, state, never_tried(place, missing), None, ctx)
     log.warning("step.skipped", step=place.step, reason=str(missing))
     return place.skip(state)

@@ -11,15 +11,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeF
 
 from agentic.core.actors import Failure
 
-Ending = Literal["fail", "skip"]
-Action = Literal["retry", "fallback", "give_up"]
+Ending = Literal["fail", "skip", "dead_letter"]
+Action = Literal["retry", "rerun", "fallback", "give_up"]
 
 _STATUS_ALIAS = re.compile(r"(?:http_)?(\d{3})(?:_error)?")
 _STATUS_CLASS = re.compile(r"http_(\d{3}|[45]xx)")
 
 
 class ErrorRule(BaseModel):
-    """What to do about failures of one class: retry, then another actor once, then fail or skip."""
+    """What to do about failures of one class: retry, then run a step anew, then try another actor."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,11 +28,17 @@ class ErrorRule(BaseModel):
     max_wait_s: PositiveFloat = Field(
         default=120, description="Longest wait; a server that asks for a longer one is not asked again."
     )
+    respect_retry_after: bool = Field(default=True, description="Never wait less than the server asks for.")
+    rerun: str | None = Field(
+        default=None,
+        description="Id of an earlier step, a login, that is run anew once; then one more try.",
+    )
     retry_with_actor: str | None = Field(default=None, description="Runs once when the retries are used up.")
     then: Ending | None = Field(
         default=None,
-        description="fail ends the pipeline, skip goes on without. Left out: a step fails the pipeline, "
-        "an item of a loop and a page of a crawl are recorded as failed.",
+        description="fail ends the pipeline, skip goes on without, dead_letter also keeps the item to be "
+        "looked at. Left out: a step fails the pipeline, an item of a loop and a page of a crawl are "
+        "recorded as failed.",
     )
 
 
@@ -71,10 +77,11 @@ class Decision:
     """What follows a failed attempt.
 
     Attributes:
-        action: Try again, try another actor, or give up.
+        action: Try again, run an earlier step anew and try again, try another actor, or give up.
         rule: Names the rule that says so; "" when there is none.
         wait_s: Seconds before the next attempt.
         actor: Of a fallback.
+        step: To be run anew.
         then: How it ends when given up, and when the fallback fails too.
     """
 
@@ -82,6 +89,7 @@ class Decision:
     rule: str = ""
     wait_s: float = 0.0
     actor: str | None = None
+    step: str | None = None
     then: Ending | None = None
 
 
@@ -112,13 +120,21 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Deci
     name, rule = _matching(levels, failure)
     if rule is None:
         return Decision(action="give_up")
-    used = sum(1 for a in earlier if a.decision and a.decision.rule == name and a.decision.action == "retry")
-    wait_s = max(min(rule.backoff_s * 2**used, rule.max_wait_s), failure.retry_after_s or 0.0)
-    if used < rule.retry_count and wait_s <= rule.max_wait_s:
+    made = [a.decision.action for a in earlier if a.decision and a.decision.rule == name]
+    wait_s = _wait_s(rule, failure, made.count("retry"))
+    if made.count("retry") < rule.retry_count and wait_s <= rule.max_wait_s:
         return Decision(action="retry", rule=name, wait_s=wait_s)
+    if rule.rerun is not None and "rerun" not in made:
+        return Decision(action="rerun", rule=name, step=rule.rerun)
     if rule.retry_with_actor is not None:
         return Decision(action="fallback", rule=name, actor=rule.retry_with_actor, then=rule.then)
     return Decision(action="give_up", rule=name, then=rule.then)
+
+
+def _wait_s(rule: ErrorRule, failure: Failure, retries: int) -> float:
+    asked_s = failure.retry_after_s if rule.respect_retry_after else None
+    backoff_s: float = rule.backoff_s * 2.0**retries
+    return max(min(backoff_s, rule.max_wait_s), asked_s or 0.0)
 
 
 def _matching(levels: Levels, failure: Failure) -> tuple[str, ErrorRule | None]:

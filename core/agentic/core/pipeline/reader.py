@@ -1,30 +1,33 @@
-"""Text to data, with the line each part stands in."""
+"""Text to data, with the line and column each part begins at."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
 from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.references import Place
 
+Mark = tuple[int, int]
+"""Line and column, from 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Parsed text: the data, and place -> line (from 1) where the format tells."""
+    """Parsed text: the data, and place -> line and column (from 1) where the text is known."""
 
     data: object
-    lines: Mapping[Place, int]
+    marks: Mapping[Place, Mark]
 
-    def line_of(self, place: Place) -> int | None:
-        """Return the line of ``place``, or of the nearest part around it."""
-        for length in range(len(place), 0, -1):
-            if place[:length] in self.lines:
-                return self.lines[place[:length]]
-        return None
+    def locate(self, fault: Fault) -> Fault:
+        """Return ``fault`` with line and column of its place, or of the nearest part around it."""
+        for length in range(len(fault.place), 0, -1):
+            if mark := self.marks.get(fault.place[:length]):
+                return replace(fault, line=mark[0], column=mark[1])
+        return fault
 
 
 def read_text(text: str, source: str) -> Document:
@@ -39,12 +42,13 @@ def read_text(text: str, source: str) -> Document:
     """
     if not text.strip():
         raise SpecError(source, [Fault(message="it is empty; a pipeline needs at least 'steps'")])
+    document = _read_yaml(text, source)
     if text.lstrip().startswith("{"):
-        try:
-            return Document(json.loads(text), {})
+        try:  # YAML reads some numbers and dates of JSON as something else
+            return Document(json.loads(text), document.marks)
         except ValueError:
-            pass  # a YAML mapping in braces; the YAML reader tells line and column
-    return _read_yaml(text, source)
+            pass  # a YAML mapping in braces
+    return document
 
 
 def _read_yaml(text: str, source: str) -> Document:
@@ -62,25 +66,29 @@ def _read_yaml(text: str, source: str) -> Document:
         raise SpecError(source, [Fault(message="it holds only comments; a pipeline needs at least 'steps'")])
     places = list(_places(node, (), set()))
     twice = [
-        Fault(place=place, message="this key is there twice; keep one", line=line)
-        for place, line, is_repeated in places
+        Fault(place=place, message="this key is there twice; keep one", line=mark[0], column=mark[1])
+        for place, mark, is_repeated in places
         if is_repeated
     ]
     if twice:
         raise SpecError(source, twice)
-    return Document(data, {place: line for place, line, _ in places})
+    return Document(data, {place: mark for place, mark, _ in places})
 
 
 def _syntax_fault(exc: yaml.MarkedYAMLError) -> Fault:
     mark = exc.problem_mark or exc.context_mark
-    where = f"column {mark.column + 1}: " if mark else ""
     context = f" ({exc.context})" if exc.context else ""
-    message = f"it is no valid YAML: {where}{exc.problem or 'cannot be read'}{context}"
-    return Fault(message=message, line=mark.line + 1 if mark else None)
+    message = f"it is no valid YAML: {exc.problem or 'cannot be read'}{context}"
+    line, column = _mark(mark) if mark else (None, None)
+    return Fault(message=message, line=line, column=column)
 
 
-def _places(node: yaml.Node, place: Place, around: set[int]) -> Iterator[tuple[Place, int, bool]]:
-    """Yield (place, line, whether the key was there before) of every key and list element."""
+def _mark(mark: yaml.Mark) -> Mark:
+    return mark.line + 1, mark.column + 1
+
+
+def _places(node: yaml.Node, place: Place, around: set[int]) -> Iterator[tuple[Place, Mark, bool]]:
+    """Yield (place, line and column, whether the key was there before) of every key and list element."""
     if id(node) in around:  # an alias to a node it stands in
         return
     inner = around | {id(node)}
@@ -88,10 +96,10 @@ def _places(node: yaml.Node, place: Place, around: set[int]) -> Iterator[tuple[P
         seen: set[str] = set()
         for key, value in node.value:
             name = str(key.value)
-            yield (*place, name), key.start_mark.line + 1, name in seen
+            yield (*place, name), _mark(key.start_mark), name in seen
             seen.add(name)
             yield from _places(value, (*place, name), inner)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            yield (*place, index), value.start_mark.line + 1, False
+            yield (*place, index), _mark(value.start_mark), False
             yield from _places(value, (*place, index), inner)

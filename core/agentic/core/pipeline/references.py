@@ -1,46 +1,33 @@
-"""``${inputs.start_url}``: plain dotted paths to inputs and earlier results, and nothing cleverer."""
+"""``${inputs.start_url}`` in the values of a spec: found, and replaced by what it stands for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentic.core.actors import ActorError
+from agentic.core.pipeline.expressions import (
+    Expression,
+    Lookup,
+    ReferenceFailedError,
+    evaluate,
+    kind_of,
+    parse_expression,
+)
 from agentic.core.types import JSONValue
 
-Path = tuple[str, ...]
 Place = tuple[str | int, ...]
-Lookup = Callable[[Path], JSONValue]
 
 _OPENING = "${"
-_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-_PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
-
-
-class ReferenceFailedError(ActorError):
-    """A reference leads nowhere in the results there are."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"${{{'.'.join(path)}}} {reason}", failure_class="reference")
-        self.path = path
+_REFERENCE = re.compile(r"\$\{((?:[^{}]|\{[^{}]*\})*)\}")  # JMESPath has braces of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A reference in a spec: its text between the braces, and where in the value it stands.
+    """A reference in a spec: what it means, and where in the value it stands."""
 
-    ``path`` is None for what is no plain dotted path.
-    """
-
-    text: str
+    expression: Expression
     place: Place
-    path: Path | None
-
-
-def parse_path(text: str) -> Path | None:
-    """Return ``"a.b"`` as ``("a", "b")``, None if it is no plain dotted path."""
-    return tuple(text.split(".")) if _PATH.fullmatch(text) else None
 
 
 def is_reference(value: object) -> bool:
@@ -48,10 +35,10 @@ def is_reference(value: object) -> bool:
     return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
 
 
-def source_path(text: str) -> Path | None:
-    """Return the path of a loop's source, written ``list.list_item_urls`` or ``${list.list_item_urls}``."""
+def expression_of(text: str) -> Expression:
+    """Return what a key means that takes nothing but an expression, with ``${`` and ``}`` or without."""
     whole = _REFERENCE.fullmatch(text)
-    return parse_path(whole.group(1).strip() if whole else text)
+    return parse_expression(whole.group(1) if whole else text)
 
 
 def find_references(value: JSONValue, place: Place = ()) -> Iterator[Found]:
@@ -67,9 +54,13 @@ def find_references(value: JSONValue, place: Place = ()) -> Iterator[Found]:
 
 
 def resolve(value: JSONValue, lookup: Lookup) -> JSONValue:
-    """Return ``value`` with every reference replaced by what ``lookup`` gives for its path.
+    """Return ``value`` with every reference replaced by what it stands for.
 
     A string that is one reference becomes the value itself; within a longer string it becomes text.
+
+    Args:
+        value: Data as it stands in a spec.
+        lookup: Gives what a path leads to.
 
     Raises:
         ReferenceFailedError: A reference leads nowhere, or to a list or mapping in the middle of a text.
@@ -83,55 +74,32 @@ def resolve(value: JSONValue, lookup: Lookup) -> JSONValue:
     return value
 
 
-def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
-    """Return what ``path`` leads to in ``value``; numbers index lists.
-
-    Args:
-        value: Where to start.
-        path: What is left to go.
-        whole: The reference it is part of, for the message.
-
-    Raises:
-        ReferenceFailedError: There is no such part.
-    """
-    for name in path:
-        if isinstance(value, Mapping) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            raise ReferenceFailedError(whole, f"finds no {name!r} in a {_kind(value)}")
-    return value
-
-
 def _in_text(text: str, place: Place) -> Iterator[Found]:
+    if _OPENING not in text:
+        return
     matched = _REFERENCE.findall(text)
     for inner in matched:
-        yield Found(inner, place, parse_path(inner.strip()))
+        yield Found(parse_expression(inner), place)
     if len(matched) < text.count(_OPENING):
-        yield Found(text, place, None)
+        fault = "has a '${' without its '}'"
+        yield Found(Expression(text, frozenset(), fault=fault), place)
 
 
 def _resolve_text(text: str, lookup: Lookup) -> JSONValue:
+    if _OPENING not in text:
+        return text
     whole = _REFERENCE.fullmatch(text)
     if whole:
-        return lookup(tuple(whole.group(1).strip().split(".")))
-    return _REFERENCE.sub(lambda found: _as_text(tuple(found.group(1).strip().split(".")), lookup), text)
+        return evaluate(parse_expression(whole.group(1)), lookup)
+    return _REFERENCE.sub(lambda found: _as_text(parse_expression(found.group(1)), lookup), text)
 
 
-def _as_text(path: Path, lookup: Lookup) -> str:
-    value = lookup(path)
+def _as_text(expression: Expression, lookup: Lookup) -> str:
+    value = evaluate(expression, lookup)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int, float)):
         return str(value)
     raise ReferenceFailedError(
-        path, f"is a {_kind(value)} and cannot stand within a text; let it stand alone"
+        expression.text, f"is a {kind_of(value)} and cannot stand within a text; let it stand alone"
     )
-
-
-def _kind(value: JSONValue) -> str:
-    if isinstance(value, Mapping):
-        known = ", ".join(map(str, value)) or "nothing"
-        return f"mapping of {known}"
-    return {list: "list", type(None): "null"}.get(type(value), type(value).__name__)

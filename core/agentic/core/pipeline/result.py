@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.records import attempt_records
 from agentic.core.pipeline.spec import PipelineSpec
-from agentic.core.pipeline.state import CrawlTotals, PipelineState, StepFailure
+from agentic.core.pipeline.state import CrawlTotals, PipelineState, Retried, StepFailure
 from agentic.core.types import JSONValue
 
 EXAMPLE_COUNT = 5
@@ -22,12 +23,25 @@ class _Part(BaseModel):
 
 
 class AttemptRecord(_Part):
-    """One try: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed."""
+    """One try: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed.
+
+    Attributes:
+        actor: That made it.
+        failure_class: Why it failed.
+        message: For people.
+        detail: A word that says more.
+        action: What followed.
+        wait_s: Seconds before the next try.
+        next: The actor or the step that came next, if another one did.
+    """
 
     actor: str
     failure_class: str | None = None
     message: str = ""
+    detail: str = ""
     action: str = ""
+    wait_s: float = 0.0
+    next: str | None = None
 
 
 class FailedItem(_Part):
@@ -38,12 +52,14 @@ class FailedItem(_Part):
     failure_class: str
     message: str
     attempts: tuple[AttemptRecord, ...]
+    is_letter: bool = False
 
 
 class RetriedStep(_Part):
-    """A step that succeeded after failures."""
+    """A step, or an item of a loop, that succeeded after failures."""
 
     step: str
+    item: JSONValue = None
     attempts: tuple[AttemptRecord, ...]
 
 
@@ -80,6 +96,7 @@ class PipelineResult(_Part):
         failed_items: Every step and item given up, with the reason.
         retried: Steps that needed more than one attempt.
         skipped: Steps left out because what they need was never made.
+        passed_over: Steps whose ``when`` was not true.
     """
 
     schema_version: Literal[1] = 1
@@ -92,6 +109,7 @@ class PipelineResult(_Part):
     failed_items: tuple[FailedItem, ...]
     retried: tuple[RetriedStep, ...]
     skipped: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
 
 
 def result_of(spec: PipelineSpec, state: PipelineState) -> PipelineResult:
@@ -112,8 +130,9 @@ def result_of(spec: PipelineSpec, state: PipelineState) -> PipelineResult:
         pages=_pages(state.crawl),
         failures=_failures(state),
         failed_items=tuple(map(_failed_item, state.failures)),
-        retried=tuple(RetriedStep(step=r.step, attempts=_records(r.attempts)) for r in state.retried),
+        retried=tuple(map(_retried, state.retried)),
         skipped=state.skipped,
+        passed_over=state.passed_over,
     )
 
 
@@ -146,23 +165,21 @@ def _failures(state: PipelineState) -> dict[str, FailureTotals]:
 def _failed_item(failed: StepFailure) -> FailedItem:
     return FailedItem(
         step=failed.step,
-        item=None if failed.item is None else json.loads(failed.item),
+        item=_item(failed.item),
         failure_class=failed.failure.failure_class,
         message=failed.failure.message,
         attempts=_records(failed.attempts),
+        is_letter=failed.is_letter,
     )
+
+
+def _retried(retried: Retried) -> RetriedStep:
+    return RetriedStep(step=retried.step, item=_item(retried.item), attempts=_records(retried.attempts))
+
+
+def _item(text: str | None) -> JSONValue:
+    return None if text is None else cast(JSONValue, json.loads(text))
 
 
 def _records(attempts: Iterable[Attempt]) -> tuple[AttemptRecord, ...]:
-    return tuple(map(_record, attempts))
-
-
-def _record(attempt: Attempt) -> AttemptRecord:
-    if attempt.failure is None:
-        return AttemptRecord(actor=attempt.actor)
-    return AttemptRecord(
-        actor=attempt.actor,
-        failure_class=attempt.failure.failure_class,
-        message=attempt.failure.message,
-        action=attempt.decision.action if attempt.decision else "",
-    )
+    return tuple(map(AttemptRecord.model_validate, attempt_records(attempts)))

@@ -23,13 +23,14 @@ from pydantic import (
 
 from agentic.core.actors import Actor
 from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.expressions import Lookup
 from agentic.core.pipeline.inputs import InputSpec
 from agentic.core.pipeline.policies import ErrorHandling
-from agentic.core.pipeline.references import Lookup, is_reference, resolve
+from agentic.core.pipeline.references import is_reference, resolve
 from agentic.core.pipeline.words import unknown_word
 from agentic.core.types import JSONValue
 
-RESERVED_NAMES = frozenset({"inputs"})
+RESERVED_NAMES = frozenset({"inputs", "secrets"})
 
 
 def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
@@ -81,7 +82,14 @@ class _Part(BaseModel):
 class _Step(_Part):
     id: Name | None = Field(default=None, description="Names the step and its results; else its actor does.")
     save_as: Name | None = Field(default=None, description="Name of the results, if it is not to be the id.")
+    when: str | None = Field(
+        default=None, min_length=1, description="Expression; the step is passed over where it is not true."
+    )
     error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
+
+
+def _spec_or_name(value: object) -> str:
+    return "name" if isinstance(value, str) else "spec"
 
 
 class ActorStep(_Step):
@@ -106,6 +114,31 @@ class LoopStep(_Step):
     collect: str = Field(default="item", description="Dotted path to what the loop keeps of each item.")
     max_items: PositiveInt = Field(default=1_000, description="Further ones are left out, and counted.")
     max_parallel: PositiveInt = 16
+
+
+class ChooseStep(_Step):
+    """Run ``steps`` where ``when`` is true, else ``otherwise``; both stand for one step in the row."""
+
+    type: Literal["choose"]
+    when: str = Field(
+        min_length=1, description="Expression; nothing, 0, false and what is empty are not true."
+    )
+    steps: tuple[Step, ...] = Field(min_length=1)
+    otherwise: tuple[Step, ...] = ()
+
+
+class PipelineStep(_Step):
+    """Run a whole pipeline as a step; it sees nothing but its inputs.
+
+    Gives ``items`` and ``counts`` as the pipeline does. Manners and limits of requests are those of the
+    pipeline around it.
+    """
+
+    type: Literal["pipeline"]
+    pipeline: Annotated[
+        Annotated[PipelineSpec, Tag("spec")] | Annotated[str, Tag("name")], Discriminator(_spec_or_name)
+    ] = Field(description="A spec, or the name or file of one.")
+    inputs: Config = Field(default_factory=dict, description="Its inputs; may hold references.")
 
 
 class PageActor(_Part):
@@ -148,6 +181,10 @@ class CrawlStep(_Step):
     fetch: PageActor = PageActor(actor="fetch")
     links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
     detail: DetailRules | None = None
+    sitemaps: bool | tuple[str, ...] = Field(
+        default=False,
+        description="Start at the pages of these sitemaps, too; true: of those robots.txt names.",
+    )
     max_pages: Count = 10_000
     max_depth: Depth = Field(default=100, description="Links from the start.")
     max_parallel: Count = 16
@@ -170,12 +207,29 @@ def _step_type(step: object) -> object:
 Step = Annotated[
     Annotated[ActorStep, Tag("actor")]
     | Annotated[LoopStep, Tag("loop")]
-    | Annotated[CrawlStep, Tag("crawl")],
+    | Annotated[CrawlStep, Tag("crawl")]
+    | Annotated[ChooseStep, Tag("choose")]
+    | Annotated[PipelineStep, Tag("pipeline")],
     Discriminator(_step_type),
 ]
 """One step, told apart by ``type``; without one it runs an actor."""
 
-STEP_TYPES: Mapping[str, type[BaseModel]] = {"actor": ActorStep, "loop": LoopStep, "crawl": CrawlStep}
+STEP_TYPES: Mapping[str, type[BaseModel]] = {
+    "actor": ActorStep,
+    "choose": ChooseStep,
+    "crawl": CrawlStep,
+    "loop": LoopStep,
+    "pipeline": PipelineStep,
+}
+
+
+class Limits(_Part):
+    """What ends a pipeline as failed before its last step."""
+
+    max_seconds: PositiveFloat | None = Field(default=None, description="For the whole run.")
+    max_failed: NonNegativeInt | None = Field(
+        default=None, description="Steps, items of loops and pages of a crawl that may be given up."
+    )
 
 
 class PipelineSpec(_Part):
@@ -187,6 +241,7 @@ class PipelineSpec(_Part):
     inputs: dict[Name, InputSpec] = Field(default_factory=dict)
     steps: tuple[Step, ...] = Field(min_length=1)
     error_handling: ErrorHandling = Field(default_factory=dict)
+    limits: Limits = Limits()
     http: HttpPolicy = Field(default_factory=HttpPolicy, description="Manners and limits of every request.")
     item_key: str = Field(
         default="url", description="Field that identifies an item among those of this pipeline."
@@ -204,4 +259,5 @@ def resolved_crawl(step: CrawlStep, lookup: Lookup) -> CrawlStep:
     return CrawlStep.model_validate(data, context={"resolved": True})
 
 
-LoopStep.model_rebuild()
+for _model in (LoopStep, ChooseStep, PipelineStep):
+    _model.model_rebuild()

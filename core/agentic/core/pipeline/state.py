@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from agentic.core.actors import Failure
+from agentic.core.pipeline.expressions import Path, ReferenceFailedError, descend
 from agentic.core.pipeline.policies import Attempt
-from agentic.core.pipeline.references import Path, ReferenceFailedError, descend
 from agentic.core.types import JSONValue
 
 
@@ -21,20 +21,23 @@ class StepFailure:
         failure: The last one, which decided it.
         attempts: Every try; none where there was nothing to try with.
         item: The loop's item as JSON text; None outside of loops.
+        is_letter: Whether it is to be kept with the dead letters.
     """
 
     step: str
     failure: Failure
     attempts: tuple[Attempt, ...] = ()
     item: str | None = None
+    is_letter: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
-    """A step that succeeded at last, after failures."""
+    """A step that succeeded at last, after failures; ``item`` is the loop's item as JSON text, if any."""
 
     step: str
     attempts: tuple[Attempt, ...]
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,8 @@ class PipelineState:
         crawl: Of the crawl step, once it ended.
         left_out: Items beyond the ``max_items`` of loops.
         skipped: Steps left out because what they need was never made.
+        passed_over: Steps whose ``when`` was not true.
+        branch: Where the last choice leads: ``"steps"`` or ``"otherwise"``.
     """
 
     values: tuple[tuple[str, str], ...] = ()
@@ -83,6 +88,8 @@ class PipelineState:
     crawl: CrawlTotals | None = None
     left_out: int = 0
     skipped: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    branch: str = ""
 
     def has(self, name: str) -> bool:
         """Whether there is a value of that name."""
@@ -122,7 +129,7 @@ class MissingResultError(ReferenceFailedError):
     """The step that gives this name was skipped."""
 
     def __init__(self, name: str) -> None:
-        super().__init__((name,), "is missing, as the step that gives it was skipped")
+        super().__init__(name, "is missing, as the step that gives it was skipped")
 
 
 def dump(value: JSONValue) -> str:

@@ -12,15 +12,17 @@ from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.inputs import InputSpec
 from agentic.core.pipeline.policies import ErrorRule
 from agentic.core.pipeline.references import Place
-from agentic.core.pipeline.spec import STEP_TYPES, DetailRules, FollowRules, PageActor, PipelineSpec
+from agentic.core.pipeline.spec import STEP_TYPES, DetailRules, FollowRules, Limits, PageActor, PipelineSpec
 from agentic.core.pipeline.words import unknown_word
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_STEP_LISTS = frozenset({"steps", "loop_steps"})
+_STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
+_SPEC_OR_NAME = frozenset({"spec", "name"})
 _PARTS: Mapping[str, type[BaseModel]] = {
     "http": HttpPolicy,
+    "limits": Limits,
     "follow": FollowRules,
     "fetch": PageActor,
     "links": PageActor,
@@ -72,11 +74,13 @@ def _message(error: ErrorDetails) -> str:
 
 
 def _place(loc: Sequence[int | str]) -> Place:
-    """Leave out the step types that pydantic puts behind the index of a step."""
+    """Leave out the words by which pydantic tells types apart: of steps, of pipelines and names."""
     return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
 
 
 def _is_tag(loc: Sequence[int | str], index: int) -> bool:
+    if index >= 2 and loc[index - 1] == "pipeline" and loc[index] in _SPEC_OR_NAME:
+        return _is_tag(loc, index - 2) and loc[index - 2] == "pipeline"
     return (
         index >= 2
         and loc[index] in STEP_TYPES
@@ -91,5 +95,5 @@ def _model_around(loc: Sequence[int | str]) -> type[BaseModel]:
     if owner >= 1 and loc[owner - 1] in _VALUES:
         return _VALUES[str(loc[owner - 1])]
     if owner >= 0 and _is_tag(loc, owner):
-        return STEP_TYPES[str(loc[owner])]
+        return STEP_TYPES.get(str(loc[owner]), PipelineSpec)
     return _PARTS.get(str(loc[owner]), PipelineSpec) if owner >= 0 else PipelineSpec

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
 from agentic.core.actors import (
     Actor,
     ActorContext,
     ActorError,
-    Failure,
     ItemOutput,
     LinksOutput,
     Page,
     PageOutput,
 )
-from agentic.core.pipeline.attempts import GivenUp, try_until_settled
-from agentic.core.pipeline.calls import call_actor
+from agentic.core.pipeline.attempts import GivenUp, Manner, Tell, try_until_settled
+from agentic.core.pipeline.calls import call_until_done, known_parts
 from agentic.core.pipeline.crawl_store import CrawledPage, FailedPage, FrontierEntry, FrontierLink
 from agentic.core.pipeline.follow import CrawlScope
+from agentic.core.pipeline.hiding import Hidden
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.spec import CrawlStep, PageActor
 from agentic.core.settings import safe_url
@@ -56,6 +56,10 @@ class Visitor:
         levels: Rules for failures, nearest first.
         context: What the actors may use.
         item_key: Field that identifies an item.
+        call: Names this crawl to actors.
+        hidden: Secrets that no message may hold.
+        tell: Gives what is told of the failed attempts at a page.
+        rerun: Runs an earlier step anew, by its id.
     """
 
     step: CrawlStep
@@ -64,36 +68,50 @@ class Visitor:
     levels: Levels
     context: ActorContext
     item_key: str
+    call: str
+    hidden: Hidden
+    tell: Callable[[str], Tell]
+    rerun: Callable[[str], Awaitable[None]]
 
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
         links: list[FrontierLink] = []
+        context = replace(self.context, call=f"{self.call}/{entry.url_key}")
 
         async def once(fetcher: str) -> CrawledPage:
-            page = await self._fetch(fetcher, entry)
+            page = await self._fetch(fetcher, entry, context)
             found = await self._links(page)
             links[:] = self.scope.links(
                 [*found.list_item_urls, *filter(None, [found.next_url])], entry.depth + 1
             )
             return self._crawled(entry, page, found.title, await self._item(page))
 
-        outcome = await try_until_settled(
-            once, self.step.fetch.actor, self.levels, subject=safe_url(entry.url)
+        subject = safe_url(entry.url)
+        manner = Manner(
+            levels=self.levels,
+            subject=subject,
+            hidden=self.hidden,
+            tell=self.tell(subject),
+            rerun=self.rerun,
         )
+        outcome = await try_until_settled(once, self.step.fetch.actor, manner)
+        count = len(outcome.attempts)
         if isinstance(outcome, GivenUp):
             return Visit(
-                failed=_failed(entry, outcome.failure),
+                failed=_failed(entry, outcome),
                 links=tuple(links),
                 ends_pipeline=outcome.then == "fail",
-                attempt_count=len(outcome.attempts),
+                attempt_count=count,
             )
-        return Visit(done=outcome.value, links=tuple(links), attempt_count=len(outcome.attempts))
+        done = outcome.value if count == 1 else replace(outcome.value, attempts=outcome.attempts)
+        return Visit(done=done, links=tuple(links), attempt_count=count)
 
-    async def _fetch(self, fetcher: str, entry: FrontierEntry) -> Page:
-        given = {**self.step.fetch.config, "url": entry.url}
-        is_fallback = fetcher != self.step.fetch.actor
-        output = await call_actor(self.actors[fetcher], self.context, given, is_fallback=is_fallback)
-        page = cast(PageOutput, output).page
+    async def _fetch(self, fetcher: str, entry: FrontierEntry, context: ActorContext) -> Page:
+        given: dict[str, JSONValue] = {**self.step.fetch.config, "url": entry.url}
+        actor = self.actors[fetcher]
+        if fetcher != self.step.fetch.actor:
+            given = known_parts(actor, given)
+        page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
@@ -112,9 +130,8 @@ class Visitor:
         return cast(ItemOutput, output).item
 
     async def _read(self, page_actor: PageActor, page: Page) -> object:
-        return await call_actor(
-            self.actors[page_actor.actor], self.context, {**page_actor.config, "page": page}
-        )
+        given = {**page_actor.config, "page": page}
+        return await call_until_done(self.actors[page_actor.actor], self.context, given)
 
     def _crawled(
         self, entry: FrontierEntry, page: Page, title: str | None, fields: Mapping[str, JSONValue]
@@ -132,14 +149,17 @@ class Visitor:
             content_hash=page.content_hash,
             fetched_at=page.fetched_at,
             item_key=None if key is None else str(key),
+            fetched_by=page.fetched_by,
         )
 
 
-def _failed(entry: FrontierEntry, failure: Failure) -> FailedPage:
+def _failed(entry: FrontierEntry, outcome: GivenUp) -> FailedPage:
     return FailedPage(
         url=entry.url,
         url_key=entry.url_key,
         depth=entry.depth,
-        failure_class=failure.failure_class,
-        message=failure.message,
+        failure_class=outcome.failure.failure_class,
+        message=outcome.failure.message,
+        attempts=outcome.attempts,
+        is_letter=outcome.then == "dead_letter",
     )

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.graph import Workflow
 from agentic.core.hooks import get_registry
+from agentic.core.actors import ActorContext
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.pipeline import CrawledPage, PipelineResult, PipelineServices, compile_pipeline, parse_spec
 from agentic.core.types import SaveCounts
@@ -50,7 +51,7 @@ class Crawler:
             self.database, project_id=self.agent.project_id, run="e1", save=self.save, lease_s=LEASE_S
         )
         async with open_fetcher(HttpPolicy(allow_private_hosts=("127.0.0.1",))) as fetcher:
-            services = PipelineServices(http=fetcher, frontier=lambda _: store)
+            services = PipelineServices(frontier=lambda _: store, context=ActorContext(http=fetcher))
             yield compile_pipeline(spec, get_registry().actors, services)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol
 
 import pytest
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, SecretStr, create_model
 
 from agentic.core.actors import (
     Actor,
@@ -20,6 +20,7 @@ from agentic.core.actors import (
     LinksOutput,
     Page,
     PageOutput,
+    UnknownSecretError,
 )
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
@@ -206,12 +207,30 @@ Compile = Callable[[str], Workflow]
 Run = Callable[..., Any]
 
 
+class DictSecrets:
+    """Secrets of a dictionary."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self.values = values
+
+    async def secret(self, name: str) -> SecretStr:
+        if name not in self.values:
+            raise UnknownSecretError(name)
+        return SecretStr(self.values[name])
+
+
 @pytest.fixture
-def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier) -> Compile:
+def secrets() -> dict[str, str]:
+    return {}
+
+
+@pytest.fixture
+def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier, secrets: dict[str, str]) -> Compile:
     """Compile a spec from YAML."""
 
     def compiled(text: str) -> Workflow:
-        services = PipelineServices(http=Fetcher(HttpPolicy(), NoNetwork()), frontier=lambda _: frontier)
+        context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()), secrets=DictSecrets(secrets))
+        services = PipelineServices(frontier=lambda _: frontier, context=context)
         return compile_pipeline(parse_spec(text, actors), actors, services)
 
     return compiled

@@ -68,11 +68,11 @@ error_handling:
 """
     told = [fault.partition(" (")[0] for fault in faults(text, actors)]
     assert told == [
-        "stepz, line 3: unknown key 'stepz'; did you mean 'steps'?",
-        "steps[0].actor, line 5: unknown actor 'fetsh'; did you mean 'fetch'?",
-        "steps[1].confg, line 7: unknown key 'confg'; did you mean 'config'?",
-        "steps[2], line 8: unknown step type 'lop'; did you mean 'loop'?",
-        "error_handling.timeout.retry, line 11: unknown key 'retry'; did you mean 'retry_count'?",
+        "stepz, line 3 column 1: unknown key 'stepz'; did you mean 'steps'?",
+        "steps[0].actor, line 5 column 5: unknown actor 'fetsh'; did you mean 'fetch'?",
+        "steps[1].confg, line 7 column 5: unknown key 'confg'; did you mean 'config'?",
+        "steps[2], line 8 column 5: unknown step type 'lop'; did you mean 'loop'?",
+        "error_handling.timeout.retry, line 11 column 13: unknown key 'retry'; did you mean 'retry_count'?",
     ]
 
 
@@ -80,15 +80,15 @@ def test_one_fault_makes_one_sentence(actors: Actors) -> None:
     with pytest.raises(SpecError) as caught:
         parse_spec("steps: [{actor: fetch, config: {url: x}}, {actor: fetsh}]", actors, source="shop.yaml")
     assert str(caught.value) == (
-        "pipeline shop.yaml cannot be used: steps[1].actor, line 1: unknown actor 'fetsh'; did you mean "
-        "'fetch'? (known: aggregate, extract_detail, extract_list, fetch)"
+        "pipeline shop.yaml cannot be used: steps[1].actor, line 1 column 44: unknown actor 'fetsh'; did "
+        "you mean 'fetch'? (known: aggregate, extract_detail, extract_list, fetch)"
     )
 
 
 def test_a_loop_over_nothing_names_what_there_is(actors: Actors) -> None:
     [fault] = faults(SPEC.replace("source: list_item_urls", "source: list_item_url"), actors)
     assert fault == (
-        "steps[2].source, line 8: nothing before this step gives 'list_item_url'; did you mean "
+        "steps[2].source, line 8 column 5: nothing before this step gives 'list_item_url'; did you mean "
         "'list_item_urls'? (known: extract_list, fetch, inputs, list_item_urls, next_url, page, start, title)"
     )
 
@@ -104,14 +104,14 @@ def test_a_misspelt_key_of_an_actors_config_is_found(actors: Actors) -> None:
 
 def test_a_value_an_actor_cannot_take_is_found(actors: Actors) -> None:
     [fault] = faults("steps: [{actor: fetch, config: {url: [http://a/]}}]", actors)
-    assert fault == "steps[0].config.url, line 1: Input should be a valid string"
+    assert fault == "steps[0].config.url, line 1 column 33: Input should be a valid string"
 
 
 def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
     [fault] = faults("steps: [{actor: extract_list}]", actors)
     assert fault == (
-        "steps[0].config, line 1: actor 'extract_list' needs 'page', and nothing before this step gives it; "
-        "set it here"
+        "steps[0].config, line 1 column 9: actor 'extract_list' needs 'page', and nothing before this step "
+        "gives it; set it here"
     )
 
 
@@ -123,8 +123,8 @@ def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
             "${inputs.strat}: 'inputs' gives no 'strat'; did you mean 'start'? (known: start)",
         ),
         ("${later.page}", "nothing before this step gives 'later'"),
-        ("${1 + 1}", "is no plain dotted path"),
-        ("${inputs.start", "is no plain dotted path"),
+        ("${1 + 1}", "is no dotted path and no JMESPath expression"),
+        ("${inputs.start", "has a '${' without its '}'"),
     ],
 )
 def test_a_dangling_or_clever_reference_is_found(actors: Actors, config: str, reason: str) -> None:
@@ -136,7 +136,7 @@ steps:
   - {{actor: fetch, id: later, config: {{url: x}}}}
 """
     [fault] = faults(text, actors)
-    assert fault.startswith("steps[0].config.url, line 5: ")
+    assert fault.startswith("steps[0].config.url, line 5 column 14: ")
     assert reason in fault
 
 
@@ -146,7 +146,7 @@ steps:
         ("timeuot: {}", "unknown failure class 'timeuot'; did you mean 'timeout'?"),
         ("timeout: {retry_with_actor: fetsh}", "unknown actor 'fetsh'; did you mean 'fetch'?"),
         ("timeout: {retrycount: 1}", "unknown key 'retrycount'; did you mean 'retry_count'?"),
-        ("timeout: {then: stop}", "Input should be 'fail' or 'skip'"),
+        ("timeout: {then: stop}", "Input should be 'fail', 'skip' or 'dead_letter'"),
     ],
 )
 def test_a_bad_rule_is_found(actors: Actors, rule: str, reason: str) -> None:
@@ -163,7 +163,7 @@ steps:
     error_handling: {timeout: {retry_with_actor: aggregate}}
 """
     [fault] = faults(text, actors)
-    assert fault.startswith("steps[0].error_handling.timeout.retry_with_actor, line 5: ")
+    assert fault.startswith("steps[0].error_handling.timeout.retry_with_actor, line 5 column 32: ")
     assert fault.endswith("'aggregate' cannot stand in here: the step gives page")
 
 
@@ -194,7 +194,7 @@ def test_a_crawl_within_a_loop_is_refused(actors: Actors) -> None:
 
 def test_a_default_of_another_type_is_refused() -> None:
     [fault] = faults("inputs: {n: {type: integer, default: many}}\nsteps: [{actor: fetch}]")
-    assert "inputs.n, line 1: the default is no integer" in fault
+    assert "inputs.n, line 1 column 10: the default is no integer" in fault
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,15 @@ def test_a_default_of_another_type_is_refused() -> None:
         ("- a\n", "it is a list; a pipeline is a mapping with 'steps'"),
         (
             "steps:\n  - {actor: fetch\n",
-            "line 3: it is no valid YAML: column 1: expected ',' or '}'",
+            "line 3 column 1: it is no valid YAML: expected ',' or '}'",
         ),
-        ("steps: []\nsteps: []\n", "steps, line 2: this key is there twice; keep one"),
+        ("steps: []\nsteps: []\n", "steps, line 2 column 1: this key is there twice; keep one"),
         ("name: shop", "steps: 'steps' is missing"),
-        ("steps: !!python/object:os.system {}", "it is no valid YAML: column 8: could not determine"),
-        ("schema_version: 2\nsteps: [{actor: fetch}]", "schema_version, line 1: Input should be 1 (it is 2)"),
+        ("steps: !!python/object:os.system {}", "line 1 column 8: it is no valid YAML: could not determine"),
+        (
+            "schema_version: 2\nsteps: [{actor: fetch}]",
+            "schema_version, line 1 column 1: Input should be 1 (it is 2)",
+        ),
     ],
 )
 def test_a_text_that_is_no_spec_is_refused(text: str, fault: str) -> None:

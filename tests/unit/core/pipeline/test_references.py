@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.pipeline.references import (
-    ReferenceFailedError,
-    descend,
-    find_references,
-    is_reference,
-    resolve,
-    source_path,
-)
+from agentic.core.pipeline.expressions import ReferenceFailedError, descend, evaluate, parse_expression
+from agentic.core.pipeline.references import expression_of, find_references, is_reference, resolve
 from agentic.core.types import JSONValue
 
 RESULTS: JSONValue = {"inputs": {"page": 2, "deep": True}, "urls": ["a", "b"], "nothing": None}
@@ -53,19 +47,68 @@ def test_a_list_cannot_stand_within_a_text() -> None:
         resolve("see ${urls}", lookup)
 
 
-@pytest.mark.parametrize("text", ["${1 + 1}", "${f(x)}", "${a.b", "${}", "${a..b}", "${a[0]}"])
-def test_what_is_no_plain_path_is_found_as_such(text: str) -> None:
-    assert [found.path for found in find_references(text)] == [None]
+@pytest.mark.parametrize(
+    "text", ["${1 + 1}", "${__import__('os')}", "${a.b", "${}", "${a..b}", "${@}", "${keys(@)}", "${*.a}"]
+)
+def test_what_is_no_path_and_no_expression_is_found_as_such(text: str) -> None:
+    assert [bool(found.expression.fault) for found in find_references(text)] == [True]
 
 
 def test_references_are_found_with_their_place() -> None:
     found = list(find_references({"schema": ["x", "${a.b} and ${c}"]}))
-    assert [(f.path, f.place) for f in found] == [(("a", "b"), ("schema", 1)), (("c",), ("schema", 1))]
+    assert [(f.expression.path, f.place) for f in found] == [
+        (("a", "b"), ("schema", 1)),
+        (("c",), ("schema", 1)),
+    ]
 
 
 @pytest.mark.parametrize("text", ["list.urls", "${list.urls}", "${ list.urls }"])
 def test_a_source_is_written_with_or_without_braces(text: str) -> None:
-    assert source_path(text) == ("list", "urls")
+    assert expression_of(text).path == ("list", "urls")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("length(urls) > `1` && inputs.deep", True),
+        ("urls[?contains(@, 'b')] | [0]", "b"),
+        ("{first: urls[0], page: inputs.page}", {"first": "a", "page": 2}),
+        ("not_null(nothing, inputs.page)", 2),
+        ("inputs.size", None),
+    ],
+)
+def test_an_expression_selects_filters_and_compares(text: str, value: JSONValue) -> None:
+    expression = parse_expression(f"{text} ")
+    assert not expression.fault
+    if expression.path is None:
+        assert evaluate(expression, lookup) == value
+        assert resolve(f"${{{text}}}", lookup) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "roots"),
+    [
+        ("a.b", {"a"}),
+        ("a[?b == c].d", {"a"}),
+        ("sort_by(a.b, &c)", {"a"}),
+        ("{x: a, y: b.c} && [d, e]", {"a", "b", "d", "e"}),
+        ("a | b", {"a"}),
+        ("max(a[].price) > b || c", {"a", "b", "c"}),
+    ],
+)
+def test_an_expression_knows_the_names_it_looks_at(text: str, roots: set[str]) -> None:
+    assert parse_expression(text).roots == roots
+
+
+def test_a_function_that_does_not_take_what_it_is_given_is_a_failed_reference() -> None:
+    with pytest.raises(ReferenceFailedError, match="cannot be worked out") as caught:
+        resolve("${length(inputs.page)}", lookup)
+    assert caught.value.failure_class == "reference"
+
+
+@pytest.mark.parametrize("text", ["secrets", "secrets.a.b", "join('', [secrets.a])"])
+def test_a_secret_stands_alone(text: str) -> None:
+    assert "secret" in parse_expression(text).fault
 
 
 def test_a_reference_with_text_around_it_is_no_lone_reference() -> None:

@@ -198,7 +198,7 @@ steps:
         assert (failed.step, failed.item) == ("lists/details/fetch", "http://a/2")
 
     async def test_what_is_no_list_cannot_be_looped_over(self, run: Run, shop: Any) -> None:
-        with pytest.raises(StepFailedError, match="is no list"):
+        with pytest.raises(StepFailedError, match="is a str; a loop needs a list"):
             await run(SHOP.replace("source: list_item_urls", "source: title"))
 
 

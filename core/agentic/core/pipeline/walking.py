@@ -1,0 +1,79 @@
+"""Ways through the steps of a spec, whatever they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentic.core.pipeline.naming import page_actors, step_ids
+from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.references import Place
+from agentic.core.pipeline.spec import (
+    ActorStep,
+    ChooseStep,
+    CrawlStep,
+    LoopStep,
+    PipelineSpec,
+    PipelineStep,
+    Step,
+)
+
+
+def rows_of(step: Step) -> Iterator[tuple[Place, Sequence[Step]]]:
+    """Yield the rows of steps within a step, with the keys that lead there; those of a sub-pipeline, too."""
+    if isinstance(step, LoopStep):
+        yield ("loop_steps",), step.loop_steps
+    elif isinstance(step, ChooseStep):
+        yield ("steps",), step.steps
+        yield ("otherwise",), step.otherwise
+    elif isinstance(step, PipelineStep) and isinstance(step.pipeline, PipelineSpec):
+        yield ("pipeline", "steps"), step.pipeline.steps
+
+
+def find_crawls(
+    steps: Sequence[Step], place: Place, *, in_loop: bool = False
+) -> Iterator[tuple[Place, bool]]:
+    """Yield the place of every crawl, and whether it stands in a loop."""
+    for index, step in enumerate(steps):
+        here = (*place, index)
+        if isinstance(step, CrawlStep):
+            yield here, in_loop
+        for keys, row in rows_of(step):
+            yield from find_crawls(row, (*here, *keys), in_loop=in_loop or isinstance(step, LoopStep))
+
+
+def actors_of(step: Step) -> Iterator[str]:
+    """Yield the name of every actor that a step calls itself, or a step within it."""
+    if isinstance(step, ActorStep):
+        yield step.actor
+    elif isinstance(step, CrawlStep):
+        yield from (page_actor.actor for _, page_actor in page_actors(step))
+    for _, row in rows_of(step):
+        for inner in row:
+            yield from actors_of(inner)
+
+
+def actor_step_ids(spec: PipelineSpec) -> list[str]:
+    """Return the ids of the steps of a pipeline that call an actor."""
+    named = zip(step_ids(spec.steps), spec.steps, strict=True)
+    return [name for name, step in named if isinstance(step, ActorStep)]
+
+
+def rerun_rules(spec: PipelineSpec) -> Iterator[tuple[str, Place]]:
+    """Yield the id of every step that a rule of this pipeline runs anew, and where the rule says so."""
+    yield from _reruns(spec.error_handling, ("error_handling",))
+    yield from _reruns_within(spec.steps, ("steps",))
+
+
+def _reruns_within(steps: Sequence[Step], place: Place) -> Iterator[tuple[str, Place]]:
+    for index, step in enumerate(steps):
+        here = (*place, index)
+        yield from _reruns(step.error_handling, (*here, "error_handling"))
+        if not isinstance(step, PipelineStep):  # has steps of its own to run anew
+            for keys, row in rows_of(step):
+                yield from _reruns_within(row, (*here, *keys))
+
+
+def _reruns(rules: Mapping[str, ErrorRule], place: Place) -> Iterator[tuple[str, Place]]:
+    for key, rule in rules.items():
+        if rule.rerun is not None:
+            yield rule.rerun, (*place, key, "rerun")
