@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime, Dialect, Float, MetaData, literal
+from sqlalchemy import ColumnElement, DateTime, Dialect, Float, MetaData, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -73,8 +73,8 @@ class StoreNow(FunctionElement[datetime]):
     type = UTCDateTime()
     inherit_cache = True
 
-    def __init__(self, offset_s: float = 0.0) -> None:
-        super().__init__(literal(offset_s, Float()))
+    def __init__(self, offset_s: float | ColumnElement[float] = 0.0) -> None:
+        super().__init__(offset_s if isinstance(offset_s, ColumnElement) else literal(offset_s, Float()))
 
 
 @compiles(StoreNow, "sqlite")

@@ -7,9 +7,10 @@ from contextlib import closing, contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ClauseElement, Dialect, SelectBase
+from sqlalchemy import ClauseElement, Connection, Dialect, SelectBase
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -45,6 +46,11 @@ class HotCursor:
         self._dialect = dialect
         self._cursor = cursor
 
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether this is PostgreSQL, and not SQLite."""
+        return self._dialect.name == "postgresql"
+
     def run(self, statement: HotStatement, values: Values) -> int:
         """Run once; return how many rows that touched."""
         text, arranged = statement.compiled(self._dialect)
@@ -57,11 +63,33 @@ class HotCursor:
         (found,) = self._cursor.fetchone() or (None,)
         return found or 0
 
+    def rows(self, statement: HotStatement, values: Values) -> list[tuple[Any, ...]]:
+        """Run a query, or a statement that returns what it wrote; return its rows."""
+        self.run(statement, values)
+        return list(self._cursor.fetchall())
+
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
         """Run once for each row; return how many rows that touched."""
         text, arranged = statement.compiled(self._dialect)
         self._cursor.executemany(text, [arranged(values) for values in rows])
         return self._cursor.rowcount
+
+
+@contextmanager
+def hot_cursor(session: Session) -> Iterator[HotCursor]:
+    """Open a cursor for hot statements in the transaction of ``session``, outside of its savepoints.
+
+    Raises:
+        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+    """
+    connection = cast(Connection, session.get_bind())
+    driver_error = connection.dialect.loaded_dbapi.Error
+    try:
+        with closing(connection.connection.cursor()) as cursor:
+            yield HotCursor(connection.dialect, cursor)
+    except driver_error as exc:
+        hide_detail(exc)
+        raise DBAPIError.instance(None, None, exc, driver_error, dialect=connection.dialect) from exc
 
 
 @contextmanager

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import ParamSpec, TypeVar
 
-from sqlalchemy import func, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
-from sqlalchemy.sql.elements import ColumnElement
 
 from agentic.core.pipeline.crawl_store import (
     CrawlBatch,
     CrawledPage,
+    Exchange,
     FailedPage,
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
 )
+from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.records import attempt_records
 from agentic.core.types import SaveCounts
-from agentic.mappers.columns import StoreNow, new_id
+from agentic.mappers.columns import new_id
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
-from agentic.mappers.models import FrontierModel, FrontierState
+from agentic.mappers.driver import HotCursor, Value, hot_cursor, hot_transaction
+from agentic.mappers.frontier_statements import (
+    ADD,
+    CLAIM,
+    COUNT,
+    COUNTS,
+    GIVE_BACK,
+    MARK_DONE,
+    MARK_FAILED,
+    RELEASE_EXPIRED,
+    STATES,
+    TAKE_TURN,
+)
+from agentic.mappers.models import FrontierState
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,6 +46,12 @@ RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 
 LEASE_S = 60.0
 """How long a page stays with the store that took it; twice what a slice of a crawl may take."""
+
+
+KNOWN_KEYS = 50_000
+"""Links a store remembers to be in the frontier: a site's pages repeat the same ones."""
+
+_OPEN = frozenset({FrontierState.NEW, FrontierState.TAKEN})
 
 
 class SqlCrawlStore:
@@ -61,164 +80,138 @@ class SqlCrawlStore:
         self._save = save
         self._lease_s = lease_s
         self._holder = new_id()
+        self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
+        self._known: set[str] = set()
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
         """Add the pages not known yet, as new, and return how many those were."""
         return await _in_thread(self._seed, urls)
 
-    async def claim(self, limit: int) -> Sequence[FrontierEntry]:
-        """Take up to ``limit`` pages, in the order they were found.
-
-        New ones, and ones another store took whose lease ran out. Empty: nothing to fetch at the moment.
-        """
-        return await _in_thread(self._claim, limit)
-
-    async def commit(self, batch: CrawlBatch) -> SaveCounts:
-        """Mark pages, add links and store rows in one transaction; return what the rows came to.
+    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+        """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
 
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        return await _in_thread(self._commit, batch)
+        return await _in_thread(self._exchange, batch, limit)
+
+    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
+        """Make pages new again that this store took and nobody will fetch for it."""
+        await _in_thread(self._give_back, entries)
 
     async def progress(self) -> FrontierCounts:
-        """Return how many pages are in each state."""
+        """Return how the frontier stands."""
         return await _in_thread(self._progress)
 
     def _seed(self, urls: Sequence[FrontierLink]) -> int:
-        with self._database.writing() as session:
-            self._take_turn(session)
-            return self._add(session, urls)
+        with hot_transaction(self._database) as cursor:
+            self._take_turn(cursor)
+            added = self._add(cursor, urls)
+            self._count(cursor, added, 0, 0)
+            return added
 
-    def _claim(self, limit: int) -> list[FrontierEntry]:
-        with self._database.writing() as session:
-            self._release_expired(session)
-            # A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
-            oldest = (
-                select(FrontierModel.id)
-                .where(*self._mine(), FrontierModel.state == FrontierState.NEW)
-                .order_by(FrontierModel.id)
-                .limit(limit)
-                .with_for_update(skip_locked=True)
-                .cte("oldest")
-            )
-            taken = session.scalars(
-                update(FrontierModel)
-                .where(FrontierModel.id.in_(select(oldest.c.id)))
-                .values(
-                    state=FrontierState.TAKEN,
-                    lease=StoreNow(self._lease_s),
-                    holder=self._holder,
-                    attempts=FrontierModel.attempts + 1,
-                )
-                .returning(FrontierModel)
-                .execution_options(synchronize_session=False)
-            ).all()
-        return [
-            FrontierEntry(url=page.url, url_key=page.url_key, depth=page.depth, attempts=page.attempts - 1)
-            for page in sorted(taken, key=lambda page: page.id)
-        ]
-
-    def _release_expired(self, session: Session) -> None:
-        expired = select(FrontierModel.id).where(
-            *self._mine(),
-            FrontierModel.state == FrontierState.TAKEN,
-            FrontierModel.lease <= StoreNow(),
-            FrontierModel.holder != self._holder,
-        )
-        session.execute(
-            update(FrontierModel)
-            .where(FrontierModel.id.in_(expired.with_for_update(skip_locked=True)))
-            .values(state=FrontierState.NEW, lease=None, holder=None)
-            .execution_options(synchronize_session=False)
-        )
-
-    def _commit(self, batch: CrawlBatch) -> SaveCounts:
+    def _exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
         with self._database.joined() as session:
-            self._take_turn(session)
-            fresh = self._mark_done(session, batch.done)
-            self._mark_failed(session, batch.failed)
-            self._add(session, batch.links)
-            session.commit()  # a row sink that rolls back must not undo the marks
-            return self._save(session, fresh) if fresh else SaveCounts()
+            with hot_cursor(session) as cursor:
+                self._take_turn(cursor)
+                fresh, done, failed = self._mark(cursor, batch)
+                added = self._add(cursor, batch.links)
+                counts = self._count(cursor, added, done, failed)
+                entries = self._claim(cursor, limit)
+            saved = self._save(session, fresh) if fresh else SaveCounts()
+        self._remember(batch.links)
+        return Exchange(saved=saved, entries=entries, counts=counts)
+
+    def _give_back(self, entries: Sequence[FrontierEntry]) -> None:
+        with hot_transaction(self._database) as cursor:
+            rows = [{**self._mine, "page_key": e.url_key, "own_holder": self._holder} for e in entries]
+            cursor.run_each(GIVE_BACK, rows)
 
     def _progress(self) -> FrontierCounts:
-        query = select(FrontierModel.state, func.count()).where(*self._mine()).group_by(FrontierModel.state)
-        with self._database.reading() as session:
-            return FrontierCounts(**{state.value: count for state, count in session.execute(query)})
+        with self._database.reading() as session, hot_cursor(session) as cursor:
+            return _counts(cursor.rows(COUNTS, self._mine))
 
-    def _add(self, session: Session, links: Sequence[FrontierLink]) -> int:
-        if not links:
-            return 0
-        new = (postgresql_insert if _is_postgresql(session) else sqlite_insert)(FrontierModel)
+    def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], int, int]:
+        """Mark pages; return those that were not done before, and what that adds to the counts."""
+        keys = [page.url_key for page in (*batch.done, *batch.failed)]
+        if not keys:
+            return [], 0, 0
+        states = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
+        fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
+        given_up = [page for page in batch.failed if states.get(page.url_key) in _OPEN]
+        cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
+        cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
+        again = sum(states.get(page.url_key) == FrontierState.FAILED for page in fresh)
+        return fresh, len(fresh), len(given_up) - again
+
+    def _done(self, page: CrawledPage) -> dict[str, Value]:
+        return {
+            **self._mine,
+            "page_key": page.url_key,
+            "new_hash": page.content_hash,
+            "new_tries": _tries(page.attempts),
+        }
+
+    def _failed(self, page: FailedPage) -> dict[str, Value]:
+        return {
+            **self._mine,
+            "page_key": page.url_key,
+            "new_class": page.failure_class,
+            "new_message": clean_text(page.message),
+            "new_tries": _tries(page.attempts),
+        }
+
+    def _add(self, cursor: HotCursor, links: Sequence[FrontierLink]) -> int:
+        unseen = {link.url_key: link for link in links if link.url_key not in self._known}
         rows = [
             {
-                "project_id": self._project_id,
-                "run": self._run,
+                **self._mine,
                 "url_key": link.url_key,
                 "url": clean_text(link.url),
                 "depth": link.depth,
             }
-            for link in links
+            for link in unseen.values()
         ]
-        unseen = new.on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
-        return len(session.scalars(unseen.returning(FrontierModel.id), rows).all())
+        return cursor.run_each(ADD, rows) if rows else 0
 
-    def _mark_done(self, session: Session, pages: Sequence[CrawledPage]) -> list[CrawledPage]:
-        """Mark ``pages`` and return those that were not done before."""
-        if not pages:
+    def _remember(self, links: Sequence[FrontierLink]) -> None:
+        """Note links that are in the frontier for good."""
+        if len(self._known) > KNOWN_KEYS:
+            self._known.clear()
+        self._known.update(link.url_key for link in links)
+
+    def _count(self, cursor: HotCursor, total: int, done: int, failed: int) -> FrontierCounts:
+        if not (total or done or failed):
+            return _counts(cursor.rows(COUNTS, self._mine))
+        added = {**self._mine, "total": total, "done": done, "failed": failed}
+        return _counts(cursor.rows(COUNT, added))
+
+    def _claim(self, cursor: HotCursor, limit: int) -> list[FrontierEntry]:
+        if limit <= 0:
             return []
-        marked = session.scalars(
-            update(FrontierModel)
-            .where(
-                *self._mine(),
-                FrontierModel.url_key.in_([page.url_key for page in pages]),
-                # Not `in`: SQLite would then look at every open page instead of these.
-                FrontierModel.state != FrontierState.DONE,
-            )
-            .values(state=FrontierState.DONE, lease=None, holder=None, failure_class=None, message=None)
-            .returning(FrontierModel.url_key)
-            .execution_options(synchronize_session=False)
-        )
-        fresh = set(marked)
-        return [page for page in pages if page.url_key in fresh]
+        wanted = {**self._mine, "own_holder": self._holder, "lease_s": self._lease_s}
+        rows = cursor.rows(CLAIM, {**wanted, "most": limit})
+        if len(rows) < limit and cursor.run(RELEASE_EXPIRED, wanted):
+            rows += cursor.rows(CLAIM, {**wanted, "most": limit - len(rows)})
+        return [
+            FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
+            for _, url, url_key, depth, attempts in sorted(rows)
+        ]
 
-    def _mark_failed(self, session: Session, pages: Sequence[FailedPage]) -> None:
-        for page in pages:
-            session.execute(
-                update(FrontierModel)
-                .where(
-                    *self._mine(),
-                    FrontierModel.url_key == page.url_key,
-                    FrontierModel.state.not_in([FrontierState.DONE, FrontierState.FAILED]),
-                )
-                .values(
-                    state=FrontierState.FAILED,
-                    lease=None,
-                    holder=None,
-                    failure_class=page.failure_class,
-                    message=clean_text(page.message),
-                )
-                .execution_options(synchronize_session=False)
-            )
-
-    def _take_turn(self, session: Session) -> None:
-        """Wait for others that add to this crawl: their links, in another order, would lock ours out.
-
-        Who claims waits for nobody.
-        """
-        if _is_postgresql(session):
+    def _take_turn(self, cursor: HotCursor) -> None:
+        if cursor.is_postgresql:
             name = f"{self._project_id}/{self._run}".encode()
-            key = int.from_bytes(sha256(name).digest()[:8], signed=True)
-            session.execute(select(func.pg_advisory_xact_lock(key)))
-
-    def _mine(self) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions for the pages of this crawl."""
-        return FrontierModel.project_id == self._project_id, FrontierModel.run == self._run
+            crawl = int.from_bytes(sha256(name).digest()[:8], signed=True)
+            cursor.rows(TAKE_TURN, {"crawl": crawl})
 
 
-def _is_postgresql(session: Session) -> bool:
-    return session.get_bind().dialect.name == "postgresql"
+def _counts(rows: Sequence[tuple[int, int, int]]) -> FrontierCounts:
+    total, done, failed = rows[0] if rows else (0, 0, 0)
+    return FrontierCounts(total=total, done=done, failed=failed)
+
+
+def _tries(attempts: Sequence[Attempt]) -> str | None:
+    return json.dumps(attempt_records(attempts)) if len(attempts) > 1 else None
 
 
 async def _in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -151,7 +151,8 @@ class FrontierModel(Base):
     """A page a crawl knows of. ``run`` names the crawl within its project.
 
     ``id`` grows, so that pages are fetched in the order they were found. ``lease`` is when the store
-    ``holder`` loses a taken page, by the clock of the database; ``attempts`` counts the claims.
+    ``holder`` loses a taken page, by the clock of the database; ``attempts`` counts the claims,
+    ``tries`` holds the attempts at fetching it if they were more than one; ``content_hash`` is of the body.
     """
 
     __tablename__ = "frontier"
@@ -173,6 +174,64 @@ class FrontierModel(Base):
     attempts: Mapped[int] = mapped_column(default=0)
     failure_class: Mapped[str | None] = mapped_column(String(100))
     message: Mapped[str | None] = mapped_column(Text)
+    content_hash: Mapped[str | None] = mapped_column(String(64))
+    tries: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
+
+
+class CrawlModel(Base):
+    """How a crawl stands: pages known, fetched and given up. Counting a million rows takes too long."""
+
+    __tablename__ = "crawls"
+
+    project_id: Mapped[str] = owner()
+    run: Mapped[str] = mapped_column(Text, primary_key=True)
+    total: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(default=0)
+    failed: Mapped[int] = mapped_column(default=0)
+
+
+class DeadLetterModel(Base):
+    """An item that was given up and is to be looked at: a step's, a loop's, or a page of a crawl.
+
+    Attributes:
+        step: Id of the step, with those of the loops around it.
+        item_key: Hash of the item: one that fails again in the same execution stays one letter.
+        item: The loop's item, or the page.
+        tries: Every attempt.
+    """
+
+    __tablename__ = "dead_letters"
+    __table_args__ = (Index(None, "project_id", "created_at"),)
+
+    project_id: Mapped[str] = owner()
+    execution_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True
+    )
+    step: Mapped[str] = mapped_column(String(200), primary_key=True)
+    item_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    pipeline: Mapped[str] = mapped_column(String(100))
+    item: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
+    failure_class: Mapped[str] = mapped_column(String(100))
+    message: Mapped[str] = mapped_column(Text)
+    tries: Mapped[list[JSONValue]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class PipelineModel(Base):
+    """A pipeline as it was stored: a version is never changed.
+
+    Attributes:
+        digest: Hash of the spec; storing the newest version again makes no new one.
+    """
+
+    __tablename__ = "pipelines"
+
+    project_id: Mapped[str] = owner()
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    digest: Mapped[str] = mapped_column(String(64))
+    spec: Mapped[dict[str, JSONValue]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
 
 
 class RunCheckpointModel(Base):

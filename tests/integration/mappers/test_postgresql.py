@@ -17,7 +17,14 @@ from tests.databases import only_postgresql
 from tests.postgres import PostgresServer
 
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierCounts, FrontierLink
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    CrawlStore,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierLink,
+)
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, save_history
 from agentic.core.types import SaveCounts
 from agentic.mappers import (
@@ -40,6 +47,16 @@ from agentic.mappers.models import RunPartModel
 pytestmark = [pytest.mark.integration, only_postgresql]
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
+    """Take pages, with nothing to write down."""
+    return (await store.exchange(CrawlBatch(), limit)).entries
+
+
+async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
+    """Write down what was done, and take no page."""
+    return (await store.exchange(batch, 0)).saved
 
 
 class ThingModel(SourceColumns, Base):
@@ -291,18 +308,18 @@ async def test_stores_of_one_crawl_that_find_the_same_links_never_lock_each_othe
     async def work(seed: int) -> list[str]:
         dice, store = Random(seed), crawl.store()
         done: list[str] = []
-        while entries := await store.claim(7):
+        while entries := await taken(store, 7):
             links = [link(number) for number in range(min(len(done) + 30, 120))]
             dice.shuffle(links)
             batch = CrawlBatch(done=[page(entry.url_key) for entry in entries], links=links)
-            assert (await store.commit(batch)).inserted == len(entries)
+            assert (await written(store, batch)).inserted == len(entries)
             done += [entry.url_key for entry in entries]
         return done
 
     await crawl.store().seed([link(number) for number in range(30)])
     done = [key for part in await asyncio.gather(*map(work, range(3))) for key in part]
     assert len(done) == len(set(done))
-    assert await crawl.store().progress() == FrontierCounts(done=len(done))
+    assert await crawl.store().progress() == FrontierCounts(total=len(done), done=len(done))
 
 
 async def test_pages_are_claimed_while_another_store_commits(crawl: Crawl) -> None:
@@ -315,9 +332,9 @@ async def test_pages_are_claimed_while_another_store_commits(crawl: Crawl) -> No
     crawl.before_saving = wait
     slow = crawl.store()
     await slow.seed([link(1), link(2)])
-    await slow.claim(1)
-    committing = asyncio.create_task(slow.commit(CrawlBatch(done=[page("1")], links=[link(3)])))
+    await taken(slow, 1)
+    committing = asyncio.create_task(written(slow, CrawlBatch(done=[page("1")], links=[link(3)])))
     await asyncio.to_thread(inside.wait, 10)
-    assert [entry.url_key for entry in await crawl.store().claim(10)] == ["2"]
+    assert [entry.url_key for entry in await taken(crawl.store(), 10)] == ["2"]
     go_on.set()
     assert (await committing).inserted == 1

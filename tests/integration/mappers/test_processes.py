@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from tests.databases import only_sqlite
 
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierCounts, FrontierLink
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    CrawlStore,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierLink,
+)
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_project
 from agentic.mappers.catalog import list_projects
@@ -19,6 +27,16 @@ pytestmark = pytest.mark.integration
 
 PAGES = 300
 WORKERS = 4
+
+
+async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
+    """Take pages, with nothing to write down."""
+    return (await store.exchange(CrawlBatch(), limit)).entries
+
+
+async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
+    """Write down what was done, and take no page."""
+    return (await store.exchange(batch, 0)).saved
 
 
 @pytest.fixture
@@ -42,9 +60,9 @@ def crawl(url: str, project_id: str) -> list[str]:
     async def work() -> list[str]:
         database = Database(url)
         frontier, stored = store(database, project_id), []
-        while entries := await frontier.claim(7):
+        while entries := await taken(frontier, 7):
             pages = [_page(entry.url, entry.url_key) for entry in entries]
-            counts = await frontier.commit(CrawlBatch(done=pages))
+            counts = await written(frontier, CrawlBatch(done=pages))
             assert counts.inserted == len(pages)
             stored += [page.url_key for page in pages]
         database.dispose()
@@ -83,7 +101,7 @@ async def test_processes_share_a_frontier_without_fetching_a_page_twice(
         futures = [workers.submit(crawl, migrated_url, project_id) for _ in range(WORKERS)]
         stored = [key for future in futures for key in future.result()]
     assert sorted(stored) == keys
-    assert await frontier.progress() == FrontierCounts(done=PAGES)
+    assert await frontier.progress() == FrontierCounts(total=PAGES, done=PAGES)
 
 
 def test_a_forked_child_uses_connections_of_its_own(database: Database) -> None:

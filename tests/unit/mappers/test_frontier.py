@@ -15,6 +15,7 @@ from agentic.core.pipeline.crawl_store import (
     CrawlStore,
     FailedPage,
     FrontierCounts,
+    FrontierEntry,
     FrontierLink,
 )
 from agentic.core.types import SaveCounts
@@ -89,29 +90,39 @@ def failed(key: str) -> FailedPage:
     return FailedPage(url=f"http://site/{key}", url_key=key, depth=0, failure_class="timeout", message="30 s")
 
 
+async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
+    """Take pages, with nothing to write down."""
+    return (await store.exchange(CrawlBatch(), limit)).entries
+
+
+async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
+    """Write down what was done, and take no page."""
+    return (await store.exchange(batch, 0)).saved
+
+
 async def test_seeding_counts_only_pages_not_known_yet(crawl: Crawl) -> None:
     store: CrawlStore = crawl.store()
     assert await store.seed(links("a", "b", "a")) == 2
     assert await store.seed(links("b", "c")) == 1
     assert await store.seed([]) == 0
-    assert await store.progress() == FrontierCounts(new=3)
+    assert await store.progress() == FrontierCounts(total=3)
 
 
 async def test_pages_are_claimed_in_the_order_they_were_found(crawl: Crawl) -> None:
     store = crawl.store()
     await store.seed(links("c", "a", "b", depth=2))
-    entries = await store.claim(2)
+    entries = await taken(store, 2)
     assert [(e.url, e.url_key, e.depth, e.attempts) for e in entries] == [
         ("http://site/c", "c", 2, 0),
         ("http://site/a", "a", 2, 0),
     ]
-    assert await store.progress() == FrontierCounts(new=1, taken=2)
+    assert await store.progress() == FrontierCounts(total=3)
 
 
 async def test_no_page_is_given_to_two_stores(crawl: Crawl) -> None:
     stores = [crawl.store() for _ in range(4)]
     await stores[0].seed(links(*(f"k{i:03}" for i in range(100))))
-    claims = await asyncio.gather(*(store.claim(10) for store in stores * 3))
+    claims = await asyncio.gather(*(taken(store, 10) for store in stores * 3))
     keys = [entry.url_key for entries in claims for entry in entries]
     assert len(keys) == len(set(keys)) == 100
 
@@ -119,27 +130,27 @@ async def test_no_page_is_given_to_two_stores(crawl: Crawl) -> None:
 async def test_a_page_whose_lease_ran_out_goes_to_another_store(crawl: Crawl) -> None:
     killed, other = crawl.store(), crawl.store()
     await killed.seed(links("a", "b"))
-    await killed.claim(1)
-    assert [e.url_key for e in await other.claim(10)] == ["b"]
+    await taken(killed, 1)
+    assert [e.url_key for e in await taken(other, 10)] == ["b"]
     crawl.let_leases_expire()
-    assert [(e.url_key, e.attempts) for e in await crawl.store().claim(10)] == [("a", 1), ("b", 1)]
+    assert [(e.url_key, e.attempts) for e in await taken(crawl.store(), 10)] == [("a", 1), ("b", 1)]
 
 
 async def test_a_store_is_not_given_its_own_page_again(crawl: Crawl) -> None:
     store = crawl.store(lease_s=0)
     await store.seed(links("a"))
-    assert len(await store.claim(10)) == 1
-    assert await store.claim(10) == []
-    assert len(await crawl.store().claim(10)) == 1
+    assert len(await taken(store, 10)) == 1
+    assert await taken(store, 10) == []
+    assert len(await taken(crawl.store(), 10)) == 1
 
 
 async def test_a_commit_marks_pages_adds_links_and_stores_rows(crawl: Crawl) -> None:
     store = crawl.store()
     await store.seed(links("a", "b"))
-    await store.claim(2)
+    await taken(store, 2)
     batch = CrawlBatch(done=[page("a")], failed=[failed("b")], links=links("a", "c", depth=1))
-    assert await store.commit(batch) == SaveCounts(inserted=1)
-    assert await store.progress() == FrontierCounts(new=1, done=1, failed=1)
+    assert await written(store, batch) == SaveCounts(inserted=1)
+    assert await store.progress() == FrontierCounts(total=3, done=1, failed=1)
     assert crawl.titles() == ["t"]
     gone = crawl.rows()[1]
     assert (gone.state, gone.failure_class, gone.message) == (FrontierState.FAILED, "timeout", "30 s")
@@ -153,10 +164,10 @@ async def test_a_commit_whose_rows_fail_leaves_nothing(crawl: Crawl) -> None:
 
     store = SqlCrawlStore(crawl.database, project_id=crawl.agent.project_id, run="r1", save=fail)
     await store.seed(links("a"))
-    await store.claim(1)
+    await taken(store, 1)
     with pytest.raises(RuntimeError, match="disk full"):
-        await store.commit(CrawlBatch(done=[page("a")], links=links("b")))
-    assert await store.progress() == FrontierCounts(taken=1)
+        await written(store, CrawlBatch(done=[page("a")], links=links("b")))
+    assert await store.progress() == FrontierCounts(total=1)
     assert crawl.titles() == []
 
 
@@ -167,38 +178,38 @@ async def test_a_row_sink_that_rolls_back_does_not_undo_the_marks(crawl: Crawl) 
 
     store = SqlCrawlStore(crawl.database, project_id=crawl.agent.project_id, run="r1", save=reject)
     await store.seed(links("a"))
-    await store.claim(1)
-    assert await store.commit(CrawlBatch(done=[page("a")], links=links("b"))) == SaveCounts(rejected=1)
-    assert await store.progress() == FrontierCounts(new=1, done=1)
+    await taken(store, 1)
+    assert await written(store, CrawlBatch(done=[page("a")], links=links("b"))) == SaveCounts(rejected=1)
+    assert await store.progress() == FrontierCounts(total=2, done=1)
 
 
 @pytest.mark.requirement("PL28")
 async def test_a_page_fetched_by_two_stores_counts_once_and_the_first_commit_stays(crawl: Crawl) -> None:
     slow, fast = crawl.store(), crawl.store()
     await slow.seed(links("a"))
-    await slow.claim(1)
+    await taken(slow, 1)
     crawl.let_leases_expire()
-    await fast.claim(1)
-    assert await fast.commit(CrawlBatch(done=[page("a", "first")])) == SaveCounts(inserted=1)
-    assert await slow.commit(CrawlBatch(done=[page("a", "late")], links=links("b"))) == SaveCounts()
+    await taken(fast, 1)
+    assert await written(fast, CrawlBatch(done=[page("a", "first")])) == SaveCounts(inserted=1)
+    assert await written(slow, CrawlBatch(done=[page("a", "late")], links=links("b"))) == SaveCounts()
     assert crawl.titles() == ["first"]
-    assert await fast.progress() == FrontierCounts(new=1, done=1)
+    assert await fast.progress() == FrontierCounts(total=2, done=1)
 
 
 async def test_a_late_failure_does_not_undo_a_page_that_is_done(crawl: Crawl) -> None:
     store = crawl.store()
     await store.seed(links("a"))
-    await store.commit(CrawlBatch(done=[page("a")]))
-    await store.commit(CrawlBatch(failed=[failed("a")]))
-    assert await store.progress() == FrontierCounts(done=1)
+    await written(store, CrawlBatch(done=[page("a")]))
+    await written(store, CrawlBatch(failed=[failed("a")]))
+    assert await store.progress() == FrontierCounts(total=1, done=1)
 
 
 async def test_a_page_that_failed_elsewhere_and_was_fetched_here_is_done(crawl: Crawl) -> None:
     store = crawl.store()
     await store.seed(links("a"))
-    await store.commit(CrawlBatch(failed=[failed("a")]))
-    assert await store.commit(CrawlBatch(done=[page("a")])) == SaveCounts(inserted=1)
-    assert await store.progress() == FrontierCounts(done=1)
+    await written(store, CrawlBatch(failed=[failed("a")]))
+    assert await written(store, CrawlBatch(done=[page("a")])) == SaveCounts(inserted=1)
+    assert await store.progress() == FrontierCounts(total=1, done=1)
     assert crawl.rows()[0].failure_class is None
 
 
@@ -207,22 +218,22 @@ async def test_crawls_of_other_names_and_projects_are_apart(crawl: Crawl, strang
     ours, another = crawl.store("r1"), crawl.store("r2")
     theirs = Crawl(crawl.database, stranger).store("r1")
     assert [await store.seed(links("a")) for store in (ours, another, theirs)] == [1, 1, 1]
-    await theirs.commit(CrawlBatch(done=[page("a")]))
-    assert await ours.progress() == FrontierCounts(new=1)
-    assert len(await ours.claim(10)) == 1
-    assert await another.progress() == FrontierCounts(new=1)
+    await written(theirs, CrawlBatch(done=[page("a")]))
+    assert await ours.progress() == FrontierCounts(total=1)
+    assert len(await taken(ours, 10)) == 1
+    assert await another.progress() == FrontierCounts(total=1)
 
 
 async def test_a_crawl_goes_on_after_its_process_was_killed(crawl: Crawl) -> None:
     first = crawl.store()
     await first.seed(links("a", "b", "c"))
-    await first.claim(2)
-    await first.commit(CrawlBatch(done=[page("a")], links=links("d")))
+    await taken(first, 2)
+    await written(first, CrawlBatch(done=[page("a")], links=links("d")))
     crawl.let_leases_expire()
     second = crawl.store()
-    while entries := await second.claim(10):
-        await second.commit(CrawlBatch(done=[page(entry.url_key) for entry in entries]))
-    assert await second.progress() == FrontierCounts(done=4)
+    while entries := await taken(second, 10):
+        await written(second, CrawlBatch(done=[page(entry.url_key) for entry in entries]))
+    assert await second.progress() == FrontierCounts(total=4, done=4)
     assert len(crawl.titles()) == 4
 
 
@@ -236,7 +247,7 @@ async def test_a_cancelled_commit_ends_before_the_cancellation_goes_on(crawl: Cr
 
     store = SqlCrawlStore(crawl.database, project_id=crawl.agent.project_id, run="r1", save=wait)
     await store.seed(links("a"))
-    commit = asyncio.create_task(store.commit(CrawlBatch(done=[page("a")])))
+    commit = asyncio.create_task(written(store, CrawlBatch(done=[page("a")])))
     await asyncio.to_thread(inside.wait, 10)
     commit.cancel()
     asyncio.get_running_loop().call_soon(go_on.set)

@@ -118,7 +118,7 @@ class CrawlNode(Executor):
         step, hidden = await self._resolved(turn.state)
         visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
-        report = CrawlReport(store, ctx)
+        report = CrawlReport(ctx)
         counts = await self._work_off(turn, visitor, store, report)
         ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
@@ -131,7 +131,7 @@ class CrawlNode(Executor):
             ctx.get_state(CRAWL_TOTALS, CrawlTotals()),
             done=counts.done,
             failed=counts.failed,
-            left=counts.new + counts.taken,
+            left=counts.left,
         )
         if totals.failed and not totals.done:
             raise StepFailedError(self._place.step, _first_failure(totals), 1)
@@ -187,11 +187,11 @@ class CrawlNode(Executor):
     ) -> FrontierCounts:
         """Work off a slice, and return where the frontier stands then."""
         step = visitor.step
-        counts = await report.refresh()
+        counts = await store.progress()
         until = time.monotonic() + step.slice_seconds
         while not _is_over(step, counts):
             taken = await self._work(turn.width, store, visitor, counts, report)
-            counts = await report.refresh()
+            counts = await store.progress()
             if taken or turn.width > 1 or time.monotonic() >= until:
                 break
             # Another process had the rest until it was killed: its leases run out.
@@ -215,7 +215,7 @@ class CrawlNode(Executor):
         limits = SliceLimits(
             pages=step.slice_pages,
             seconds=step.slice_seconds,
-            budget=_share(step.max_pages - counts.done - counts.failed, width),
+            budget=_share(step.max_pages - counts.finished, width),
             commit_pages=step.commit_pages,
             commit_seconds=step.commit_seconds,
             max_parallel=_share(step.max_parallel, width),
@@ -231,7 +231,7 @@ class CrawlNode(Executor):
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
     """Send as many turns as there are slices of pages, at least one, which may find the crawl to be over."""
-    full = 0 if _is_over(step, counts) else counts.new // step.slice_pages
+    full = 0 if _is_over(step, counts) else counts.left // step.slice_pages
     width = max(1, min(full, step.slices, MAX_SLICES))
     for number in range(width):
         await ctx.send_message(CrawlTurn(state=turn.state, number=number, width=width))
@@ -256,4 +256,4 @@ def starts_of(step: CrawlStep) -> list[str]:
 
 
 def _is_over(step: CrawlStep, counts: FrontierCounts) -> bool:
-    return counts.new + counts.taken == 0 or counts.done + counts.failed >= step.max_pages
+    return counts.left == 0 or counts.finished >= step.max_pages

@@ -2,55 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from agentic.core.graph import WorkflowContext
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FailedPage, FrontierCounts
+from agentic.core.pipeline.crawl_store import CrawlBatch, Exchange, FailedPage
 from agentic.core.pipeline.result import EXAMPLE_COUNT
 from agentic.core.pipeline.state import CrawlTotals, FailureTally
 from agentic.core.types import SaveCounts
-
-COUNT_EVERY_S = 1.0
 
 
 class CrawlReport:
     """Counts what a crawl did, and tells about it.
 
     Args:
-        store: Of the crawl.
         ctx: Hears of progress.
 
     Attributes:
         totals: Of this slice.
     """
 
-    def __init__(self, store: CrawlStore, ctx: WorkflowContext) -> None:
+    def __init__(self, ctx: WorkflowContext) -> None:
         self.totals = CrawlTotals()
-        self._store = store
         self._ctx = ctx
-        self._counts = FrontierCounts()
-        self._counted_at = 0.0
 
-    async def refresh(self) -> FrontierCounts:
-        """Return how many pages are in each state."""
-        self._counts = await self._store.progress()
-        self._counted_at = time.monotonic()
-        return self._counts
-
-    async def committed(self, batch: CrawlBatch, saved: SaveCounts) -> None:
+    async def committed(self, batch: CrawlBatch, exchange: Exchange) -> None:
         """Add a commit to the totals and report progress."""
-        self.totals = add_commit(self.totals, batch.failed, saved)
-        # Counting a large frontier takes longer than a page.
-        if time.monotonic() - self._counted_at >= COUNT_EVERY_S or self._counts.total <= 1:
-            await self.refresh()
-        else:
-            done, failed = self._counts.done + len(batch.done), self._counts.failed + len(batch.failed)
-            self._counts = replace(self._counts, done=done, failed=failed)
-        finished = self._counts.done + self._counts.failed
-        note = f"{self._counts.failed} failed" if self._counts.failed else ""
-        self._ctx.report_progress(finished, max(finished, self._counts.total), note)
+        if not (batch.done or batch.failed):
+            return
+        self.totals = add_commit(self.totals, batch.failed, exchange.saved)
+        counts = exchange.counts
+        note = f"{counts.failed} failed" if counts.failed else ""
+        self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
 
 
 def add_totals(sofar: CrawlTotals | None, more: CrawlTotals) -> CrawlTotals:

@@ -101,17 +101,36 @@ class CrawlBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierCounts:
-    """How many pages of a crawl are in each state."""
+    """How many pages of a crawl are known, fetched, and given up."""
 
-    new: int = 0
-    taken: int = 0
+    total: int = 0
     done: int = 0
     failed: int = 0
 
     @property
-    def total(self) -> int:
-        """Every page known, in whatever state."""
-        return self.new + self.taken + self.done + self.failed
+    def finished(self) -> int:
+        """Pages fetched or given up."""
+        return self.done + self.failed
+
+    @property
+    def left(self) -> int:
+        """Pages known and not finished, whether somebody has taken them or not."""
+        return self.total - self.finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What a frontier gave for what was written down.
+
+    Attributes:
+        saved: What the rows came to.
+        entries: Pages to fetch now.
+        counts: How the frontier stands then.
+    """
+
+    saved: SaveCounts
+    entries: Sequence[FrontierEntry]
+    counts: FrontierCounts
 
 
 class CrawlStore(Protocol):
@@ -121,20 +140,19 @@ class CrawlStore(Protocol):
         """Add the pages not known yet, as new, and return how many those were."""
         ...
 
-    async def claim(self, limit: int) -> Sequence[FrontierEntry]:
-        """Take up to ``limit`` pages: new ones, and taken ones whose lease ran out.
+    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+        """Mark pages, add links, store rows and take up to ``limit`` pages, all in one transaction.
 
-        A page taken by this store object is not given to it again. Empty: nothing to fetch at the moment.
+        What is taken are new pages, and those taken by others whose lease ran out; a page taken by this store
+        object is not given to it again. No entries: nothing to fetch at the moment. Cancelled meanwhile, it
+        ends the transaction before the cancellation goes on.
         """
         ...
 
-    async def commit(self, batch: CrawlBatch) -> SaveCounts:
-        """Mark pages, add links and store rows in one transaction; return what the rows came to.
-
-        Cancelled meanwhile, it ends the transaction before the cancellation goes on.
-        """
+    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
+        """Make pages new again that this store object took and nobody will fetch for it."""
         ...
 
     async def progress(self) -> FrontierCounts:
-        """Return how many pages are in each state."""
+        """Return how the frontier stands."""
         ...

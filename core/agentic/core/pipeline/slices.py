@@ -7,13 +7,16 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, FrontierEntry
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, Exchange, FrontierEntry
 from agentic.core.pipeline.visits import Visit
-from agentic.core.types import SaveCounts
 
 Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
-Committed = Callable[[CrawlBatch, SaveCounts], Awaitable[None]]
+Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
+
+AHEAD = 4
+"""Pages that wait in hand, for each that is fetched: while one batch is written, the others go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +25,9 @@ class SliceLimits:
 
     Attributes:
         pages: After so many it ends, as soon as no page is slow.
-        seconds: After so long it takes no further page.
+        seconds: After so long it begins no further page.
         budget: Pages the whole crawl may still take.
-        commit_pages: Pages written at once, at most.
+        commit_pages: Finished pages at which they are written.
         commit_seconds: Age of the oldest finished page at which all are written; a page that takes longer
             is slow.
         max_parallel: Pages fetched at a time.
@@ -56,17 +59,21 @@ def pages_to_take(limits: SliceLimits, taken: int, elapsed_s: float, slowest_s: 
 
 
 class CrawlSlice:
-    """Takes pages from the store, visits them, and writes down what they gave.
+    """Takes pages from the store, visits them, and writes down what they gave while others are visited.
 
-    Every commit is one transaction of the store: a slice that is killed loses at most what it had not yet
-    committed, and those pages are taken again.
+    Every write is one transaction of the store: a slice that is killed loses at most what was not yet
+    written, and those pages are taken again.
 
     Args:
         store: The frontier.
         visit: Visits one page; never raises for what a page did.
         limits: How much to do.
-        committed: Called after each commit with what was written.
+        committed: Called after each write with what was written, and what it came to.
         clock: Monotonic seconds.
+
+    Attributes:
+        taken: Pages taken so far.
+        ending: The page that is to fail the pipeline.
     """
 
     def __init__(
@@ -88,58 +95,47 @@ class CrawlSlice:
         self._running: dict[asyncio.Task[Visit], float] = {}
         self._finished: list[Visit] = []
         self._finished_since = 0.0
+        self._exchange: asyncio.Task[None] | None = None
         self._is_dry = False
         self.taken = 0
         self.ending: Visit | None = None
 
     async def run(self) -> None:
-        """Work until the limits are reached or the frontier has nothing to give.
-
-        ``taken`` then tells how many pages were taken, ``ending`` the page that is to fail the pipeline.
-        """
+        """Work until the limits are reached or the frontier has nothing to give."""
         async with asyncio.TaskGroup() as group:
             while True:
-                await self._refill()
                 self._launch(group)
-                if self._running:
-                    await self._wait()
-                if self._should_commit():
-                    await self._commit()
-                elif not self._running:
-                    return
-
-    def _may_take(self) -> int:
-        if self.ending is not None:
-            return 0
-        now = self._clock()
-        oldest = min(self._running.values(), default=now)
-        return pages_to_take(self._limits, self.taken, now - self._began, now - oldest)
-
-    async def _refill(self) -> None:
-        """Claim pages ahead of need, so that no slot waits for the store."""
-        room = min(self._limits.max_parallel, self._may_take())
-        if self._is_dry or room <= 0 or len(self._queue) >= self._limits.max_parallel:
-            return
-        entries = await self._store.claim(room)
-        self._is_dry = len(entries) < room
-        self._queue.extend(entries)
-        self.taken += len(entries)
+                if self._exchange is None and self._is_exchange_due():
+                    self._exchange = group.create_task(self._trade())
+                if self._exchange is None and not self._running:
+                    break
+                await self._wait()
+        if self._queue:
+            await self._store.give_back(list(self._queue))
 
     def _launch(self, group: asyncio.TaskGroup) -> None:
-        while self._queue and self._is_idle() and self.ending is None:
+        while self._queue and self._is_idle() and not self._is_ending():
             entry = self._queue.popleft()
             self._running[group.create_task(self._visit(entry))] = self._clock()
 
     async def _wait(self) -> None:
-        """Wait until a page is finished, or finished ones have become old, or one in flight slow."""
+        """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
+        waited: set[asyncio.Task[Any]] = {*self._running, *([self._exchange] if self._exchange else [])}
+        done, _ = await asyncio.wait(waited, timeout=self._patience_s(), return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if task is self._exchange:
+                self._exchange = None
+            else:
+                del self._running[task]
+                self._keep(task.result())
+
+    def _patience_s(self) -> float | None:
+        if self._exchange is not None or not self._running:  # its end comes first
+            return None
         since = self._finished_since if self._finished else min(self._running.values())
         left_s = since + self._limits.commit_seconds - self._clock()
         # With nothing to write and a page in flight known to be slow, only a finished page changes anything.
-        timeout_s = max(left_s, 0.0) if self._finished or left_s > 0 else None
-        done, _ = await asyncio.wait(self._running, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            del self._running[task]
-            self._keep(task.result())
+        return max(left_s, 0.0) if self._finished or left_s > 0 else None
 
     def _keep(self, visit: Visit) -> None:
         if not self._finished:
@@ -148,24 +144,45 @@ class CrawlSlice:
         if visit.ends_pipeline and self.ending is None:
             self.ending = visit
 
-    def _should_commit(self) -> bool:
+    def _is_exchange_due(self) -> bool:
+        wanted = self._wanted()
         if not self._finished:
-            return False
+            return wanted > 0 and not self._is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
-        # Pages in hand may hold the links that idle slots wait for.
-        is_starved = not self._running or (not self._queue and self._is_idle() and self._may_take() > 0)
+        # Finished pages may hold the links that idle slots wait for.
+        is_starved = not self._running or (not self._queue and self._is_idle() and wanted > 0)
         return len(self._finished) >= self._limits.commit_pages or is_old or is_starved
 
-    def _is_idle(self) -> bool:
-        return len(self._running) < self._limits.max_parallel
+    def _wanted(self) -> int:
+        """Return how many pages to take now: none while enough are in hand."""
+        in_hand = self._limits.max_parallel * AHEAD
+        if self._is_ending() or len(self._queue) > in_hand // 2:
+            return 0
+        now = self._clock()
+        oldest = min(self._running.values(), default=now)
+        may_take = pages_to_take(self._limits, self.taken, now - self._began, now - oldest)
+        return max(min(in_hand - len(self._queue), may_take), 0)
 
-    async def _commit(self) -> None:
+    async def _trade(self) -> None:
+        """Write down what is finished and take more pages."""
         visits, self._finished = self._finished, []
         batch = CrawlBatch(
             done=[visit.done for visit in visits if visit.done],
             failed=[visit.failed for visit in visits if visit.failed],
             links=[link for visit in visits for link in visit.links],
         )
-        counts = await self._store.commit(batch)
-        self._is_dry = self._is_dry and not batch.links
-        await self._committed(batch, counts)
+        wanted = self._wanted()
+        exchange = await self._store.exchange(batch, wanted)
+        self._queue.extend(exchange.entries)
+        self.taken += len(exchange.entries)
+        if wanted:
+            self._is_dry = len(exchange.entries) < wanted
+        elif batch.links:
+            self._is_dry = False
+        await self._committed(batch, exchange)
+
+    def _is_idle(self) -> bool:
+        return len(self._running) < self._limits.max_parallel
+
+    def _is_ending(self) -> bool:
+        return self.ending is not None or self._clock() - self._began >= self._limits.seconds

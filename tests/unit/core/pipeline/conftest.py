@@ -26,6 +26,7 @@ from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
 from agentic.core.pipeline import (
     CrawlBatch,
+    Exchange,
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
@@ -60,22 +61,25 @@ class MemoryFrontier:
         self.states.update({link.url_key: "new" for link in unseen})
         return len(unseen)
 
-    async def claim(self, limit: int) -> Sequence[FrontierEntry]:
-        new = [key for key, state in self.states.items() if state == "new"][:limit]
-        self.states.update(dict.fromkeys(new, "taken"))
-        found = [self.links[key] for key in new]
-        return [FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=0) for f in found]
-
-    async def commit(self, batch: CrawlBatch) -> SaveCounts:
-        self.commits.append(batch)
+    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+        if batch != CrawlBatch():
+            self.commits.append(batch)
         self.states.update({page.url_key: "done" for page in batch.done})
         self.states.update({page.url_key: "failed" for page in batch.failed})
         await self.seed(batch.links)
-        return SaveCounts(inserted=len(batch.done))
+        new = [key for key, state in self.states.items() if state == "new"][:limit]
+        self.states.update(dict.fromkeys(new, "taken"))
+        found = [self.links[key] for key in new]
+        entries = [FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=0) for f in found]
+        saved = SaveCounts(inserted=len(batch.done))
+        return Exchange(saved=saved, entries=entries, counts=await self.progress())
+
+    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
+        self.states.update(dict.fromkeys((entry.url_key for entry in entries), "new"))
 
     async def progress(self) -> FrontierCounts:
         states = list(self.states.values())
-        return FrontierCounts(**{name: states.count(name) for name in ("new", "taken", "done", "failed")})
+        return FrontierCounts(total=len(states), done=states.count("done"), failed=states.count("failed"))
 
     def urls(self, state: str) -> list[str]:
         return [self.links[key].url for key, found in self.states.items() if found == state]

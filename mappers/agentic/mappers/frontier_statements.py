@@ -1,0 +1,177 @@
+"""The statements of a crawl's frontier, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ColumnElement,
+    Float,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    func,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+from agentic.mappers.columns import StoreNow
+from agentic.mappers.driver import HotStatement
+from agentic.mappers.models import CrawlModel, FrontierModel, FrontierState
+
+FRONTIER = cast("Table", FrontierModel.__table__)
+CRAWLS = cast("Table", CrawlModel.__table__)
+
+
+class OneOf(FunctionElement[str]):
+    """The texts of a JSON list given as one value, as SQL for the right side of IN."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(OneOf, "sqlite")
+def _one_of_sqlite(element: OneOf, compiler: SQLCompiler, **kw: object) -> str:
+    keys = compiler.process(element.clauses, **kw)
+    return f"(SELECT value FROM json_each({keys}))"  # noqa: S608 - a bind parameter
+
+
+@compiles(OneOf)
+def _one_of(element: OneOf, compiler: SQLCompiler, **kw: object) -> str:
+    return f"(SELECT json_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS json)))"
+
+
+def _text(name: str) -> ColumnElement[str]:
+    return bindparam(name, type_=String)
+
+
+def _mine(table: Table) -> tuple[ColumnElement[bool], ...]:
+    return table.c.project_id == _text("project_id"), table.c.run == _text("run")
+
+
+def _page() -> tuple[ColumnElement[bool], ...]:
+    return (*_mine(FRONTIER), FRONTIER.c.url_key == _text("page_key"))
+
+
+_FREE: Mapping[str, Any] = {"lease": null(), "holder": null()}
+_HOLDER = _text("own_holder")
+
+ADD = HotStatement(
+    insert(FRONTIER)
+    .values(
+        project_id=_text("project_id"),
+        run=_text("run"),
+        url_key=_text("url_key"),
+        url=_text("url"),
+        depth=bindparam("depth", type_=Integer),
+        state=FrontierState.NEW.value,
+        attempts=0,
+    )
+    .on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
+)
+"""Adds a page that is not known yet."""
+
+STATES = HotStatement(
+    select(FRONTIER.c.url_key, FRONTIER.c.state).where(
+        *_mine(FRONTIER), FRONTIER.c.url_key.bool_op("IN")(OneOf(_text("keys")))
+    )
+)
+"""Finds where pages stand."""
+
+MARK_DONE = HotStatement(
+    update(FRONTIER)
+    .where(*_page())
+    .values(
+        **_FREE,
+        state=FrontierState.DONE.value,
+        failure_class=null(),
+        message=null(),
+        content_hash=_text("new_hash"),
+        tries=bindparam("new_tries", type_=JSON),
+    )
+)
+
+MARK_FAILED = HotStatement(
+    update(FRONTIER)
+    .where(*_page())
+    .values(
+        **_FREE,
+        state=FrontierState.FAILED.value,
+        failure_class=_text("new_class"),
+        message=_text("new_message"),
+        tries=bindparam("new_tries", type_=JSON),
+    )
+)
+
+# A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
+_OLDEST = (
+    select(FRONTIER.c.id)
+    .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.NEW.value)
+    .order_by(FRONTIER.c.id)
+    .limit(bindparam("most", type_=Integer))
+    .with_for_update(skip_locked=True)
+    .cte("oldest")
+)
+
+CLAIM = HotStatement(
+    update(FRONTIER)
+    .where(FRONTIER.c.id.in_(select(_OLDEST.c.id)))
+    .values(
+        state=FrontierState.TAKEN.value,
+        lease=StoreNow(bindparam("lease_s", type_=Float)),
+        holder=_HOLDER,
+        attempts=FRONTIER.c.attempts + 1,
+    )
+    .returning(FRONTIER.c.id, FRONTIER.c.url, FRONTIER.c.url_key, FRONTIER.c.depth, FRONTIER.c.attempts)
+)
+"""Takes the oldest new pages."""
+
+GIVE_BACK = HotStatement(
+    update(FRONTIER)
+    .where(*_page(), FRONTIER.c.state == FrontierState.TAKEN.value, FRONTIER.c.holder == _HOLDER)
+    .values(**_FREE, state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
+)
+
+_EXPIRED = (
+    select(FRONTIER.c.id)
+    .where(
+        *_mine(FRONTIER),
+        FRONTIER.c.state == FrontierState.TAKEN.value,
+        FRONTIER.c.lease <= StoreNow(),
+        FRONTIER.c.holder != _HOLDER,
+    )
+    .with_for_update(skip_locked=True)
+)
+
+RELEASE_EXPIRED = HotStatement(
+    update(FRONTIER).where(FRONTIER.c.id.in_(_EXPIRED)).values(**_FREE, state=FrontierState.NEW.value)
+)
+"""Makes pages new again whose lease ran out."""
+
+_COUNTED = insert(CRAWLS).values(
+    project_id=_text("project_id"),
+    run=_text("run"),
+    **{name: bindparam(name, type_=Integer) for name in ("total", "done", "failed")},
+)
+
+COUNT = HotStatement(
+    _COUNTED.on_conflict_do_update(
+        index_elements=["project_id", "run"],
+        set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in ("total", "done", "failed")},
+    ).returning(CRAWLS.c.total, CRAWLS.c.done, CRAWLS.c.failed)
+)
+"""Adds to the counts of a crawl, and tells how it stands then."""
+
+COUNTS = HotStatement(select(CRAWLS.c.total, CRAWLS.c.done, CRAWLS.c.failed).where(*_mine(CRAWLS)))
+
+TAKE_TURN = HotStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
+"""On PostgreSQL, waits for others that write to this crawl: their links, in another order, lock ours out."""
