@@ -34,7 +34,19 @@ def test_top_level_is_what_the_user_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "library", ["celery", "sqlalchemy", "alembic", "aiohttp", "nats", "redis", "langgraph", "playwright"]
+    "library",
+    [
+        "celery",
+        "sqlalchemy",
+        "alembic",
+        "aiohttp",
+        "nats",
+        "redis",
+        "langgraph",
+        "playwright",
+        "httpx2",
+        "curl_cffi",
+    ],
 )
 def test_importing_the_core_loads_no_heavy_library(library: str) -> None:
     code = f"import agentic.core, sys; sys.exit({library!r} in sys.modules)"

@@ -46,6 +46,10 @@ class Settings(BaseSettings):
     sweep_s: float = Field(
         5.0, ge=0, description="Seconds between a worker's looks for what nobody works on; 0 for never."
     )
+    secret_keys: SecretStr = Field(
+        SecretStr(""),
+        description="Keys of stored secrets, separated by commas: the first encrypts, all decrypt.",
+    )
     nats_http_url: str = Field(
         "", description="Where the NATS server tells `agentic doctor` about itself: http://host:8222."
     )
@@ -57,6 +61,12 @@ class Settings(BaseSettings):
         "agentic-pipelines/0.1 (set AGENTIC_USER_AGENT to name yourself)",
         description="Sent with every request; name yourself and a way to reach you.",
     )
+    browser_path: str = Field(
+        "", description="The browser to start; the first of those known to work if empty."
+    )
+    browser_pages: int = Field(4, ge=1, description="Pages that a process shows at a time.")
+    browser_max_pages: int = Field(200, ge=1, description="Pages after which a browser is replaced.")
+    browser_max_mib: int = Field(1024, ge=1, description="Memory (PSS) beyond which a browser is replaced.")
 
     _runtime: dict[str, str] = PrivateAttr(default_factory=dict)
 

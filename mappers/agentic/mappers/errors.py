@@ -116,6 +116,18 @@ class UnknownAgentError(DataError, LookupError):
         self.known = tuple(known)
 
 
+class UnknownPipelineError(DataError, LookupError):
+    """The project keeps no pipeline of that name, or not that version of it."""
+
+    def __init__(self, name: str, known: Sequence[str] = ()) -> None:
+        super().__init__(
+            f"no pipeline {name!r} is kept (known: {_listed(known)}); see `agentic pipelines list`, or store "
+            f"one with `agentic pipelines add FILE`"
+        )
+        self.name = name
+        self.known = tuple(known)
+
+
 class UnknownExecutionError(DataError, LookupError):
     """No such execution of that agent or project."""
 

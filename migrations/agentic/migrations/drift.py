@@ -10,7 +10,13 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, MetaData, Table, inspect
 
 from agentic.core.hooks import PluginRegistry
-from agentic.mappers import Base, Database
+from agentic.mappers import (
+    Base,
+    Database,
+    http_cache_models,  # noqa: F401 - their tables are compared
+    ledger_models,  # noqa: F401
+    vault_models,  # noqa: F401
+)
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:

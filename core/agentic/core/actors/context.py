@@ -39,6 +39,7 @@ class ActorContext:
         files: Of the project.
         call: Names this call of the actor; one that is made again, as its process was killed, has the same
             name.
+        is_rerun: This call is made anew by a rule, as what it gave before was refused.
         once: ``await ctx.once("job", start)`` calls ``start`` and remembers what it returns: a call that is
             made again is given that instead.
     """
@@ -50,6 +51,7 @@ class ActorContext:
     memory: Memory = field(default_factory=MemoryOfProcess)
     files: FileStore = field(default_factory=NoFiles)
     call: str = ""
+    is_rerun: bool = False
     once: Once = do_now
 
     def browser(self) -> BrowserFetcher:

@@ -6,29 +6,49 @@
 No client library is loaded before a fetcher is opened.
 """
 
-from agentic.core.http.budget import HostBudget
+from agentic.core.http.addresses import AddressGuard
+from agentic.core.http.budget import BudgetUnavailableError, HostBudget, ProcessBudget, Turn, open_budget
+from agentic.core.http.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
+from agentic.core.http.cookies import CookieJar, InvalidCookieError
 from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
 from agentic.core.http.fetcher import Fetcher, open_fetcher
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
-from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.policy import CachePolicy, HttpPolicy
+from agentic.core.http.sessions import HttpSession
 from agentic.core.http.shared import SharedTransport
 from agentic.core.http.transport import Transport
+from agentic.core.http.transports import MissingTransportError, open_transport
 from agentic.core.http.urls import canonical_url, url_key
 
 __all__ = [
+    "AddressGuard",
+    "BudgetUnavailableError",
+    "CachePolicy",
+    "CacheUnavailableError",
+    "CachedAnswer",
+    "CookieJar",
     "FailureClass",
     "FetchError",
     "Fetcher",
     "Headers",
     "HostBudget",
+    "HttpCache",
     "HttpError",
     "HttpPolicy",
     "HttpRequest",
     "HttpResponse",
+    "HttpSession",
+    "InvalidCookieError",
     "InvalidUrlError",
+    "MemoryCache",
+    "MissingTransportError",
+    "ProcessBudget",
     "SharedTransport",
     "Transport",
+    "Turn",
     "canonical_url",
+    "open_budget",
     "open_fetcher",
+    "open_transport",
     "url_key",
 ]

@@ -7,10 +7,12 @@ address that was checked: a name that resolves differently the second time gains
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from agentic.core.http.errors import PrivateAddressError
+from agentic.core.http.hosts import HostSet
 
 NAT64 = IPv6Network("64:ff9b::/96")
 
@@ -23,16 +25,24 @@ class AddressGuard:
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
-        self._allowed = frozenset(_split_entry(entry) for entry in allowed)
+        self._allowed = HostSet(allowed)
 
-    def check_host(self, host: str, port: int) -> None:
+    def check_host(self, host: str, port: int, *, is_proxied: bool = False) -> None:
         """Refuse a host that is itself an address, and not a public one; names pass.
+
+        Args:
+            host: As it stands in a URL.
+            port: Written out.
+            is_proxied: A proxy will look the name up, so that nobody here sees what it leads to: what it
+                would take for itself is refused by name.
 
         Raises:
             PrivateAddressError: It is not public, or a number that only some libraries read as an address
-                (``2130706433``, ``127.1``).
+                (``2130706433``, ``127.1``, ``0x7f.1``).
         """
-        if _looks_numeric(host) and not self._names(host, port) and not is_public(host):
+        if self._allowed.names(host, port):
+            return
+        if (_looks_numeric(host) and not is_public(host)) or (is_proxied and _is_local_name(host)):
             raise PrivateAddressError(host, port, host)
 
     def admit(self, host: str, port: int, addresses: Sequence[str]) -> list[str]:
@@ -41,16 +51,12 @@ class AddressGuard:
         Raises:
             PrivateAddressError: None of them may.
         """
-        if self._names(host, port):
+        if self._allowed.names(host, port):
             return list(addresses)
         admitted = [address for address in addresses if is_public(address)]
         if addresses and not admitted:
             raise PrivateAddressError(host, port, addresses[0])
         return admitted
-
-    def _names(self, host: str, port: int) -> bool:
-        known = _normal_host(host)
-        return (known, None) in self._allowed or (known, port) in self._allowed
 
 
 def is_public(address: str) -> bool:
@@ -77,19 +83,15 @@ def _carried(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
 
 def _looks_numeric(host: str) -> bool:
     """Tell whether an HTTP client would connect to ``host`` without asking a name server."""
-    return ":" in host or host.replace(".", "").isdigit()
-
-
-def _split_entry(entry: str) -> tuple[str, int | None]:
-    host, colon, port = entry.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or host.endswith("]")):
-        return _normal_host(host), int(port)
-    return _normal_host(entry), None
-
-
-def _normal_host(host: str) -> str:
-    bare = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
+    if ":" in host or host.replace(".", "").isdigit():
+        return True
     try:
-        return str(ip_address(bare))
-    except ValueError:
-        return bare
+        socket.inet_aton(host)  # takes hexadecimal and short forms, as curl and name look-ups do
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def _is_local_name(host: str) -> bool:
+    name = host.lower().removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost")

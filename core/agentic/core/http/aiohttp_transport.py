@@ -9,15 +9,16 @@ from typing import Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
 from agentic.core.http.addresses import AddressGuard
-from agentic.core.http.errors import FailureClass, FetchError, InvalidUrlError, PrivateAddressError
+from agentic.core.http.bodies import BodyReader
+from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.urls import host_of, without_credentials
+from agentic.core.http.wire import DNS_KEPT_S, checked_url, wire_headers
 
-DNS_KEPT_S = 60
 # The first that fits counts; the rest broke the connection. {0} is the exception, {1} the time limit.
 FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
     (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
@@ -28,8 +29,12 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         FailureClass.DNS,
         "its name cannot be resolved ({0.strerror}); check its spelling",
     ),
+    (
+        aiohttp.ClientHttpProxyError,
+        FailureClass.CONNECT,
+        "the proxy refused with status {0.status}",
+    ),
     (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
-    (ContentEncodingError, FailureClass.DECODE, "its body cannot be decompressed"),
     (aiohttp.ClientPayloadError, FailureClass.CONNECT, "the connection ended before the whole body had come"),
     (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is no valid HTTP"),
 )
@@ -43,14 +48,18 @@ class AiohttpTransport:
     """
 
     def __init__(self, policy: HttpPolicy) -> None:
+        self._user_agent = policy.user_agent
         self._guard = AddressGuard(policy.allow_private_hosts)
+        self._proxy = policy.proxy.get_secret_value() if policy.proxy else None
+        # With a proxy, the proxy's is the only name there is to look up, and it was chosen by the user.
+        resolving = AddressGuard([host_of(self._proxy)]) if self._proxy else self._guard
         connector = aiohttp.TCPConnector(
-            resolver=_GuardedResolver(self._guard), limit=0, ttl_dns_cache=DNS_KEPT_S
+            resolver=_GuardedResolver(resolving), limit=0, ttl_dns_cache=int(DNS_KEPT_S)
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": policy.user_agent},
+            auto_decompress=False,
             trust_env=False,
         )
 
@@ -66,36 +75,26 @@ class AiohttpTransport:
         """See :meth:`Transport.send`."""
         started = time.monotonic()
         try:
-            url = self._checked(request.url)
+            url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
             async with self._session.request(
                 request.method,
-                url,
-                headers=request.headers,
+                url.with_user(None),
+                headers=wire_headers(request, url, self._user_agent),
                 data=request.body,
                 allow_redirects=False,
+                proxy=URL(self._proxy) if self._proxy else None,
                 timeout=aiohttp.ClientTimeout(total=timeout_s),
             ) as answer:
-                body = await _read(answer, request.url, max_bytes)
                 return HttpResponse(
-                    url=str(url.with_user(None).with_fragment(None)),
+                    url=without_credentials(request.url),
                     status=answer.status,
                     headers=Headers(answer.headers.items()),
-                    body=body,
+                    body=await _read(answer, request.url, max_bytes),
                     elapsed_s=time.monotonic() - started,
+                    set_cookies=tuple(answer.headers.getall("Set-Cookie", ())),
                 )
         except (aiohttp.ClientError, TimeoutError, OSError, PrivateAddressError) as exc:
             raise _translated(exc, request.url, timeout_s) from exc
-
-    def _checked(self, text: str) -> URL:
-        """Return the URL as aiohttp will use it, its host checked in exactly that spelling."""
-        try:
-            url = URL(text)
-        except ValueError as exc:
-            raise InvalidUrlError(text, "it is malformed") from exc
-        if url.scheme not in ("http", "https") or not url.raw_host or url.port is None:
-            raise InvalidUrlError(text, "it is not absolute")
-        self._guard.check_host(url.raw_host, url.port)
-        return url
 
 
 class _GuardedResolver(AbstractResolver):
@@ -117,21 +116,15 @@ class _GuardedResolver(AbstractResolver):
 
 
 async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> bytes:
-    """Read the body in pieces, and stop at the limit: the length a server declares proves nothing."""
-    chunks: list[bytes] = []
-    size = 0
+    """Read the body in pieces, and stop at the limit."""
+    reader = BodyReader(url, answer.status, answer.headers.get("Content-Encoding", ""), max_bytes)
     async for chunk in answer.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > max_bytes:
-            reason = f"its body is larger than {max_bytes} bytes; raise max_bytes if that is meant"
-            raise FetchError(url, FailureClass.TOO_LARGE, reason, status=answer.status)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        reader.feed(chunk)
+    return reader.whole()
 
 
 def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
-    told = exc.__cause__ if isinstance(exc.__cause__, ContentEncodingError) else exc
     for kind, failure_class, sentence in FAULTS:
-        if isinstance(told, kind):
-            return FetchError(url, failure_class, sentence.format(told, timeout_s))
+        if isinstance(exc, kind):
+            return FetchError(url, failure_class, sentence.format(exc, timeout_s))
     return FetchError(url, FailureClass.CONNECT, f"no connection: {str(exc) or type(exc).__name__}")

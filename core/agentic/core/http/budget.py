@@ -1,15 +1,19 @@
 """When a host may be asked again.
 
 The rate is a GCRA (generic cell rate algorithm, ITU-T I.371) that allows no burst: one request an interval.
-On top comes what the host itself asked for with ``Retry-After``. Decisions are plain functions of the clock
-handed in; :class:`~agentic.core.http.Fetcher` does the waiting.
+On top comes what the host itself asked for with ``Retry-After``. Decisions are plain functions of a clock;
+:class:`~agentic.core.http.Fetcher` does the waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Protocol
+
+from agentic.core.http.errors import HttpError
 
 MAX_HOSTS = 10_000  # beyond it, hosts with nothing to wait for are forgotten
 
@@ -41,36 +45,98 @@ def still_waiting(times: Mapping[str, HostTimes], now: float) -> dict[str, HostT
     return {host: kept for host, kept in times.items() if kept.due_at() > now}
 
 
-class HostBudget:
-    """The times of every host, shared by all fetchers of a process; safe to use from several threads.
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The answer to whoever wants to ask a host.
 
-    ``now`` is always ``time.monotonic()``, or the test's clock.
+    Attributes:
+        wait_s: 0: the turn is taken, ask now. Else the seconds to wait before wanting a turn again.
+        blocked_s: For how many more seconds the host wants peace; at most ``wait_s``.
     """
 
-    def __init__(self) -> None:
+    wait_s: float = 0.0
+    blocked_s: float = 0.0
+
+
+TAKEN = Turn()
+
+
+class BudgetUnavailableError(HttpError, ConnectionError):
+    """Whoever keeps the budget cannot be asked.
+
+    Attributes:
+        server: Where it is, without a password.
+        down_s: For how many seconds it has not answered.
+    """
+
+    def __init__(self, server: str, down_s: float, reason: str) -> None:
+        super().__init__(
+            f"the host budget in {server} has not answered for {down_s:.0f} s ({reason}); "
+            f"start that server, or correct its URL"
+        )
+        self.server = server
+        self.down_s = down_s
+
+
+class HostBudget(Protocol):
+    """Keeps when each host may be asked again, for all who share it.
+
+    Between two turns of a host lies an interval, within a block there is no turn, and of two blocks the one
+    that ends later stands.
+    """
+
+    async def take(self, host: str, interval_s: float) -> Turn:
+        """Take a turn if one is due, else tell how long to wait.
+
+        Args:
+            host: ``host:port``.
+            interval_s: How long the next turn has to wait for this one; 0 for not at all.
+
+        Raises:
+            BudgetUnavailableError: Nobody knows; do not ask the host.
+        """
+        ...
+
+    async def block(self, host: str, seconds: float) -> None:
+        """Give nobody a turn at ``host`` for so long.
+
+        Raises:
+            BudgetUnavailableError: The others were not told.
+        """
+        ...
+
+
+class ProcessBudget:
+    """Implements :class:`HostBudget` for all fetchers of this process; safe to use from several threads.
+
+    Args:
+        clock: Monotonic seconds.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._times: dict[str, HostTimes] = {}
         self._lock = Lock()
 
-    def take(self, host: str, now: float, interval_s: float) -> float:
-        """Take a turn if one is due and return 0; else return the seconds to wait before asking again."""
-        with self._lock:
-            times = self._times.get(host, HostTimes())
-            if (wait_s := times.due_at() - now) > 0:
-                return wait_s
-            if interval_s > 0:
-                self._put(host, after_request(times, now, interval_s), now)
-            return 0.0
-
-    def block(self, host: str, now: float, retry_after_s: float) -> None:
-        """Let nobody ask ``host`` for ``retry_after_s``."""
-        with self._lock:
-            self._put(host, after_refusal(self._times.get(host, HostTimes()), now, retry_after_s), now)
-
-    def blocked_for(self, host: str, now: float) -> float:
-        """Return for how many more seconds ``host`` wants peace; 0 when it does not."""
+    async def take(self, host: str, interval_s: float) -> Turn:
+        """See :meth:`HostBudget.take`."""
         with self._lock:
             times = self._times.get(host)
-        return max(times.blocked_until - now, 0.0) if times else 0.0
+            if times is None and interval_s <= 0:
+                return TAKEN
+            now = self._clock()
+            times = times or HostTimes()
+            if (wait_s := times.due_at() - now) > 0:
+                return Turn(wait_s, max(times.blocked_until - now, 0.0))
+            if interval_s > 0:
+                self._put(host, after_request(times, now, interval_s), now)
+            return TAKEN
+
+    async def block(self, host: str, seconds: float) -> None:
+        """See :meth:`HostBudget.block`."""
+        with self._lock:
+            now = self._clock()
+            self._put(host, after_refusal(self._times.get(host, HostTimes()), now, seconds), now)
 
     def _put(self, host: str, times: HostTimes, now: float) -> None:
         if len(self._times) >= MAX_HOSTS:
@@ -78,5 +144,20 @@ class HostBudget:
         self._times[host] = times
 
 
-PROCESS_BUDGET = HostBudget()
-"""Used by every fetcher that is not given one of its own."""
+PROCESS_BUDGET = ProcessBudget()
+
+
+def open_budget(url: str | None = None) -> HostBudget:
+    """Return the budget kept in the server at ``url``, or this process's own if that is no Redis.
+
+    Nothing is connected before the first turn is wanted.
+
+    Args:
+        url: ``redis://``, ``rediss://`` or ``unix://``, as Celery's broker URL may be; a Valkey server serves
+            as well. Other URLs and None mean this process's own.
+    """
+    if url is None or not url.startswith(("redis://", "rediss://", "unix://")):
+        return PROCESS_BUDGET
+    from agentic.core.http.redis_budget import RedisBudget
+
+    return RedisBudget(url)

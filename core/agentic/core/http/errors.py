@@ -9,7 +9,10 @@ from agentic.core.settings import safe_url
 
 
 class FailureClass(StrEnum):
-    """The fixed words for why a fetch failed; a refused status is ``http_<code>`` besides these."""
+    """The fixed words for why a page was not fetched or could not be used.
+
+    A refused status that means nothing more is ``http_<code>`` besides these.
+    """
 
     TIMEOUT = "timeout"
     DNS = "dns"
@@ -18,11 +21,21 @@ class FailureClass(StrEnum):
     RATE_LIMITED = "rate_limited"
     BLOCKED = "blocked"
     ROBOTS_DENIED = "robots_denied"
+    AUTH_REQUIRED = "auth_required"
+    AUTH_EXPIRED = "auth_expired"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    GONE = "gone"
     PRIVATE_ADDRESS = "private_address"
     TOO_LARGE = "too_large"
     TOO_MANY_REDIRECTS = "too_many_redirects"
     DECODE = "decode"
     INVALID_URL = "invalid_url"
+    NOT_HTML = "not_html"
+    SELECTOR_MISSING = "selector_missing"
+    SCHEMA_INVALID = "schema_invalid"
+    EMPTY = "empty"
+    BROWSER_CRASHED = "browser_crashed"
+    CANCELLED = "cancelled"
 
 
 class HttpError(AgenticError):
@@ -37,6 +50,9 @@ class FetchError(HttpError):
         failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
         status: HTTP status of the last answer; None when there was none.
         retry_after_s: Seconds after which it is worth another try, where somebody said so.
+        detail: A word more, where there is one: for ``rate_limited`` whose limit it is (``host``,
+            ``account``, or ``budget`` when turns cannot be asked for), for ``blocked`` by what
+            (``challenge``, ``captcha``, ``html_for_json``).
     """
 
     def __init__(
@@ -47,13 +63,16 @@ class FetchError(HttpError):
         *,
         status: int | None = None,
         retry_after_s: float | None = None,
+        detail: str = "",
     ) -> None:
         shown = safe_url(url)
-        super().__init__(f"{shown} was not fetched ({failure_class}): {reason}")
+        told = f"{failure_class}, {detail}" if detail else failure_class
+        super().__init__(f"{shown} was not fetched ({told}): {reason}")
         self.url = shown
         self.failure_class = str(failure_class)
         self.status = status
         self.retry_after_s = retry_after_s
+        self.detail = detail
 
 
 class InvalidUrlError(FetchError, ValueError):
@@ -61,6 +80,14 @@ class InvalidUrlError(FetchError, ValueError):
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, FailureClass.INVALID_URL, f"{reason}; give an absolute http:// or https:// URL")
+
+
+class MissingProxyError(HttpError, LookupError):
+    """The proxy is a secret, and there is nothing here to read secrets with."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the proxy is the secret {name!r}, and no secrets are to be had here; run an agent")
+        self.name = name
 
 
 class PrivateAddressError(HttpError):

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from agentic.core.http.challenges import CAPTCHA, CHALLENGE, challenge_in
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.messages import HttpRequest, HttpResponse
 
 LONGEST_S = 86_400.0  # a Retry-After beyond a day is a mistake or malice
+RESET = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?", re.ASCII)
+HTML_FOR_JSON = "html_for_json"
+ADVICE = {
+    CHALLENGE: " with a challenge in place of the page; load it with a browser, or ask the site for access",
+    CAPTCHA: " with a captcha in place of the page; ask the site for access",
+    HTML_FOR_JSON: " with a web page in place of JSON, so the call is blocked; ask the site for access",
+}
 
 
 def failure_of(request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
-    """Return why ``response`` is a failure, or None if its status is below 400.
+    """Return why ``response`` is a failure, or None if it is what was asked for.
+
+    A status below 400 is one only if a challenge stands in place of the page.
 
     Args:
-        request: What was asked; its ``Accept`` tells a blocked API call from a plain refusal.
+        request: What was asked; its ``Accept`` tells a blocked API call from a plain refusal, its session a
+            login that has ended from one that is missing.
         response: The answer.
-        now: Wall clock with a time zone, for a Retry-After given as a date.
+        now: Wall clock with a time zone, for a moment given as a date.
     """
-    if response.status < 400:
+    word, detail = _verdict(request, response)
+    if not word:
         return None
+    wait_s = retry_after_s(response.headers, now)
+    if wait_s is None and word == FailureClass.RATE_LIMITED:
+        wait_s = _reset_s(response.headers, now)
     return FetchError(
         response.url,
-        _failure_class(request, response),
-        f"the server answered {_phrase(response.status)}",
+        word,
+        f"the server answered {_phrase(response.status)}{ADVICE.get(detail, '')}",
         status=response.status,
-        retry_after_s=retry_after_s(response.headers, now),
+        retry_after_s=wait_s,
+        detail=detail,
     )
 
 
@@ -44,12 +61,25 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     return min(max((_aware(moment) - now).total_seconds(), 0.0), LONGEST_S)
 
 
-def _failure_class(request: HttpRequest, response: HttpResponse) -> str:
+def _verdict(request: HttpRequest, response: HttpResponse) -> tuple[str, str]:
+    """Return failure class and detail; nothing for an answer that is none."""
     if _is_rate_limit(response):
-        return FailureClass.RATE_LIMITED
-    if _is_challenge(request, response):
-        return FailureClass.BLOCKED
-    return f"http_{response.status}"
+        return FailureClass.RATE_LIMITED, _scope(request)
+    if wall := _wall(request, response):
+        return FailureClass.BLOCKED, wall
+    return (_failure_class(request, response.status) if response.status >= 400 else ""), ""
+
+
+def _failure_class(request: HttpRequest, status: int) -> str:
+    match status:
+        case 401 | 403 if request.session is not None:
+            return FailureClass.AUTH_EXPIRED
+        case 401:
+            return FailureClass.AUTH_REQUIRED
+        case 410:
+            return FailureClass.GONE
+        case _:
+            return f"http_{status}"
 
 
 def _is_rate_limit(response: HttpResponse) -> bool:
@@ -65,12 +95,36 @@ def _is_rate_limit(response: HttpResponse) -> bool:
             return False
 
 
-def _is_challenge(request: HttpRequest, response: HttpResponse) -> bool:
-    """Tell a wall put before the site from the site's own refusal."""
-    if response.headers.get("cf-mitigated") == "challenge":
-        return True
-    accept = next((value for name, value in request.headers.items() if name.lower() == "accept"), "")
-    return response.status == 403 and "json" in accept and response.content_type == "text/html"
+def _scope(request: HttpRequest) -> str:
+    """Return whom a limit is for: services count a login's requests by themselves."""
+    is_known = request.session is not None or _field(request, "authorization")
+    return "account" if is_known else "host"
+
+
+def _wall(request: HttpRequest, response: HttpResponse) -> str:
+    """Tell a wall put before the site from the site's own answer; say what it is."""
+    if found := challenge_in(response):
+        return found
+    is_html = response.status == 403 and response.content_type == "text/html"
+    return HTML_FOR_JSON if is_html and "json" in _field(request, "accept") else ""
+
+
+def _reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds to ``x-ratelimit-reset``: given as such, as a Unix time, or as a date."""
+    value = headers.get("x-ratelimit-reset", "").strip() or headers.get("ratelimit-reset", "").strip()
+    try:
+        if RESET.fullmatch(value):
+            given = float(value)
+            wait_s = given - now.timestamp() if given > LONGEST_S else given
+        else:
+            wait_s = (_aware(datetime.fromisoformat(value)) - now).total_seconds()
+    except ValueError:
+        return None
+    return min(max(wait_s, 0.0), LONGEST_S)
+
+
+def _field(request: HttpRequest, wanted: str) -> str:
+    return next((value for name, value in request.headers.items() if name.lower() == wanted), "")
 
 
 def _phrase(status: int) -> str:

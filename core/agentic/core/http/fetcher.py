@@ -5,36 +5,47 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
-from weakref import WeakValueDictionary
+from functools import partial
 
+from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.budget import PROCESS_BUDGET, HostBudget
+from agentic.core.http.cache import PROCESS_CACHE, HttpCache
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.failures import failure_of
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.redirects import next_request
+from agentic.core.http.revalidation import Revalidation
 from agentic.core.http.robots import RobotsGate
 from agentic.core.http.transport import Transport
+from agentic.core.http.transports import open_transport
+from agentic.core.http.turns import HostTurns
 from agentic.core.http.urls import host_of
-from agentic.core.logging import get_logger
-
-log = get_logger(__name__)
 
 
 @asynccontextmanager
-async def open_fetcher(policy: HttpPolicy | None = None) -> AsyncIterator[Fetcher]:
+async def open_fetcher(
+    policy: HttpPolicy | None = None,
+    *,
+    budget: HostBudget = PROCESS_BUDGET,
+    cache: HttpCache = PROCESS_CACHE,
+) -> AsyncIterator[Fetcher]:
     """Open a fetcher with connections of its own; they are closed at the end of the ``async with``.
 
     Args:
         policy: Limits and manners; the defaults when omitted.
-    """
-    from agentic.core.http.aiohttp_transport import AiohttpTransport  # loaded when used
+        budget: When each host may be asked again; unless told otherwise, shared by this process.
+        cache: Where answers are kept, if the policy wants that; unless told otherwise, in this process.
 
+    Raises:
+        MissingTransportError: The policy's transport is not installed.
+    """
     chosen = policy or HttpPolicy()
-    async with AiohttpTransport(chosen) as transport:
-        yield Fetcher(chosen, transport)
+    async with open_transport(chosen) as transport:
+        yield Fetcher(chosen, transport, budget=budget, cache=cache)
 
 
 class Fetcher:
@@ -44,11 +55,17 @@ class Fetcher:
     waited for and limited like the first. Turns and ``Retry-After`` of a host are shared by all fetchers that
     share ``budget``; unless told otherwise, those of this process.
 
+    Attributes:
+        policy: Limits and manners.
+        guard: Which addresses may be connected to; for whatever connects by itself, as a browser does.
+        robots: What sites ask of crawlers; there whether or not the policy obeys.
+
     Args:
         policy: Limits and manners.
         transport: Sends single requests.
         budget: When each host may be asked again.
-        clock: Monotonic seconds.
+        cache: Where answers are kept, if the policy wants that.
+        clock: Monotonic seconds, for robots.txt; a budget has its own.
         sleep: Waits that many seconds.
     """
 
@@ -58,18 +75,18 @@ class Fetcher:
         transport: Transport,
         *,
         budget: HostBudget = PROCESS_BUDGET,
+        cache: HttpCache = PROCESS_CACHE,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.policy = policy
+        self.guard = AddressGuard(policy.allow_private_hosts)
         self._transport = transport
-        self._budget = budget
-        self._clock = clock
-        self._sleep = sleep
-        self._robots = RobotsGate(self._load_robots, policy.user_agent, clock) if policy.obey_robots else None
-        self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
-        # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
-        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
+        self._turns = HostTurns(policy, budget, sleep)
+        self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
+        self._obeyed = self.robots if policy.obey_robots else None
+        caching = policy.caching
+        self._kept = Revalidation(cache, caching, policy.user_agent) if caching else None
 
     async def fetch(self, request: HttpRequest | str) -> HttpResponse:
         """Return the answer at the end of all redirects.
@@ -85,16 +102,40 @@ class Fetcher:
                 error policy of whoever asks.
         """
         asked = HttpRequest(url=request) if isinstance(request, str) else request
-        response = await self._follow(asked, self._robots)
-        if failure := failure_of(asked, response, datetime.now(UTC)):
-            raise failure
+        response = await self._follow(asked, self._obeyed)
+        await self.judge(asked, response)
         return response
 
+    def turn(self, url: str) -> AbstractAsyncContextManager[None]:
+        """Wait until ``url`` may be loaded by other means than :meth:`fetch`, a browser say::
+
+            async with fetcher.turn(url):
+                await page.goto(url)
+
+        Asks robots.txt and waits for one of the host's connections and for its turn; the connection is
+        kept until the end of the ``async with``. What came of it is for :meth:`judge` to hear.
+
+        Raises:
+            FetchError: As from :meth:`fetch`, for what there is before a page is loaded.
+        """
+        return self._turn(url, self._obeyed)
+
+    async def judge(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Refuse an answer that is a failure, and let nobody ask its host again before it wants to be asked.
+
+        Raises:
+            FetchError: It is one; ``failure_class`` says which.
+        """
+        if failure := failure_of(request, response, datetime.now(UTC)):
+            await self._turns.note(failure, host_of(response.url))
+            raise failure
+
     async def _follow(self, request: HttpRequest, robots: RobotsGate | None) -> HttpResponse:
+        is_secure = request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
         for _ in range(self.policy.max_redirects + 1):
-            delay_s = await robots.check(request.url) if robots else 0.0
-            response = await self._exchange(request, max(left_s, 0.001), delay_s)
+            send = partial(self._send, robots=robots, timeout_s=max(left_s, 0.001), is_secure=is_secure)
+            response = await (self._kept.exchange(request, send) if self._kept else send(request))
             following = next_request(request, response)
             if following is None:
                 return response
@@ -106,46 +147,35 @@ class Fetcher:
         raise FetchError(request.url, FailureClass.TOO_MANY_REDIRECTS, reason)
 
     async def _load_robots(self, url: str) -> HttpResponse:
-        return await self._follow(HttpRequest(url=url), robots=None)
-
-    async def _exchange(self, request: HttpRequest, timeout_s: float, delay_s: float) -> HttpResponse:
-        """Send one request when it is the host's turn, and note what the host says about the next."""
-        host = host_of(request.url)
-        lane = self._lanes.setdefault(host, _Lane(self.policy.max_connections_per_host))
-        async with lane.slots:
-            await self._wait_for_turn(host, lane, request.url, max(self._interval_s, delay_s))
-            response = await self._transport.send(
-                request, timeout_s=timeout_s, max_bytes=self.policy.max_bytes
-            )
-        self._note_refusal(host, request, response)
+        asked = HttpRequest(url=url)
+        response = await self._follow(asked, robots=None)
+        if failure := failure_of(asked, response, datetime.now(UTC)):
+            await self._turns.note(failure, host_of(response.url))
         return response
 
-    async def _wait_for_turn(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
-        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
-        async with lane.gate:
-            while (wait_s := self._budget.take(host, self._clock(), interval_s)) > 0:
-                self._refuse_long_wait(host, url)
-                await self._sleep(wait_s)
-
-    def _refuse_long_wait(self, host: str, url: str) -> None:
-        blocked_s = self._budget.blocked_for(host, self._clock())
-        if blocked_s > self.policy.max_wait_s:
-            reason = (
-                f"{host} asked for {blocked_s:.0f} s of peace, more than max_wait_s "
-                f"({self.policy.max_wait_s:g} s); try again then"
+    async def _send(
+        self, request: HttpRequest, *, robots: RobotsGate | None, timeout_s: float, is_secure: bool
+    ) -> HttpResponse:
+        """Send one request, with what its session has for that URL, and keep the cookies that come."""
+        async with self._turn(request.url, robots):
+            response = await self._transport.send(
+                _dressed(request, is_secure=is_secure), timeout_s=timeout_s, max_bytes=self.policy.max_bytes
             )
-            raise FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=blocked_s)
+        if request.session is not None:
+            request.session.cookies.store(request.url, response.set_cookies)
+        return response
 
-    def _note_refusal(self, host: str, request: HttpRequest, response: HttpResponse) -> None:
-        failure = failure_of(request, response, datetime.now(UTC))
-        if failure and failure.failure_class == FailureClass.RATE_LIMITED and failure.retry_after_s:
-            self._budget.block(host, self._clock(), failure.retry_after_s)
-            log.info("host.blocked", host=host, status=response.status, wait_s=failure.retry_after_s)
+    @asynccontextmanager
+    async def _turn(self, url: str, robots: RobotsGate | None) -> AsyncIterator[None]:
+        delay_s = await robots.check(url) if robots else 0.0
+        async with self._turns.turn(url, delay_s):
+            yield
 
 
-class _Lane:
-    """The requests to one host: so many at once, leaving one after the other."""
-
-    def __init__(self, width: int) -> None:
-        self.slots = asyncio.Semaphore(width)
-        self.gate = asyncio.Lock()
+def _dressed(request: HttpRequest, *, is_secure: bool) -> HttpRequest:
+    """Return the request with what its session has for that URL; its own fields stand."""
+    if request.session is None:
+        return request
+    own = {name.lower(): value for name, value in request.headers.items()}
+    found = request.session.headers_for(request.url, is_secure=is_secure)
+    return replace(request, headers=found | own)

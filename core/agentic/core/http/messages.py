@@ -10,6 +10,7 @@ from typing import cast
 from w3lib.encoding import html_to_unicode
 
 from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.sessions import HttpSession
 from agentic.core.types import JSONValue
 
 
@@ -28,6 +29,9 @@ class Headers(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         return self._fields[name.lower()]
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._fields
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
 
@@ -40,13 +44,23 @@ class Headers(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """One request. ``timeout_s`` overrides the policy's; header names are taken in any case."""
+    """One request.
+
+    Attributes:
+        url: Absolute, http or https.
+        method: In upper case.
+        headers: Names in any case; one that the session sets too is sent as it stands here.
+        body: Sent as it is.
+        timeout_s: Overrides the policy's.
+        session: What is sent along to show who asks; where it may go, it says itself.
+    """
 
     url: str
     method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
     timeout_s: float | None = None
+    session: HttpSession | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +73,18 @@ class HttpResponse:
         headers: Looked up in any case.
         body: After decompression.
         elapsed_s: Seconds from sending the request to the last byte of this answer.
+        set_cookies: The ``Set-Cookie`` fields, each by itself: joined, as in ``headers``, they mean nothing.
+        is_unchanged: It is the answer that was kept from an earlier fetch: the site said that it still holds,
+            or was not asked, as it is young enough.
     """
 
     url: str
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes = field(repr=False)
     elapsed_s: float = 0.0
+    set_cookies: tuple[str, ...] = field(default=(), repr=False)
+    is_unchanged: bool = False
 
     @property
     def content_type(self) -> str:
@@ -77,10 +96,13 @@ class HttpResponse:
         """The body as text; what cannot be decoded becomes U+FFFD.
 
         The charset is taken from a byte order mark, the Content-Type, the document itself or, where all are
-        silent, guessed: UTF-8 if it is that, else windows-1252, as browsers do.
+        silent or name none, guessed: UTF-8 if it is that, else windows-1252, as browsers do.
         """
         declared = self.headers.get("content-type")
-        return html_to_unicode(declared, self.body, auto_detect_fun=_guessed_charset)[1]
+        try:
+            return html_to_unicode(declared, self.body, auto_detect_fun=_guessed_charset)[1]
+        except (LookupError, UnicodeError):  # Python calls some things codecs that no page is written in
+            return self.body.decode(_guessed_charset(self.body), errors="replace")
 
     def json(self) -> JSONValue:
         """Return the body parsed as JSON.

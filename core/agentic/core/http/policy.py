@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator
+import re
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from agentic.core.settings import load_settings
+
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+SECRET = re.compile(r"\$\{secrets\.([A-Za-z_][\w-]*)\}")
+
+
+class CachePolicy(BaseModel):
+    """What is kept of answers that the site gave a validator for (``ETag``, ``Last-Modified``)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_age_s: NonNegativeFloat = Field(
+        default=0, description="A younger answer is taken for right without asking; 0: always ask."
+    )
+    max_body_bytes: PositiveInt = Field(
+        default=2 * 1024 * 1024, description="Larger bodies are not kept, unpacked."
+    )
 
 
 class HttpPolicy(BaseModel):
@@ -14,7 +46,7 @@ class HttpPolicy(BaseModel):
     them, unless ``allow_private_hosts`` names the host as it stands in the URL.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     user_agent: str = Field(
         default_factory=lambda: load_settings().user_agent,
@@ -32,10 +64,41 @@ class HttpPolicy(BaseModel):
         default=None, description="Per host; None: no limit of ours."
     )
     max_connections_per_host: PositiveInt = 16
+    transport: Literal["aiohttp", "httpx2", "curl_cffi"] = Field(
+        default="aiohttp", description="Client library; the others are extras: `httpx2` and `curl`."
+    )
+    proxy: SecretStr | None = Field(
+        default=None,
+        description="http://, https:// or, with curl_cffi, socks5:// URL that all requests go through, or "
+        "${secrets.NAME}. The proxy looks names up, so addresses can no longer be checked here.",
+    )
+    cache: Literal["off", "revalidate"] | CachePolicy = Field(
+        default="off",
+        description="Whether answers are kept and asked about the next time instead of fetched anew.",
+    )
     max_wait_s: PositiveFloat = Field(
         default=120,
         description="Longest wait a host's Retry-After may ask for; beyond it a fetch fails at once.",
     )
+
+    @property
+    def proxy_secret(self) -> str | None:
+        """Name of the secret that holds the proxy's URL, if ``proxy`` is ``${secrets.NAME}``."""
+        found = SECRET.fullmatch(self.proxy.get_secret_value()) if self.proxy else None
+        return found[1] if found else None
+
+    @property
+    def caching(self) -> CachePolicy | None:
+        """What is kept; None if nothing is."""
+        if isinstance(self.cache, CachePolicy):
+            return self.cache
+        return CachePolicy() if self.cache == "revalidate" else None
+
+    @field_serializer("proxy")
+    def _shown_proxy(self, proxy: SecretStr | None) -> str | None:
+        if proxy is None:
+            return None
+        return proxy.get_secret_value() if self.proxy_secret else str(proxy)
 
     @field_validator("allow_private_hosts")
     @classmethod
@@ -44,3 +107,26 @@ class HttpPolicy(BaseModel):
             if not entry or any(mark in entry for mark in "/@?# "):
                 raise ValueError(f"{entry!r} is no host; write it as 'localhost' or '127.0.0.1:8000'")
         return tuple(entry.lower() for entry in entries)
+
+    @field_validator("proxy")
+    @classmethod
+    def _known_proxy(cls, proxy: SecretStr | None) -> SecretStr | None:
+        if proxy is None or SECRET.fullmatch(proxy.get_secret_value()):
+            return proxy
+        try:
+            parts = urlsplit(proxy.get_secret_value())
+            is_complete = bool(parts.hostname and parts.port and parts.scheme in PROXY_SCHEMES)
+        except ValueError:
+            is_complete = False
+        if not is_complete:
+            raise ValueError(
+                "it is no proxy; write it as 'http://user:password@host:3128' or 'socks5://host:1080'"
+            )
+        return proxy
+
+    @model_validator(mode="after")
+    def _usable_proxy(self) -> Self:
+        is_socks = self.proxy is not None and self.proxy.get_secret_value().startswith("socks")
+        if is_socks and self.transport != "curl_cffi":
+            raise ValueError(f"{self.transport} has no socks5 proxies; set transport to 'curl_cffi'")
+        return self

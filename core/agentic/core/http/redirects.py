@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urljoin
 
+from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.urls import origin_of
 
@@ -25,13 +26,20 @@ def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | 
     location = response.headers.get("location", "").strip()
     if response.status not in REDIRECTS or not location:
         return None
-    url = urljoin(request.url, location)
+    url = _joined(request.url, location)
     dropped = frozenset() if origin_of(url) == origin_of(request.url) else SECRET_HEADERS
     if not _becomes_get(request.method, response.status):
         return replace(request, url=url, headers=_without(request, dropped))
     return replace(
         request, url=url, method="GET", body=None, headers=_without(request, dropped | BODY_HEADERS)
     )
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:  # its text may quote a password
+        raise InvalidUrlError(location, "a redirect leads to it, and its host is malformed") from None
 
 
 def _becomes_get(method: str, status: int) -> bool:

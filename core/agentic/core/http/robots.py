@@ -22,6 +22,7 @@ log = get_logger(__name__)
 KEPT_S = 3_600.0  # RFC 9309 allows a day; an hour lets a site's correction take effect sooner
 KEPT_UNREADABLE_S = 60.0
 MAX_ORIGINS = 1_000
+MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed they take about ten times that
 MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
 MAX_CRAWL_DELAY_S = 60.0
 # Whoever cannot reach robots.txt for these reasons cannot reach the page either: they say more than "denied".
@@ -44,20 +45,32 @@ class RobotsRules:
         parser: The rules; None when there are none, so that everything is allowed.
         unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
         expires_at: When to ask anew, on the gate's clock.
+        size: Characters that were parsed.
     """
 
     parser: Protego | None = None
     unreadable: str = ""
     expires_at: float
+    size: int = 0
 
     def allow(self, url: str, user_agent: str) -> bool:
         """Tell whether ``url`` may be fetched."""
         return not self.unreadable and (self.parser is None or self.parser.can_fetch(url, user_agent))
 
     def crawl_delay_s(self, user_agent: str) -> float:
-        """Return the seconds between two requests the site asks for, a minute at most; 0 if none."""
-        delay = self.parser.crawl_delay(user_agent) if self.parser else None
-        return min(delay or 0.0, MAX_CRAWL_DELAY_S)
+        """Return the seconds between two requests the site asks for, a minute at most; 0 if none.
+
+        Of ``Crawl-delay`` and ``Request-rate`` the slower one counts.
+        """
+        if self.parser is None:
+            return 0.0
+        rate = self.parser.request_rate(user_agent)
+        wishes = [self.parser.crawl_delay(user_agent), rate.seconds / rate.requests if rate else None]
+        return min(max((wish for wish in wishes if wish and wish > 0), default=0.0), MAX_CRAWL_DELAY_S)
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """Return the URLs of the sitemaps the site names, each once, in its order."""
+        return tuple(dict.fromkeys(self.parser.sitemaps)) if self.parser else ()
 
 
 def rules_of(response: HttpResponse, now: float) -> RobotsRules:
@@ -73,7 +86,7 @@ def rules_of(response: HttpResponse, now: float) -> RobotsRules:
     from protego import Protego  # loaded by the first crawl, not by every import
 
     text = response.body.decode("utf-8", errors="replace")[:MAX_CHARACTERS]
-    return RobotsRules(parser=Protego.parse(text), expires_at=now + KEPT_S)
+    return RobotsRules(parser=Protego.parse(text), expires_at=now + KEPT_S, size=len(text))
 
 
 class RobotsGate:
@@ -92,6 +105,7 @@ class RobotsGate:
         self._user_agent = user_agent
         self._clock = clock
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._kept_characters = 0
         self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, url: str) -> float:
@@ -102,10 +116,21 @@ class RobotsGate:
                 be reached at all (``dns``, ``connect``, ``tls``, ``private_address``).
         """
         origin = origin_of(url)
-        rules = self._fresh(origin) or await self._ask(origin)
+        rules = await self._rules_for(origin)
         if not rules.allow(url, self._user_agent):
             raise self._denial(url, origin, rules)
         return rules.crawl_delay_s(self._user_agent)
+
+    async def sitemaps(self, url: str) -> tuple[str, ...]:
+        """Return the URLs of the sitemaps that the site of ``url`` names; none if its rules cannot be read.
+
+        Raises:
+            FetchError: The host could not be reached at all, as for :meth:`check`.
+        """
+        return (await self._rules_for(origin_of(url))).sitemaps()
+
+    async def _rules_for(self, origin: str) -> RobotsRules:
+        return self._fresh(origin) or await self._ask(origin)
 
     def _fresh(self, origin: str) -> RobotsRules | None:
         rules = self._rules.get(origin)
@@ -118,11 +143,18 @@ class RobotsGate:
             if rules := self._fresh(origin):
                 return rules
             rules = await self._read(origin)
-            self._rules[origin] = rules
-            self._rules.move_to_end(origin)
-            if len(self._rules) > MAX_ORIGINS:
-                self._rules.popitem(last=False)
+            self._keep(origin, rules)
             return rules
+
+    def _keep(self, origin: str, rules: RobotsRules) -> None:
+        """Keep the rules, and forget those read longest ago where that is too much."""
+        if (earlier := self._rules.pop(origin, None)) is not None:
+            self._kept_characters -= earlier.size
+        self._rules[origin] = rules
+        self._kept_characters += rules.size
+        while len(self._rules) > MAX_ORIGINS or self._kept_characters > MAX_KEPT_CHARACTERS:
+            _, oldest = self._rules.popitem(last=False)
+            self._kept_characters -= oldest.size
 
     async def _read(self, origin: str) -> RobotsRules:
         try:

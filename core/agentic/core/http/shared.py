@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
+from pydantic import SecretStr
+
+from agentic.core.http.errors import MissingProxyError
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.transport import Transport
+from agentic.core.http.transports import open_transport
 
 IDLE_S = 30.0
 """How long connections are kept that nobody uses."""
@@ -18,12 +23,20 @@ class SharedTransport:
 
     Args:
         policy: Limits and manners.
+        secret: Reads a secret by name, for a proxy that is one.
         idle_s: After how many seconds without a request the connections are closed; the next one opens new
             ones.
     """
 
-    def __init__(self, policy: HttpPolicy, *, idle_s: float = IDLE_S) -> None:
+    def __init__(
+        self,
+        policy: HttpPolicy,
+        *,
+        secret: Callable[[str], Awaitable[SecretStr]] | None = None,
+        idle_s: float = IDLE_S,
+    ) -> None:
         self._policy = policy
+        self._secret = secret
         self._idle_s = idle_s
         self._transport: Transport | None = None
         self._opened = AsyncExitStack()
@@ -49,10 +62,18 @@ class SharedTransport:
     async def _open(self) -> Transport:
         self._keep_open()
         if self._transport is None:
-            from agentic.core.http.aiohttp_transport import AiohttpTransport  # loaded when used
-
-            self._transport = await self._opened.enter_async_context(AiohttpTransport(self._policy))
+            policy = await self._whole_policy()
+            self._transport = await self._opened.enter_async_context(open_transport(policy))
         return self._transport
+
+    async def _whole_policy(self) -> HttpPolicy:
+        name = self._policy.proxy_secret
+        if name is None:
+            return self._policy
+        if self._secret is None:
+            raise MissingProxyError(name)
+        values = {**dict(self._policy), "proxy": await self._secret(name)}
+        return HttpPolicy.model_validate(values)
 
     def _keep_open(self) -> None:
         if self._closing is not None:

@@ -49,6 +49,7 @@ def url_key(url: str) -> str:
     return hashlib.blake2b(canonical_url(url).encode(), digest_size=16).hexdigest()
 
 
+@lru_cache(maxsize=1_024)  # asked three times in a fetch: robots.txt, the host's turn, the answer
 def origin_of(url: str) -> str:
     """Return ``scheme://host:port`` of ``url``, the port always written out.
 
@@ -73,6 +74,13 @@ def host_of(url: str) -> str:
         InvalidUrlError: It is no absolute http or https URL.
     """
     return origin_of(url).partition("://")[2]
+
+
+def without_credentials(url: str) -> str:
+    """Return an absolute ``url`` as a request line has it: no user name, no password, no fragment."""
+    parts = urlsplit(url)
+    netloc = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
 
 
 def _fault(parts: SplitResult) -> str:

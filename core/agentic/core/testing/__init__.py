@@ -5,7 +5,19 @@ Needs pytest and pytest-asyncio: ``pip install agentic-pipelines[testing]``.
 
 import pytest
 
-pytest.register_assert_rewrite("agentic.core.testing.checkpoint_contract", "agentic.core.testing.ledger")
+pytest.register_assert_rewrite(
+    *(
+        f"agentic.core.testing.{name}"
+        for name in (
+            "checkpoint_contract",
+            "http_budget",
+            "http_cache",
+            "http_peer",
+            "http_transport",
+            "ledger",
+        )
+    )
+)
 
 from agentic.core.testing.checkpoint_contract import CheckpointStoreContract  # noqa: E402 - rewritten first
 from agentic.core.testing.ledger_contract import LedgerContract  # noqa: E402 - rewritten first

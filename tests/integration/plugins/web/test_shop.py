@@ -105,8 +105,8 @@ async def test_pages_that_fail_for_good_are_recorded_and_the_others_are_stored(
     fakes.control.add(Fault(path="/shop/product/7", status=410, times=None))
     outcome = await run_agent(make_agent())
     assert count(database, WebPageModel) == len(shop_urls) - 1
-    assert failed_pages(database)["/product/7"] == "http_410"
-    assert summary(outcome)["failures"]["http_410"]["count"] == 1
+    assert failed_pages(database)["/product/7"] == "gone"
+    assert summary(outcome)["failures"]["gone"]["count"] == 1
 
 
 async def test_a_server_that_asks_for_patience_gets_it(

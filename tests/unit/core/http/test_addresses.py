@@ -48,7 +48,9 @@ def test_a_literal_private_address_is_refused(address: object) -> None:
         AddressGuard().check_host(str(address), 80)
 
 
-@pytest.mark.parametrize("host", ["2130706433", "127.1", "0177.0.0.1", "0", "127.0.0.1."])
+@pytest.mark.parametrize(
+    "host", ["2130706433", "127.1", "0177.0.0.1", "0", "127.0.0.1.", "0x7f.0.0.1", "0x7f000001"]
+)
 def test_a_number_that_some_libraries_read_as_an_address_is_refused(host: str) -> None:
     with pytest.raises(PrivateAddressError):
         AddressGuard().check_host(host, 80)
@@ -56,6 +58,18 @@ def test_a_number_that_some_libraries_read_as_an_address_is_refused(host: str) -
 
 def test_a_name_passes_until_its_addresses_are_known() -> None:
     AddressGuard().check_host("localhost", 80)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LocalHost.", "db.localhost", "10.0.0.1", "0x7f.1"])
+def test_what_a_proxy_would_take_for_itself_is_refused_by_name(host: str) -> None:
+    with pytest.raises(PrivateAddressError):
+        AddressGuard().check_host(host, 80, is_proxied=True)
+    AddressGuard([host]).check_host(host, 80, is_proxied=True)
+
+
+@pytest.mark.parametrize("host", ["example.org", "add.me", "0xcafe.example", "localhost.example", "1.1.1.1"])
+def test_other_names_pass_through_a_proxy(host: str) -> None:
+    AddressGuard().check_host(host, 80, is_proxied=True)
 
 
 def test_only_the_public_addresses_of_a_name_are_handed_on() -> None:

@@ -2,63 +2,76 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.http import HostBudget
+from agentic.core.http import HostBudget, ProcessBudget, open_budget
 from agentic.core.http.budget import MAX_HOSTS, HostTimes, still_waiting
+from agentic.core.http.redis_budget import RedisBudget
+from agentic.core.testing.http_budget import HostBudgetContract
 
 steps = st.floats(min_value=0, max_value=10, allow_nan=False)
 
 
-def granted(budget: HostBudget, moments: list[float], interval_s: float) -> list[float]:
-    return [now for now in moments if budget.take("h", now, interval_s) == 0]
+class TestProcessBudget(HostBudgetContract):
+    @pytest.fixture
+    def clients(self) -> tuple[HostBudget, HostBudget]:
+        budget = ProcessBudget()
+        return budget, budget
 
 
-def moments_of(gaps: list[float]) -> list[float]:
-    now, moments = 1_000.0, []
-    for gap in gaps:
-        now += gap
-        moments.append(now)
-    return moments
+class World:
+    """A budget on a clock that is turned by hand."""
+
+    def __init__(self, now: float = 1_000.0) -> None:
+        self.now = now
+        self.budget = ProcessBudget(clock=lambda: self.now)
+
+    async def wait_s(self, interval_s: float, host: str = "h") -> float:
+        return (await self.budget.take(host, interval_s)).wait_s
 
 
 @given(st.lists(steps, max_size=60), st.floats(min_value=0.01, max_value=5))
-def test_turns_are_never_closer_than_the_interval(gaps: list[float], interval_s: float) -> None:
-    turns = granted(HostBudget(), moments_of(gaps), interval_s)
+async def test_turns_are_never_closer_than_the_interval(gaps: list[float], interval_s: float) -> None:
+    world, turns = World(), []
+    for gap in gaps:
+        world.now += gap
+        if await world.wait_s(interval_s) == 0:
+            turns.append(world.now)
     assert all(later - earlier >= interval_s * 0.999_999 for earlier, later in pairwise(turns))
 
 
 @given(st.lists(steps, min_size=1, max_size=60), st.floats(min_value=0.01, max_value=5))
-def test_whoever_waits_as_told_gets_a_turn(gaps: list[float], interval_s: float) -> None:
-    budget, now = HostBudget(), 0.0
-    for now in moments_of(gaps):
-        wait_s = budget.take("h", now, interval_s)
-        assert wait_s <= interval_s * 1.000_001
-    assert budget.take("h", now + interval_s * 1.000_001, interval_s) == 0
+async def test_whoever_waits_as_told_gets_a_turn(gaps: list[float], interval_s: float) -> None:
+    world = World()
+    for gap in gaps:
+        world.now += gap
+        assert await world.wait_s(interval_s) <= interval_s * 1.000_001
+    world.now += interval_s * 1.000_001
+    assert await world.wait_s(interval_s) == 0
 
 
 @given(st.lists(st.tuples(steps, st.floats(min_value=0, max_value=20)), max_size=40))
-def test_nobody_gets_a_turn_before_the_longest_wish_of_the_host_has_passed(
+async def test_nobody_gets_a_turn_before_the_longest_wish_of_the_host_has_passed(
     refusals: list[tuple[float, float]],
 ) -> None:
-    budget, now, until = HostBudget(), 1_000.0, 0.0
-    for gap, retry_after_s in refusals:
-        now += gap
-        budget.block("h", now, retry_after_s)
-        until = max(until, now + retry_after_s)
-        assert (budget.take("h", now, 0) == 0) == (now >= until)
+    world, until = World(), 0.0
+    for gap, seconds in refusals:
+        world.now += gap
+        await world.budget.block("h", seconds)
+        until = max(until, world.now + seconds)
+        turn = await world.budget.take("h", 0)
+        assert (turn.wait_s == 0) == (world.now >= until)
+        assert turn.blocked_s == turn.wait_s
 
 
-def test_one_host_does_not_wait_for_another() -> None:
-    budget = HostBudget()
-    budget.block("slow", 0, 60)
-    assert budget.take("slow", 1, 0) == 59
-    assert budget.take("quick", 1, 0) == 0
-
-
-def test_without_a_rate_every_turn_is_due() -> None:
-    assert granted(HostBudget(), [5.0] * 4, 0) == [5.0] * 4
+async def test_a_turn_says_how_much_of_the_wait_is_the_hosts_wish() -> None:
+    world = World()
+    await world.wait_s(60)
+    await world.budget.block("h", 5)
+    turn = await world.budget.take("h", 60)
+    assert (turn.wait_s, turn.blocked_s) == (60, 5)
 
 
 def test_a_host_with_nothing_to_wait_for_need_not_be_remembered() -> None:
@@ -70,8 +83,18 @@ def test_a_host_with_nothing_to_wait_for_need_not_be_remembered() -> None:
     assert still_waiting(times, 5) == {"blocked": times["blocked"], "paced": times["paced"]}
 
 
-def test_turns_are_kept_apart_for_more_hosts_than_are_remembered() -> None:
-    budget = HostBudget()
+async def test_turns_are_kept_apart_for_more_hosts_than_are_remembered() -> None:
+    world = World()
     for number in range(MAX_HOSTS + 10):
-        assert budget.take(f"h{number}", 5.0, 1.0) == 0
-    assert budget.take(f"h{MAX_HOSTS + 9}", 5.0, 1.0) == 1
+        assert await world.wait_s(1.0, f"h{number}") == 0
+    assert await world.wait_s(1.0, f"h{MAX_HOSTS + 9}") == 1
+
+
+@pytest.mark.parametrize("url", [None, "", "amqp://h", "memory://", "sqs://"])
+def test_without_redis_the_budget_is_the_processes_own(url: str | None) -> None:
+    assert open_budget(url) is open_budget()
+
+
+@pytest.mark.parametrize("url", ["redis://h:6379/0", "rediss://:secret@h/1?ssl_cert_reqs=CERT_NONE"])
+def test_with_redis_the_budget_is_shared(url: str) -> None:
+    assert isinstance(open_budget(url), RedisBudget)

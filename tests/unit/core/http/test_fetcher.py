@@ -6,8 +6,22 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from pydantic import SecretStr
 
-from agentic.core.http import Fetcher, FetchError, Headers, HostBudget, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.http import (
+    BudgetUnavailableError,
+    Fetcher,
+    FetchError,
+    Headers,
+    HostBudget,
+    HttpError,
+    HttpPolicy,
+    HttpRequest,
+    HttpResponse,
+    HttpSession,
+    ProcessBudget,
+    Turn,
+)
 
 
 class Script:
@@ -34,9 +48,15 @@ class Script:
         self.time += seconds
         await asyncio.sleep(0)
 
+    def clock(self) -> float:
+        return self.time
+
+    def budget(self) -> ProcessBudget:
+        return ProcessBudget(clock=self.clock)
+
     def fetcher(self, budget: HostBudget | None = None, **policy: object) -> Fetcher:
         chosen = HttpPolicy.model_validate({"obey_robots": False, **policy})
-        return Fetcher(chosen, self, budget=budget or HostBudget(), clock=lambda: self.time, sleep=self.sleep)
+        return Fetcher(chosen, self, budget=budget or self.budget(), clock=self.clock, sleep=self.sleep)
 
     @property
     def urls(self) -> list[str]:
@@ -110,7 +130,7 @@ async def test_after_retry_after_nobody_asks_that_host_before_the_time(status: i
     world = Script(
         lambda request: reply(request, status, retry_after="7") if "limit" in request.url else reply(request)
     )
-    budget = HostBudget()
+    budget = world.budget()
     with pytest.raises(FetchError) as caught:
         await world.fetcher(budget).fetch("http://h/limit")
     assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 7)
@@ -193,3 +213,163 @@ async def test_what_is_no_url_is_not_sent(url: str) -> None:
         await world.fetcher(obey_robots=True).fetch(url)
     assert caught.value.failure_class == "invalid_url"
     assert world.sent == []
+
+
+def login(*hosts: str) -> HttpSession:
+    return HttpSession(name="shop", hosts=frozenset(hosts), headers={"Authorization": SecretStr("Bearer x")})
+
+
+def headers_sent(world: Script) -> list[dict[str, str]]:
+    return [dict(request.headers) for _, request in world.sent]
+
+
+def shop(request: HttpRequest) -> HttpResponse:
+    """/login sets a cookie and leads on to /next, which leads to another host; all else is a page."""
+    match request.url.rpartition("/")[2]:
+        case "login":
+            fields = [("Location", "/next")]
+            return HttpResponse(
+                url=request.url, status=302, headers=Headers(fields), body=b"", set_cookies=("sid=1; Path=/",)
+            )
+        case "next":
+            return reply(request, 302, location="https://other/page")
+        case _:
+            return reply(request)
+
+
+async def test_a_session_goes_along_on_every_hop_that_may_have_it() -> None:
+    world = Script(shop)
+    session = login("h")
+    await world.fetcher().fetch(HttpRequest(url="https://h/login", session=session))
+    assert headers_sent(world) == [
+        {"authorization": "Bearer x"},
+        {"authorization": "Bearer x", "cookie": "sid=1"},
+        {},
+    ]
+    assert session.cookies.header_for("https://h/") == "sid=1"
+
+
+async def test_a_session_does_not_follow_a_redirect_to_an_open_connection() -> None:
+    world = Script(
+        lambda request: (
+            reply(request, 302, location="http://h/") if request.url.startswith("https") else reply(request)
+        )
+    )
+    await world.fetcher().fetch(HttpRequest(url="https://h/", session=login("h")))
+    assert headers_sent(world) == [{"authorization": "Bearer x"}, {}]
+
+
+async def test_a_field_of_the_request_counts_before_the_sessions() -> None:
+    world = Script(reply)
+    request = HttpRequest(url="http://h/", headers={"Authorization": "mine"}, session=login("h"))
+    await world.fetcher().fetch(request)
+    assert headers_sent(world) == [{"authorization": "mine"}]
+
+
+async def test_robots_txt_is_asked_without_the_session() -> None:
+    world = Script(walled)
+    await world.fetcher(obey_robots=True).fetch(HttpRequest(url="http://h/a", session=login("h")))
+    assert headers_sent(world) == [{}, {"authorization": "Bearer x"}]
+
+
+async def test_an_answer_without_a_session_leaves_no_cookie() -> None:
+    world = Script(shop)
+    await world.fetcher().fetch("http://h/login")
+    assert headers_sent(world) == [{}, {}, {}]
+
+
+@pytest.mark.parametrize(
+    ("session", "expected"), [(None, "auth_required"), (HttpSession(name="me"), "auth_expired")]
+)
+async def test_a_login_that_is_missing_is_told_from_one_that_has_ended(
+    session: HttpSession | None, expected: str
+) -> None:
+    world = Script(lambda request: reply(request, 401))
+    with pytest.raises(FetchError) as caught:
+        await world.fetcher().fetch(HttpRequest(url="http://h/", session=session))
+    assert caught.value.failure_class == expected
+
+
+async def test_a_turn_waits_like_a_fetch_and_keeps_a_connection() -> None:
+    world = Script(walled)
+    fetcher = world.fetcher(obey_robots=True, max_connections_per_host=1)
+    for path in "ab":
+        async with fetcher.turn(f"http://h/{path}"):
+            pass
+    assert world.urls == ["http://h:80/robots.txt"]
+    assert world.time == 103.0
+    async with fetcher.turn("http://h/c"):
+        waiting = asyncio.create_task(fetcher.fetch("http://h/d"))
+        await asyncio.sleep(0)
+        assert len(world.urls) == 1
+    await waiting
+    with pytest.raises(FetchError, match="robots_denied"):
+        async with fetcher.turn("http://h/private/x"):
+            pytest.fail("the page would be loaded")
+
+
+async def test_what_is_judged_outside_a_fetch_holds_for_fetches() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher()
+    request = HttpRequest(url="http://h/a")
+    await fetcher.judge(request, reply(request))
+    with pytest.raises(FetchError, match="rate_limited"):
+        await fetcher.judge(request, reply(request, 429, retry_after="9"))
+    await fetcher.fetch("http://h/b")
+    assert [time for time, _ in world.sent] == [109.0]
+
+
+class LostBudget:
+    """A budget whose server is away for ``away_s`` from ``lost_at`` on."""
+
+    def __init__(self, world: Script, away_s: float) -> None:
+        self._world = world
+        self._away_s = away_s
+        self.lost_at = world.time
+        self.blocks: list[tuple[str, float]] = []
+
+    async def take(self, host: str, interval_s: float) -> Turn:
+        self._check()
+        return Turn()
+
+    async def block(self, host: str, seconds: float) -> None:
+        self._check()
+        self.blocks.append((host, seconds))
+
+    def _check(self) -> None:
+        if 0 <= (down_s := self._world.time - self.lost_at) < self._away_s:
+            raise BudgetUnavailableError("redis://h", down_s, "ConnectionError")
+
+
+async def test_nothing_is_sent_before_the_budget_can_be_asked_again() -> None:
+    world = Script(reply)
+    await world.fetcher(LostBudget(world, away_s=30)).fetch("http://h/")
+    assert [time >= 130 for time, _ in world.sent] == [True]
+
+
+async def test_a_budget_that_stays_away_is_a_rate_limit_that_names_it() -> None:
+    world = Script(reply)
+    with pytest.raises(FetchError, match="redis://h has not answered") as caught:
+        await world.fetcher(LostBudget(world, away_s=9_000), max_wait_s=60).fetch("http://h/")
+    assert (caught.value.failure_class, caught.value.detail) == ("rate_limited", "budget")
+    assert world.sent == []
+    assert 140 < world.time <= 160
+
+
+async def test_a_block_is_told_to_a_budget_that_comes_back() -> None:
+    world = Script(reply)
+    budget = LostBudget(world, away_s=20)
+    budget.lost_at += 10
+    async with (fetcher := world.fetcher(budget)).turn("http://h/"):
+        world.time += 15
+    request = HttpRequest(url="http://h/")
+    with pytest.raises(FetchError, match="429"):
+        await fetcher.judge(request, reply(request, 429, retry_after="7"))
+    assert budget.blocks == [("h:80", 7)]
+
+
+def test_a_browser_can_be_given_the_guard() -> None:
+    guard = Script(reply).fetcher(allow_private_hosts=("127.0.0.1:80",)).guard
+    guard.check_host("127.0.0.1", 80)
+    with pytest.raises(HttpError):
+        guard.check_host("127.0.0.1", 81)

@@ -52,3 +52,10 @@ def test_a_body_that_is_no_json_is_a_decode_failure(body: bytes) -> None:
     with pytest.raises(FetchError, match="is no JSON") as caught:
         page(body).json()
     assert caught.value.failure_class == "decode"
+
+
+@pytest.mark.parametrize("label", ["idna", "base64", "unicode_escape", "rot13", "undefined", "punycode"])
+def test_a_charset_that_is_only_a_codec_of_python_is_not_believed(label: str) -> None:
+    headers = Headers([("Content-Type", f"text/html; charset={label}")])
+    response = HttpResponse(url="http://h/", status=200, headers=headers, body="café\\x41".encode())
+    assert "caf" in response.text

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 from pydantic import ValidationError
 
-from agentic.core.http import HttpPolicy
+from agentic.core.http import HttpPolicy, MissingTransportError, open_transport
 
 
 def test_the_user_agent_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,8 +26,52 @@ def test_the_user_agent_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch)
         {"allow_private_hosts": ("http://127.0.0.1:8000/",)},
         {"allow_private_hosts": ("",)},
         {"timeout": 3},
+        {"cache": "always"},
+        {"cache": {"max_age_s": -1}},
+        {"transport": "wget"},
+        {"proxy": "127.0.0.1:3128"},
+        {"proxy": "http://proxy.example"},
+        {"proxy": "ftp://proxy.example:21"},
+        {"proxy": "http://[::1:80"},
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match=next(iter(fields))):
         HttpPolicy.model_validate(fields)
+
+
+@pytest.mark.requirement("PL41")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"proxy": "me:hunter2@proxy.example:3128"},
+        {"proxy": "http://me:hunter2@proxy.example:99999"},
+        {"proxy": "socks5://me:hunter2@proxy.example:1080"},
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        HttpPolicy.model_validate(fields)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("transport", ["aiohttp", "httpx2"])
+def test_a_socks_proxy_needs_a_transport_that_knows_it(transport: str) -> None:
+    proxy = "socks5://me:hunter2@proxy.example:1080"
+    policy = HttpPolicy.model_validate({"proxy": proxy, "transport": "curl_cffi"})
+    assert "hunter2" not in f"{policy!r} {policy.model_dump_json()}"
+    with pytest.raises(ValidationError, match=f"{transport} has no socks5"):
+        HttpPolicy.model_validate({"proxy": proxy, "transport": transport})
+
+
+@pytest.mark.parametrize(("transport", "extra"), [("httpx2", "httpx2"), ("curl_cffi", "curl")])
+def test_a_transport_that_is_not_installed_says_how_to_install_it(
+    transport: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("httpcore2", "curl_cffi"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for module in ("httpx2_transport", "curl_transport"):
+        monkeypatch.delitem(sys.modules, f"agentic.core.http.{module}", raising=False)
+    with pytest.raises(MissingTransportError, match=rf"pip install 'agentic-pipelines\[{extra}\]'") as caught:
+        open_transport(HttpPolicy.model_validate({"transport": transport}))
+    assert isinstance(caught.value, ImportError)

@@ -78,3 +78,11 @@ def test_credentials_stay_with_their_origin(location: str, kept: bool) -> None:
 def test_a_redirect_to_something_that_is_no_page_is_an_error(location: str) -> None:
     with pytest.raises(InvalidUrlError):
         follow(302, location)
+
+
+def test_a_redirect_to_a_malformed_host_is_refused_without_its_password() -> None:
+    fields = Headers([("Location", "http://me:hunter2@[::1/")])
+    response = HttpResponse(url="http://h/", status=302, headers=fields, body=b"")
+    with pytest.raises(InvalidUrlError, match="malformed") as caught:
+        next_request(HttpRequest(url="http://h/"), response)
+    assert "hunter2" not in str(caught.value)

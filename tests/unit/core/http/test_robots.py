@@ -5,7 +5,14 @@ import asyncio
 import pytest
 
 from agentic.core.http import FetchError, Headers, HttpResponse
-from agentic.core.http.robots import KEPT_S, KEPT_UNREADABLE_S, RobotsGate, rules_of
+from agentic.core.http.robots import (
+    KEPT_S,
+    KEPT_UNREADABLE_S,
+    MAX_KEPT_CHARACTERS,
+    MAX_ORIGINS,
+    RobotsGate,
+    rules_of,
+)
 
 AGENT = "mybot/1.0"
 RULES = b"User-agent: *\nDisallow: /private/\n\nUser-agent: mybot\nDisallow: /mine/\nCrawl-delay: 2\n"
@@ -114,3 +121,63 @@ async def test_an_unreadable_file_denies_for_a_minute_and_says_for_how_long() ->
 async def test_a_host_that_cannot_be_reached_at_all_is_reported_as_that(word: str) -> None:
     robots = Robots(FetchError("http://h:80/robots.txt", word, "no way"))
     assert await robots.failure_class("http://h/") == word
+
+
+@pytest.mark.parametrize(
+    ("lines", "delay_s"),
+    [
+        ("Crawl-delay: 2", 2),
+        ("Request-rate: 1/10s", 10),
+        ("Request-rate: 2/1m", 30),
+        ("Request-rate: 5/1\nCrawl-delay: 3", 3),
+        ("Request-rate: 1/10\nCrawl-delay: 3", 10),
+        ("Request-rate: 1/1d", 60),
+        ("Request-rate: 0/5\nCrawl-delay: -1", 0),
+        ("Crawl-delay: nan", 0),
+        ("Allow: /", 0),
+    ],
+)
+async def test_the_slower_of_crawl_delay_and_request_rate_counts(lines: str, delay_s: float) -> None:
+    robots = Robots(answer(200, f"User-agent: *\n{lines}\n".encode()))
+    assert await robots.gate.check("http://h/") == delay_s
+
+
+async def test_the_sitemaps_a_site_names_are_told_once_each_whoever_asks() -> None:
+    text = b"Sitemap: http://h/b.xml\nUser-agent: other\nDisallow: /\nSitemap: http://h/a.xml\n"
+    robots = Robots(answer(200, text + text))
+    assert await robots.gate.sitemaps("http://h/some/page") == ("http://h/b.xml", "http://h/a.xml")
+    await robots.gate.check("http://h/")
+    assert len(robots.asked) == 1
+
+
+@pytest.mark.parametrize("status", [404, 503])
+async def test_a_site_without_rules_names_no_sitemap(status: int) -> None:
+    assert await Robots(answer(status)).gate.sitemaps("http://h/") == ()
+
+
+async def test_the_rules_of_many_large_files_do_not_pile_up() -> None:
+    line = b"User-agent: *\nDisallow: /private\n# " + b"x" * (MAX_KEPT_CHARACTERS // 20)
+    robots = Robots(answer(200, line))
+    for number in range(25):
+        await robots.gate.check(f"http://h{number}/")
+    for number in (24, 0):
+        await robots.gate.check(f"http://h{number}/")
+    assert len(robots.asked) == 26
+
+
+async def test_the_rules_of_many_small_files_do_not_pile_up() -> None:
+    robots = Robots(answer(404))
+    for number in (*range(MAX_ORIGINS + 1), MAX_ORIGINS, 0):
+        await robots.gate.check(f"http://h{number}/")
+    assert len(robots.asked) == MAX_ORIGINS + 2
+
+
+async def test_rules_read_anew_are_counted_once() -> None:
+    robots = Robots(answer(200, b"#" * (MAX_KEPT_CHARACTERS // 20)))
+    await robots.gate.check("http://other/")
+    for _ in range(30):
+        robots.time += KEPT_S + 1
+        await robots.gate.check("http://h/")
+    robots.time = 0
+    await robots.gate.check("http://other/")
+    assert robots.asked.count("http://other:80/robots.txt") == 1

@@ -1,0 +1,111 @@
+"""Waits until a host may be asked: for a connection, for its turn, and for as long as it wants peace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from agentic.core.http.budget import BudgetUnavailableError, HostBudget, Turn
+from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.urls import host_of
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+
+
+class HostTurns:
+    """The turns of one fetcher, under a budget that it may share with others.
+
+    Args:
+        policy: How many connections, how often, and for how long to wait.
+        budget: When each host may be asked again.
+        sleep: Waits that many seconds.
+    """
+
+    def __init__(
+        self, policy: HttpPolicy, budget: HostBudget, sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self._policy = policy
+        self._budget = budget
+        self._sleep = sleep
+        self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
+        # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
+        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, url: str, delay_s: float) -> AsyncIterator[None]:
+        """Wait for one of the host's connections and for its turn; keep the connection until the end.
+
+        Args:
+            url: What is to be asked for.
+            delay_s: Seconds the site wants between two requests; the policy may want more.
+
+        Raises:
+            FetchError: The wait would be too long (``rate_limited``).
+        """
+        host = host_of(url)
+        lane = self._lanes.setdefault(host, _Lane(self._policy.max_connections_per_host))
+        async with lane.slots:
+            await self._wait(host, lane, url, max(self._interval_s, delay_s))
+            yield
+
+    async def note(self, failure: FetchError, host: str) -> None:
+        """Let nobody ask ``host`` for as long as ``failure`` says that it wants peace."""
+        if failure.failure_class != FailureClass.RATE_LIMITED or not failure.retry_after_s:
+            return
+        log.info("host.blocked", host=host, status=failure.status, wait_s=failure.retry_after_s)
+        # Told late, a block ends late: on the safe side.
+        with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
+            await self._insist(partial(self._budget.block, host, failure.retry_after_s))
+
+    async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
+        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
+        async with lane.gate:
+            while (turn := await self._take(host, url, interval_s)).wait_s > 0:
+                if turn.blocked_s > self._policy.max_wait_s:
+                    raise self._too_long(host, url, turn.blocked_s)
+                await self._sleep(turn.wait_s)
+
+    async def _take(self, host: str, url: str, interval_s: float) -> Turn:
+        try:
+            return await self._insist(partial(self._budget.take, host, interval_s))
+        except BudgetUnavailableError as exc:
+            reason = f"{exc}; nothing is asked for without its turn"
+            raise FetchError(url, FailureClass.RATE_LIMITED, reason, detail="budget") from exc
+
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call until the budget can be asked, as long as one may wait for a host."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                return await call()
+            except BudgetUnavailableError as exc:
+                if exc.down_s + pause_s > self._policy.max_wait_s:
+                    raise
+            await self._sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _too_long(self, host: str, url: str, blocked_s: float) -> FetchError:
+        reason = (
+            f"{host} asked for {blocked_s:.0f} s of peace, more than max_wait_s "
+            f"({self._policy.max_wait_s:g} s); try again then"
+        )
+        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=blocked_s, detail="host")
+
+
+class _Lane:
+    """The requests to one host: so many at once, leaving one after the other."""
+
+    def __init__(self, width: int) -> None:
+        self.slots = asyncio.Semaphore(width)
+        self.gate = asyncio.Lock()

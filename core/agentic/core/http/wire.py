@@ -1,0 +1,76 @@
+"""What every transport does alike: which URLs it takes, what it adds, which addresses a name has."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from base64 import b64encode
+from collections import OrderedDict
+
+from yarl import URL
+
+from agentic.core.http.addresses import AddressGuard
+from agentic.core.http.bodies import ACCEPT_ENCODING
+from agentic.core.http.errors import InvalidUrlError
+from agentic.core.http.messages import HttpRequest
+
+DNS_KEPT_S = 60.0
+MAX_NAMES = 10_000
+
+
+def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> URL:
+    """Return the URL as it will be used, its host checked in exactly that spelling.
+
+    Raises:
+        InvalidUrlError: It is no absolute http or https URL.
+        PrivateAddressError: Its host is a private address.
+    """
+    try:
+        url = URL(text)
+    except ValueError as exc:
+        raise InvalidUrlError(text, "it is malformed") from exc
+    if url.scheme not in ("http", "https") or not url.raw_host or url.port is None:
+        raise InvalidUrlError(text, "it is not absolute")
+    guard.check_host(url.raw_host, url.port, is_proxied=is_proxied)
+    return url
+
+
+def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, str]:
+    """Return the fields to send: the request's own, and what it leaves open."""
+    found = {"Accept": "*/*", "Accept-Encoding": ACCEPT_ENCODING, "User-Agent": user_agent}
+    if url.user or url.password:
+        pair = f"{url.user or ''}:{url.password or ''}".encode()
+        found["Authorization"] = f"Basic {b64encode(pair).decode()}"
+    own = {name.lower() for name in request.headers}
+    return {name: value for name, value in found.items() if name.lower() not in own} | dict(request.headers)
+
+
+class Resolver:
+    """Looks up names, keeps what it found for a minute, and hands on what may be connected to."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._kept: OrderedDict[tuple[str, int], tuple[float, list[str]]] = OrderedDict()
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Return the addresses of ``host``, the one to try first first.
+
+        Raises:
+            socket.gaierror: It has none.
+            PrivateAddressError: None of them may be connected to.
+        """
+        kept = self._kept.get((host, port))
+        if kept is None or kept[0] < time.monotonic():
+            kept = (time.monotonic() + DNS_KEPT_S, await _look_up(host, port))
+            self._kept[host, port] = kept
+            if len(self._kept) > MAX_NAMES:
+                self._kept.popitem(last=False)
+        return self._guard.admit(host, port, kept[1])
+
+
+async def _look_up(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+    )
+    return list(dict.fromkeys(str(address[0]) for _, _, _, _, address in found))

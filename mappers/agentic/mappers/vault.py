@@ -1,0 +1,169 @@
+"""The secrets of projects: stored encrypted, or given by the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from pydantic import SecretStr
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.orm import Session
+
+from agentic.core.actors import UnknownSecretError
+from agentic.mappers.columns import utc_now
+from agentic.mappers.database import Database
+from agentic.mappers.threads import in_thread
+from agentic.mappers.vault_errors import SecretNameError
+from agentic.mappers.vault_keys import Label, SecretKeys
+from agentic.mappers.vault_models import SecretModel, SessionModel
+from agentic.mappers.vault_rows import put_row
+
+VARIABLE = "AGENTIC_SECRET_"
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}", re.ASCII)
+TEXT, LOGIN = "text", "login"
+# AGENTIC_SECRET_KEYS holds the keys to all others.
+RESERVED = "keys"
+
+
+class SqlSecrets:
+    """The secrets of one project. Implements :class:`agentic.core.actors.SecretStore`.
+
+    ``AGENTIC_SECRET_<NAME>`` of the environment comes first (in upper case, ``-`` as ``_``), then the table.
+    Names that differ in case only are one.
+
+    Args:
+        database: Migrated.
+        project_id: Owns the secrets.
+        keys: What they are encrypted with.
+        environment: Where to look first; that of this process when omitted.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        project_id: str,
+        keys: SecretKeys,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._database = database
+        self._project_id = project_id
+        self._keys = keys
+        self._environment = os.environ if environment is None else environment
+
+    async def secret(self, name: str) -> SecretStr:
+        """Return a secret.
+
+        Raises:
+            UnknownSecretError: There is none of that name.
+            NoSecretKeyError: There is one, and no key.
+            UnreadableSecretError: There is one, and no key fits.
+        """
+        given = _given(name, self._environment)
+        return SecretStr(await in_thread(self._stored, name) if given is None else given)
+
+    def _stored(self, name: str) -> str:
+        with self._database.reading() as session:
+            found = _find(session, self._project_id, name)
+        if found is None:
+            raise UnknownSecretError(name)
+        return self._keys.open(secret_label(found), found.sealed)
+
+
+def set_secret(session: Session, project_id: str, keys: SecretKeys, name: str, value: str) -> str:
+    """Store a secret, in place of one that has the name already, and return its kind.
+
+    Raises:
+        SecretNameError: ``name`` cannot be one.
+        NoSecretKeyError: There is no key to encrypt with.
+    """
+    check_name(name)
+    found = _find(session, project_id, name)
+    kept_name = found.name if found is not None else name
+    kind, now = _kind_of(value), utc_now()
+    sealed = keys.seal(Label(project_id=project_id, kind="secret", name=kept_name), value)
+    row = {
+        "project_id": project_id,
+        "name": kept_name,
+        "kind": kind,
+        "created_at": now,
+        "updated_at": now,
+        "sealed": sealed,
+    }
+    put_row(session, SecretModel, row, keep=["created_at"])
+    return kind
+
+
+def list_secrets(session: Session, project_id: str) -> Sequence[SecretModel]:
+    """Return the secrets of that project by name."""
+    query = select(SecretModel).where(SecretModel.project_id == project_id)
+    return session.scalars(query.order_by(SecretModel.name)).all()
+
+
+def list_sessions(session: Session, project_id: str) -> Sequence[SessionModel]:
+    """Return the sessions of that project by name."""
+    query = select(SessionModel).where(SessionModel.project_id == project_id)
+    return session.scalars(query.order_by(SessionModel.name)).all()
+
+
+def remove_secret(session: Session, project_id: str, name: str) -> None:
+    """Remove a secret, and the session that is kept under its name.
+
+    Raises:
+        UnknownSecretError: There is neither.
+    """
+    wanted = name.lower()
+    secrets = delete(SecretModel).where(
+        SecretModel.project_id == project_id, func.lower(SecretModel.name) == wanted
+    )
+    kept = func.lower(SessionModel.name)
+    sessions = delete(SessionModel).where(
+        SessionModel.project_id == project_id,
+        or_(kept == wanted, kept.startswith(f"{wanted}/", autoescape=True)),
+    )
+    gone = [
+        *session.scalars(secrets.returning(SecretModel.name)),
+        *session.scalars(sessions.returning(SessionModel.name)),
+    ]
+    if not gone:
+        raise UnknownSecretError(name)
+
+
+def secret_label(row: SecretModel) -> Label:
+    """Return the label that a row's secret is sealed under."""
+    return Label(project_id=row.project_id, kind="secret", name=row.name)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no secret can have.
+
+    Raises:
+        SecretNameError: It is one.
+    """
+    if NAME.fullmatch(name) is None:
+        raise SecretNameError(name, "it takes up to 100 letters, digits, - and _, and begins with no digit")
+    if name.lower() == RESERVED:
+        raise SecretNameError(name, "AGENTIC_SECRET_KEYS holds the keys themselves")
+
+
+def _given(name: str, environment: Mapping[str, str]) -> str | None:
+    if name.lower() == RESERVED:
+        return None
+    return environment.get(f"{VARIABLE}{name.upper().replace('-', '_')}")
+
+
+def _find(session: Session, project_id: str, name: str) -> SecretModel | None:
+    named = func.lower(SecretModel.name) == name.lower()
+    query = select(SecretModel).where(SecretModel.project_id == project_id, named)
+    return session.scalars(query.order_by(SecretModel.name != name, SecretModel.name)).first()
+
+
+def _kind_of(value: str) -> str:
+    """Tell what ``authenticate`` reads from any other text."""
+    try:
+        data = json.loads(value)
+    except (ValueError, RecursionError):
+        return TEXT
+    return LOGIN if isinstance(data, dict) and "strategy" in data else TEXT

@@ -1,0 +1,176 @@
+"""Every transport through a proxy of a hundred lines."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agentic.core.http import FetchError, HttpPolicy, HttpRequest, HttpResponse, open_transport
+from agentic.core.testing.http_peer import listening, page
+
+pytestmark = pytest.mark.integration
+
+TRANSPORTS = ("aiohttp", "httpx2", "curl_cffi")
+
+
+class Proxy:
+    """Answers plain requests by itself, and tunnels the others to ``target``; speaks HTTP and SOCKS 5."""
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.heads: list[str] = []
+        self.names: list[str] = []
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            first = await reader.readexactly(1)
+            if first == b"\x05":
+                await self._socks(reader, writer)
+            else:
+                await self._http(first, reader, writer)
+        writer.close()
+
+    async def _http(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (first + await reader.readuntil(b"\r\n\r\n")).decode()
+        self.heads.append(head)
+        if self.refuses:
+            writer.write(b"HTTP/1.1 407 Who Are You\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+        elif head.startswith("CONNECT "):
+            writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+            host, _, port = head.split()[1].rpartition(":")
+            await self._tunnel(host, int(port), reader, writer)
+        else:
+            writer.write(page(b"by the proxy"))
+            await writer.drain()
+
+    async def _socks(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly((await reader.readexactly(1))[0])
+        writer.write(b"\x05\x02")  # user name and password, please
+        _, length = await reader.readexactly(2)
+        user = await reader.readexactly(length)
+        password = await reader.readexactly((await reader.readexactly(1))[0])
+        self.heads.append(f"{user.decode()}:{password.decode()}")
+        writer.write(b"\x01\x00")
+        _, _, _, kind = await reader.readexactly(4)
+        host = await reader.readexactly((await reader.readexactly(1))[0] if kind == 3 else 4)
+        port = int.from_bytes(await reader.readexactly(2))
+        writer.write(b"\x05\x00\x00\x01" + bytes(6))
+        await self._tunnel(host.decode() if kind == 3 else ".".join(map(str, host)), port, reader, writer)
+
+    async def _tunnel(
+        self, host: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.names.append(host)
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        _, pending = await asyncio.wait(
+            [asyncio.create_task(pump(reader, far_writer)), asyncio.create_task(pump(far_reader, writer))],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for task in pending:
+            task.cancel()
+        far_writer.close()
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+
+
+@contextlib.asynccontextmanager
+async def proxying(*, refuses: bool = False) -> AsyncIterator[Proxy]:
+    proxy = Proxy(refuses=refuses)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield proxy
+
+
+async def get(url: str, transport: str, proxy: str) -> HttpResponse:
+    policy = HttpPolicy.model_validate({"transport": transport, "proxy": proxy})
+    async with open_transport(policy) as opened:
+        return await opened.send(HttpRequest(url=url), timeout_s=5, max_bytes=10_000)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_plain_request_goes_through_the_proxy_with_its_password(transport: str) -> None:
+    async with proxying() as proxy:
+        response = await get(
+            "http://site.example/a?b=c", transport, f"http://me:secret@127.0.0.1:{proxy.port}"
+        )
+    assert (response.body, response.url) == (b"by the proxy", "http://site.example/a?b=c")
+    [head] = proxy.heads
+    assert re.match(r"GET http://site\.example(:80)?/a\?b=c HTTP/1\.1\r\n", head)
+    assert "proxy-authorization: basic bwu6c2vjcmv0\r\n" in head.lower()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_secure_request_goes_through_a_tunnel_that_the_proxy_cannot_read(transport: str) -> None:
+    seen = []
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.read(1_000))
+        writer.close()
+
+    site = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    async with proxying() as proxy, site:
+        port = site.sockets[0].getsockname()[1]
+        with pytest.raises(FetchError):
+            await get(f"https://site.example:{port}/path", transport, f"http://127.0.0.1:{proxy.port}")
+    assert proxy.names[0] == "site.example"
+    assert "/path" not in "".join(proxy.heads)
+    assert b"site.example" in seen[0]  # the name that TLS is to be for
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
+async def test_curl_goes_through_a_socks_proxy(scheme: str) -> None:
+    async with proxying() as proxy, listening(page(b"hello")) as site:
+        url = f"http://localhost.example:{site.port}/" if scheme == "socks5h" else site.url
+        if scheme == "socks5":
+            with pytest.raises(FetchError, match="private_address"):
+                await get(url, "curl_cffi", f"{scheme}://me:secret@127.0.0.1:{proxy.port}")
+            return
+        response = await get(url, "curl_cffi", f"{scheme}://me:secret@127.0.0.1:{proxy.port}")
+    assert response.body == b"hello"
+    assert (proxy.heads, proxy.names) == (["me:secret"], ["localhost.example"])
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/"]
+)
+async def test_the_proxys_own_network_is_not_asked_for_by_name(url: str, transport: str) -> None:
+    async with proxying() as proxy:
+        with pytest.raises(FetchError) as caught:
+            await get(url, transport, f"http://127.0.0.1:{proxy.port}")
+    assert caught.value.failure_class == "private_address"
+    assert proxy.heads == []
+
+
+@pytest.mark.requirement("PL41")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_proxy_that_refuses_is_told_without_its_password(transport: str) -> None:
+    async with proxying(refuses=True) as proxy:
+        with pytest.raises(FetchError) as caught:
+            await get("https://site.example/", transport, f"http://me:hunter2@127.0.0.1:{proxy.port}")
+    assert caught.value.failure_class == "connect"
+    assert "407" in str(caught.value)
+    assert "hunter2" not in f"{caught.value} {caught.value.__dict__}"
+
+
+@pytest.mark.requirement("PL41")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_proxy_that_is_away_is_told_without_its_password(transport: str) -> None:
+    async with proxying() as proxy:
+        port = proxy.port
+    with pytest.raises(FetchError) as caught:
+        await get("http://site.example/", transport, f"http://me:hunter2@127.0.0.1:{port}")
+    assert caught.value.failure_class == "connect"
+    assert "hunter2" not in f"{caught.value} {caught.value.__dict__}"

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from agentic.core.http import CookieJar, InvalidCookieError
+from agentic.core.http.cookies import MAX_CHARACTERS, MAX_COOKIES
+
+
+def jar_with(*set_cookies: str, url: str = "https://shop.example/list/page") -> CookieJar:
+    jar = CookieJar()
+    jar.store(url, set_cookies)
+    return jar
+
+
+def test_a_cookie_goes_back_to_where_it_came_from() -> None:
+    jar = jar_with("sid=abc; Path=/", "lang=en; Path=/")
+    assert jar.header_for("https://shop.example/") == "sid=abc; lang=en"
+    assert jar.header_for("https://other.example/") is None
+
+
+@pytest.mark.parametrize(
+    ("set_cookie", "url", "is_sent"),
+    [
+        ("a=1", "https://shop.example/list/other", True),
+        ("a=1", "https://shop.example/cart", False),
+        ("a=1; Path=/", "https://shop.example/cart", True),
+        ("a=1; Path=/cart", "https://shop.example/cart/2", True),
+        ("a=1; Path=/cart", "https://shop.example/cartoons", False),
+        ("a=1; Path=/", "https://api.shop.example/", False),
+        ("a=1; Path=/; Domain=shop.example", "https://api.shop.example/", True),
+        ("a=1; Path=/; Domain=shop.example", "https://webshop.example/", False),
+        ("a=1; Path=/; Domain=other.example", "https://other.example/", False),
+        ("a=1; Path=/; Domain=example", "https://other.example/", False),
+        ("a=1; Path=/; Secure", "https://shop.example/", True),
+        ("a=1; Path=/; Secure", "http://shop.example/", False),
+        ("a=1; Path=/; HttpOnly; SameSite=Strict", "http://shop.example/", True),
+        ("a=1; Path=/", "https://shop.example:8443/", True),
+        ("a=1; Path=/; Max-Age=60", "https://shop.example/", True),
+        ("a=1; Path=/; Max-Age=0", "https://shop.example/", False),
+        ("a=1; Path=/; Expires=Thu, 01 Jan 2015 00:00:00 GMT", "https://shop.example/", False),
+        ("a=1; Path=/; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "https://shop.example/", True),
+    ],
+)
+def test_a_cookie_goes_only_where_domain_path_security_and_age_allow(
+    set_cookie: str, url: str, is_sent: bool
+) -> None:
+    assert jar_with(set_cookie).header_for(url) == ("a=1" if is_sent else None)
+
+
+def test_nobody_sets_a_cookie_for_a_whole_country() -> None:
+    jar = jar_with("a=1; Path=/; Domain=co.uk", url="https://shop.co.uk/")
+    assert jar.header_for("https://other.co.uk/") is None
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "printer"])
+def test_hosts_without_a_dot_and_addresses_have_cookies_too(host: str) -> None:
+    jar = jar_with("a=1; Path=/", url=f"http://{host}/")
+    again = CookieJar.from_data(jar.to_data())
+    assert again.header_for(f"http://{host}/b") == "a=1"
+    assert again.header_for("http://elsewhere/") is None
+
+
+def test_a_password_in_the_url_changes_nothing() -> None:
+    jar = jar_with("a=1; Path=/", url="https://me:secret@shop.example/")
+    assert jar.header_for("https://shop.example/") == "a=1"
+
+
+def test_a_later_value_takes_the_place_of_an_earlier_one() -> None:
+    jar = jar_with("a=1; Path=/", "b=1; Path=/")
+    jar.store("https://shop.example/", ["a=2; Path=/", "b=; Path=/; Max-Age=0"])
+    assert jar.header_for("https://shop.example/") == "a=2"
+
+
+@pytest.mark.parametrize(
+    "line", ["", "=", ";;;", "a=1; Path=/\r\nX-Evil: 1", "a=\x00", "a=\udc80", "a=" + "x" * MAX_CHARACTERS]
+)
+def test_a_field_that_cannot_be_sent_back_is_left_out(line: str) -> None:
+    assert jar_with(line).header_for("https://shop.example/list/page") is None
+
+
+def test_a_site_that_sets_cookies_without_end_is_stopped() -> None:
+    jar = CookieJar()
+    for batch in range(20):
+        jar.store("https://shop.example/", [f"c{batch}-{number}=1; Path=/" for number in range(100)])
+    assert len(jar) <= MAX_COOKIES + 100
+
+
+def test_cookies_survive_being_stored_as_json() -> None:
+    jar = jar_with(
+        'sid="a b"; Path=/; HttpOnly; Secure; SameSite=None',
+        "all=1; Path=/; Domain=shop.example; Max-Age=3600",
+    )
+    data = json.loads(json.dumps(jar.to_data()))
+    assert data[0] | {"expires": -1} == data[0]
+    again = CookieJar.from_data(data)
+    assert again.to_data() == jar.to_data()
+    for url in ("https://shop.example/", "https://api.shop.example/", "http://shop.example/"):
+        assert again.header_for(url) == jar.header_for(url)
+
+
+def test_a_browsers_storage_state_can_be_read() -> None:
+    data: list[object] = [
+        {
+            "name": "sid",
+            "value": "abc",
+            "domain": ".shop.example",
+            "path": "/",
+            "expires": time.time() + 60.5,
+            "httpOnly": True,
+            "secure": True,
+            "sameSite": "Lax",
+            "partitionKey": "https://shop.example",
+        },
+        {"name": "old", "value": "1", "domain": "shop.example", "path": "/", "expires": 1},
+    ]
+    jar = CookieJar.from_data(data)  # type: ignore[arg-type] # JSON, as `json.loads` gives it
+    assert jar.header_for("https://api.shop.example/x") == "sid=abc"
+    assert [dict(c)["name"] for c in jar.to_data() if isinstance(c, dict)] == ["sid"]
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ({"cookies": []}, "all: Input should be a valid list"),
+        ([{"name": "a", "value": "hunter2"}], r"0\.domain: Field required"),
+        ([{"name": "a", "value": "hunter2\r\nX: 1", "domain": "h"}], r"0\.value"),
+        ([{"name": "a b", "value": "hunter2", "domain": "h"}], r"0\.name"),
+    ],
+)
+def test_what_is_no_cookie_is_refused_without_being_shown(data: object, fault: str) -> None:
+    with pytest.raises(InvalidCookieError, match=fault) as caught:
+        CookieJar.from_data(data)  # type: ignore[arg-type] # on purpose
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.requirement("PL41")
+def test_a_jar_shows_no_value() -> None:
+    assert repr(jar_with("sid=hunter2; Path=/")) == "CookieJar(1 cookies)"
