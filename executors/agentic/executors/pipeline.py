@@ -68,7 +68,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         transport = SharedTransport(spec.http)
         frontiers = _Frontiers(self, database, spec.name)
         services = PipelineServices(
-            frontier=frontiers.of, context=ActorContext(http=Fetcher(spec.http, transport))
+            frontier=frontiers.of, context=lambda _: ActorContext(http=Fetcher(spec.http, transport))
         )
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),

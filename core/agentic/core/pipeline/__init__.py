@@ -1,11 +1,12 @@
 """Pipelines as data: read, checked against the installed actors, compiled to a workflow.
 
 spec = load_spec("site.yaml", get_registry().actors)
-services = PipelineServices(frontier=store_of, context=ActorContext(http=fetcher))
+services = PipelineServices(frontier=store_of, context=lambda run_id: ActorContext(http=fetcher))
 workflow = compile_pipeline(spec, get_registry().actors, services)
 result = (await workflow.run({"start_url": "https://example.org/"})).output(dict)
 """
 
+from agentic.core.pipeline.building import RuleBuilder
 from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
 from agentic.core.pipeline.crawl_store import (
     CrawlBatch,
@@ -19,10 +20,12 @@ from agentic.core.pipeline.crawl_store import (
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
-from agentic.core.pipeline.loader import load_spec, parse_spec, read_spec
+from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineBuilder
+from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
 from agentic.core.pipeline.policies import ErrorRule
 from agentic.core.pipeline.result import PipelineResult
+from agentic.core.pipeline.schema import actor_schema, spec_schema
 from agentic.core.pipeline.spec import (
     ActorStep,
     ChooseStep,
@@ -34,6 +37,7 @@ from agentic.core.pipeline.spec import (
 )
 
 __all__ = [
+    "FILE_ENDINGS",
     "ActorStep",
     "ChooseStep",
     "CrawlBatch",
@@ -48,19 +52,25 @@ __all__ = [
     "FrontierEntry",
     "FrontierLink",
     "InputSpec",
+    "IntentInference",
+    "IntentSpec",
     "Limits",
     "LoopStep",
+    "PipelineBuilder",
     "PipelineInputError",
     "PipelineResult",
     "PipelineServices",
     "PipelineSpec",
     "PipelineStep",
+    "RuleBuilder",
     "SpecError",
     "StepFailedError",
+    "actor_schema",
     "compile_pipeline",
     "load_spec",
     "outline",
     "parse_spec",
     "read_inputs",
     "read_spec",
+    "spec_schema",
 ]

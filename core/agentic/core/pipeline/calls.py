@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pydantic import BaseModel
@@ -98,6 +98,7 @@ class ActorCall:
 
     async def once(self, ctx: ActorContext, state: PipelineState) -> None:
         """Run this step anew for what it does: as a login, which writes its session down."""
+        ctx = replace(ctx, is_rerun=True)
         given = await self.prepare(state, ctx)
         await call_until_done(self.actors[self.actor], ctx, given.config)
 

@@ -56,7 +56,13 @@ def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:
         spec: The pipeline.
         actors: Name or alias -> actor.
     """
-    return [*_spec(spec, actors, ()), *_crawls(spec)]
+    return [*_spec(spec, actors, ()), *_crawls(spec), *_proxy(spec)]
+
+
+def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
+    if spec.http.proxy is not None and spec.http.proxy_secret is None:
+        message = "a proxy may have a password; store its URL with `agentic secrets set` and name it here"
+        yield Fault(place=("http", "proxy"), message=message + " as ${secrets.NAME}")
 
 
 def _spec(spec: PipelineSpec, actors: Actors, place: Place) -> Iterator[Fault]:

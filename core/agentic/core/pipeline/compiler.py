@@ -49,11 +49,11 @@ class PipelineServices:
     Attributes:
         frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
             that of the run around it.
-        context: What actors may use; its fetcher is opened with the policy of the spec.
+        context: Gives what actors of a run may use; its fetcher is opened with the policy of the spec.
     """
 
     frontier: Callable[[RunId], CrawlStore]
-    context: ActorContext
+    context: Callable[[RunId], ActorContext]
 
 
 def compile_pipeline(

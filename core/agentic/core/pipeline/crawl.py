@@ -65,7 +65,7 @@ class CrawlTools:
         store_of: Gives the frontier of a run.
         actors: Every installed actor by name and alias.
         levels: Rules for failures, nearest first.
-        context: What the actors may use.
+        context: Gives what the actors of a run may use.
         item_key: Field that identifies an item.
         reruns: Calls of the steps that rules may run anew, by id.
     """
@@ -73,7 +73,7 @@ class CrawlTools:
     store_of: Callable[[RunId], CrawlStore]
     actors: Mapping[str, type[Actor]]
     levels: Levels
-    context: ActorContext
+    context: Callable[[RunId], ActorContext]
     item_key: str
     reruns: Mapping[str, ActorCall]
 
@@ -93,12 +93,13 @@ class CrawlNode(Executor):
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
         """Put the start pages into the frontier; those it knows already stay as they are."""
+        context = self._context(ctx)
         try:
             if not self._place.is_due(state):
                 return self._place.pass_over(state)
-            step, _ = await self._resolved(state)
+            step, _ = await self._resolved(state, context)
             starts = starts_of(step)
-            listed = await self._listed(step, starts)
+            listed = await self._listed(step, starts, context)
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
         except (ActorError, ValidationError, HttpError) as exc:
@@ -115,7 +116,8 @@ class CrawlNode(Executor):
         Raises:
             StepFailedError: Not one page could be fetched, or a rule makes a page's failure the pipeline's.
         """
-        step, hidden = await self._resolved(turn.state)
+        context = self._context(ctx)
+        step, hidden = await self._resolved(turn.state, context)
         visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx)
@@ -141,40 +143,42 @@ class CrawlNode(Executor):
         results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
         return self._place.bind(replace(turn.state, crawl=totals), results)
 
-    async def _resolved(self, state: PipelineState) -> tuple[CrawlStep, Hidden]:
+    def _context(self, ctx: WorkflowContext) -> ActorContext:
+        return replace(self._tools.context(ctx.run_id), once=Once(ctx))
+
+    async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
         """Return the step with every reference replaced, and the secrets that are in it now."""
-        hidden = await read_secrets(
-            cast(JSONValue, self._step.model_dump(mode="json")), self._tools.context.secrets
-        )
+        hidden = await read_secrets(cast(JSONValue, self._step.model_dump(mode="json")), context.secrets)
 
         def lookup(path: Path) -> JSONValue:
             return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
 
         return resolved_crawl(self._step, lookup), hidden
 
-    async def _listed(self, step: CrawlStep, starts: Sequence[str]) -> Sequence[str]:
+    async def _listed(self, step: CrawlStep, starts: Sequence[str], context: ActorContext) -> Sequence[str]:
         """Return the pages that sitemaps list, if the step is to look at them."""
         if not step.sitemaps:
             return ()
         maps = list(step.sitemaps) if isinstance(step.sitemaps, tuple) else []
         given = {"urls": maps, "sites": [] if maps else list(starts), "max_urls": step.max_pages}
-        output = await call_until_done(self._tools.actors[SITEMAP_ACTOR], self._tools.context, given)
+        output = await call_until_done(self._tools.actors[SITEMAP_ACTOR], context, given)
         return cast(LinksOutput, output).list_item_urls
 
     def _visitor(
         self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
     ) -> Visitor:
         tools = self._tools
+        context = self._context(ctx)
 
         async def rerun(name: str) -> None:
-            await tools.reruns[name].once(tools.context, state)
+            await tools.reruns[name].once(context, state)
 
         return Visitor(
             step=step,
             scope=scope_of(step, starts_of(step)),
             actors=tools.actors,
             levels=tools.levels,
-            context=replace(tools.context, once=Once(ctx)),
+            context=context,
             item_key=tools.item_key,
             call=f"{ctx.run_id}/{self._place.step}",
             hidden=hidden,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,36 +11,37 @@ from pydantic import ValidationError
 from agentic.core.actors import Actor
 from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.errors import Fault, SpecError
+from agentic.core.pipeline.freezing import Find, with_implied_inputs, with_pipelines
 from agentic.core.pipeline.reader import Document, read_text
 from agentic.core.pipeline.spec import PipelineSpec
 from agentic.core.pipeline.translate import faults_of
 
 Actors = Mapping[str, type[Actor]]
+FILE_ENDINGS = (".yaml", ".yml", ".json")
+"""Of the files that pipelines are kept in."""
 
 
-def load_spec(path: Path | str, actors: Actors | None = None) -> PipelineSpec:
+def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | None = None) -> PipelineSpec:
     """Read a pipeline from a YAML or JSON file; a spec without a name is named after the file.
 
     Args:
         path: The file, UTF-8.
         actors: Name or alias -> actor; when given, the steps are checked against them too.
+        find: Finds pipelines that steps name; those in files beside this one are found without it.
 
     Raises:
         SpecError: There is no such file, or it holds no usable spec; every fault is listed.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as exc:
-        reason = exc.strerror or type(exc).__name__
-        raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; check the path")]) from None
-    except UnicodeDecodeError as exc:
-        raise SpecError(str(path), [Fault(message=f"it is no UTF-8 text: {exc.reason}")]) from None
-    return parse_spec(text, actors, source=str(path), default_name=path.stem)
+    return _load(Path(path), actors, find, ())
 
 
 def parse_spec(
-    text: str, actors: Actors | None = None, *, source: str = "text", default_name: str = "pipeline"
+    text: str,
+    actors: Actors | None = None,
+    *,
+    source: str = "text",
+    default_name: str = "pipeline",
+    find: Find | None = None,
 ) -> PipelineSpec:
     """Read a pipeline from YAML or JSON text.
 
@@ -48,36 +50,83 @@ def parse_spec(
         actors: Name or alias -> actor; when given, the steps are checked against them too.
         source: Names the text in errors.
         default_name: Of a spec that has none.
+        find: Finds pipelines that steps name.
 
     Raises:
-        SpecError: It is no usable spec; every fault is listed with its line.
+        SpecError: It is no usable spec; every fault is listed with its line and column.
     """
-    return _read(read_text(text, source), actors, source, default_name)
+    return _Reader(actors, source, find).read(read_text(text, source), default_name)
 
 
 def read_spec(
-    data: Mapping[str, object], actors: Actors | None = None, *, default_name: str = "pipeline"
+    data: Mapping[str, object],
+    actors: Actors | None = None,
+    *,
+    default_name: str = "pipeline",
+    find: Find | None = None,
 ) -> PipelineSpec:
     """Read a pipeline from data, as ``json.loads`` gives it.
 
     Raises:
         SpecError: It is no usable spec; every fault is listed.
     """
-    return _read(Document(data, {}), actors, str(data.get("name", default_name)), default_name)
+    source = str(data.get("name", default_name))
+    return _Reader(actors, source, find).read(Document(data, {}), default_name)
 
 
-def _read(document: Document, actors: Actors | None, source: str, default_name: str) -> PipelineSpec:
-    data = document.data
-    if not isinstance(data, Mapping):
-        kind = type(data).__name__
-        raise SpecError(source, [Fault(message=f"it is a {kind}; a pipeline is a mapping with 'steps'")])
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes specs of documents from one source."""
+
+    actors: Actors | None
+    source: str
+    find: Find | None
+
+    def read(self, document: Document, default_name: str) -> PipelineSpec:
+        data = document.data
+        if not isinstance(data, Mapping):
+            kind = type(data).__name__
+            message = f"it is a {kind}; a pipeline is a mapping with 'steps'"
+            raise SpecError(self.source, [Fault(message=message)])
+        try:
+            checked = PipelineSpec.model_validate(
+                {"name": default_name, **data}, context={"actors": self.actors}
+            )
+        except ValidationError as exc:
+            raise self._error(document, faults_of(exc)) from None
+        spec = self._whole(checked)
+        if self.actors is not None and (faults := find_faults(spec, self.actors)):
+            raise self._error(document, faults)
+        return spec
+
+    def _whole(self, spec: PipelineSpec) -> PipelineSpec:
+        if self.find is not None:
+            spec = with_pipelines(spec, self.find)
+        return spec if self.actors is None else with_implied_inputs(spec, self.actors)
+
+    def _error(self, document: Document, faults: Sequence[Fault]) -> SpecError:
+        located = map(document.locate, faults)
+        return SpecError(self.source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+
+def _load(path: Path, actors: Actors | None, find: Find | None, around: tuple[Path, ...]) -> PipelineSpec:
+    """Read a file that is part of those in ``around``."""
+    if path.resolve() in around:
+        raise SpecError(str(path), [Fault(message="it is a part of itself; let it name another pipeline")])
+
+    def beside(name: str) -> PipelineSpec | None:
+        if name.endswith(FILE_ENDINGS):
+            return _load(path.parent / name, actors, find, (*around, path.resolve()))
+        return find(name) if find is not None else None
+
+    return parse_spec(_text_of(path), actors, source=str(path), default_name=path.stem, find=beside)
+
+
+def _text_of(path: Path) -> str:
     try:
-        spec = PipelineSpec.model_validate({"name": default_name, **data}, context={"actors": actors})
-        faults = find_faults(spec, actors) if actors is not None else []
-    except ValidationError as exc:
-        faults = faults_of(exc)
-        spec = None
-    if faults or spec is None:
-        located = [document.locate(fault) for fault in faults]
-        raise SpecError(source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
-    return spec
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; check the path")]) from None
+    except UnicodeDecodeError as exc:
+        raise SpecError(str(path), [Fault(message=f"it is no UTF-8 text: {exc.reason}")]) from None

@@ -19,7 +19,7 @@ from agentic.core.pipeline.result import result_of
 from agentic.core.pipeline.spec import PipelineSpec
 from agentic.core.pipeline.state import MissingResultError, PipelineState, Retried, StepFailure, dump
 from agentic.core.pipeline.telling import tell_changes
-from agentic.core.types import JSONValue
+from agentic.core.types import JSONValue, RunId
 
 
 class InputsNode(Executor):
@@ -68,7 +68,9 @@ class ActorTurn:
 class ActorNode(Executor):
     """Runs an actor step. While its actor waits for somebody, it sends itself an :class:`ActorTurn`."""
 
-    def __init__(self, name: str, place: Place, call: ActorCall, context: ActorContext) -> None:
+    def __init__(
+        self, name: str, place: Place, call: ActorCall, context: Callable[[RunId], ActorContext]
+    ) -> None:
         super().__init__(name)
         self._place = place
         self._call = call
@@ -95,7 +97,7 @@ class ActorNode(Executor):
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
         once = Once(ctx, turn.done)
-        context = replace(self._context, call=f"{ctx.run_id}/{self._place.step}", once=once)
+        context = replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._place.step}", once=once)
         try:
             given = await self._call.prepare(state, context)
         except MissingResultError as exc:

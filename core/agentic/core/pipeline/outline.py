@@ -25,7 +25,7 @@ def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
     """
     outside = _NoOutside(spec.name)
     context = ActorContext(http=Fetcher(spec.http, outside))
-    services = PipelineServices(frontier=lambda _: outside, context=context)
+    services = PipelineServices(frontier=lambda _: outside, context=lambda _: context)
     return compile_pipeline(spec, actors, services)
 
 

@@ -11,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetJsonSchemaHandler,
     NonNegativeInt,
     PlainSerializer,
     PositiveFloat,
@@ -20,6 +21,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+from pydantic_core import CoreSchema
 
 from agentic.core.actors import Actor
 from agentic.core.http import HttpPolicy
@@ -60,18 +62,31 @@ def _as_it_is(value: object) -> object:
     return value
 
 
+class _OrReferenceInSchema:
+    """Says in the JSON Schema that a reference may stand for the value."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        return {"anyOf": [handler(core), REFERENCE_SCHEMA]}
+
+
+REFERENCE_SCHEMA = {"type": "string", "pattern": r"\$\{.+\}"}
+
 OR_REFERENCE = WrapValidator(_value_or_reference)
 """Lets a reference stand for the value; :func:`resolved_crawl` then validates what it turned out to be."""
+
+IN_SCHEMA = _OrReferenceInSchema()
 
 AS_IT_IS = PlainSerializer(_as_it_is)
 """Writes the value or the reference, whichever it is, without a word about its type."""
 
 ActorName = Annotated[str, Field(min_length=1), AfterValidator(_known_actor)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=64), AfterValidator(_free_name)]
-Count = Annotated[PositiveInt, OR_REFERENCE, AS_IT_IS]
-Depth = Annotated[NonNegativeInt, OR_REFERENCE, AS_IT_IS]
-Seconds = Annotated[PositiveFloat, OR_REFERENCE, AS_IT_IS]
-Texts = Annotated[tuple[str, ...], OR_REFERENCE, AS_IT_IS]
+Count = Annotated[PositiveInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Depth = Annotated[NonNegativeInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Seconds = Annotated[PositiveFloat, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Texts = Annotated[tuple[str, ...], OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
 Config = dict[str, JSONValue]
 
 

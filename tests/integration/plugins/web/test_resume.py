@@ -51,7 +51,9 @@ class Crawler:
             self.database, project_id=self.agent.project_id, run="e1", save=self.save, lease_s=LEASE_S
         )
         async with open_fetcher(HttpPolicy(allow_private_hosts=("127.0.0.1",))) as fetcher:
-            services = PipelineServices(frontier=lambda _: store, context=ActorContext(http=fetcher))
+            services = PipelineServices(
+                frontier=lambda _: store, context=lambda _: ActorContext(http=fetcher)
+            )
             yield compile_pipeline(spec, get_registry().actors, services)
 
 

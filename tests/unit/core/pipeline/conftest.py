@@ -234,7 +234,7 @@ def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier, secret
 
     def compiled(text: str) -> Workflow:
         context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()), secrets=DictSecrets(secrets))
-        services = PipelineServices(frontier=lambda _: frontier, context=context)
+        services = PipelineServices(frontier=lambda _: frontier, context=lambda _: context)
         return compile_pipeline(parse_spec(text, actors), actors, services)
 
     return compiled
