@@ -60,7 +60,7 @@ def test_there_is_no_entry_for_an_event_that_does_not_exist() -> None:
 
 
 def test_every_command_has_an_entry() -> None:
-    documented = re.findall(r"`agentic ([a-z]+(?: [a-z]+)?)", reference("commands"))
+    documented = re.findall(r"`agentic ([a-z]+(?: [a-z-]+)?)", reference("commands"))
     assert sorted(documented) == sorted(commands(typer.main.get_command(build_app())))
 
 

@@ -93,6 +93,11 @@ class BaseAgentExecutor(ABC):
         return [goal.strip() for goal in (self.agent.goals or "").split(",") if goal.strip()]
 
     @property
+    def route(self) -> str:
+        """What the agent's work is routed by, below ``agentic.run_agent.``: its platform."""
+        return self.agent.agent_platform
+
+    @property
     def counts(self) -> SaveCounts:
         """What storing came to, in rows; override it where rows are not stored by :attr:`mapper`."""
         from agentic.core.types import SaveCounts

@@ -39,6 +39,8 @@ DEFAULTS: Mapping[str, object] = {
     # celeryconfig can give one platform a queue of its own.
     "task_routes": {
         START_AGENT: {"queue": "agentic.sys"},
+        # What needs a browser: few at a time, on workers that have one.
+        f"{RUN_AGENT}.*.browser": {"queue": "agentic.browser"},
         f"{RUN_AGENT}*": {"queue": "agentic.default"},
     },
     "task_soft_time_limit": 6 * HOUR_S,

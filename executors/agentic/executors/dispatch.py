@@ -11,6 +11,7 @@ from kombu.exceptions import KombuError
 
 from agentic.executors.config import RUN_AGENT
 from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.factory import route_of
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -24,10 +25,10 @@ from agentic.mappers import (
 CONNECT_TIMEOUT_S = 3
 
 
-def agent_queue(app: Celery, platform: str) -> str:
-    """Return the queue that the app's ``task_routes`` name for the agents of a platform."""
-    route = app.amqp.router.route({}, f"{RUN_AGENT}.{platform}")
-    return str(route["queue"].name)
+def agent_queue(app: Celery, route: str) -> str:
+    """Return the queue that the app's ``task_routes`` name for agents of a route: a platform, or more."""
+    found = app.amqp.router.route({}, f"{RUN_AGENT}.{route}")
+    return str(found["queue"].name)
 
 
 class CeleryDispatcher:
@@ -84,8 +85,8 @@ class CeleryDispatcher:
                 task_id=f"{execution.id}.{execution.attempts + 1}",
                 connection=connection,
                 retry=False,
-                # Lets task_routes choose the queue by platform.
-                route_name=f"{RUN_AGENT}.{agent.agent_platform}",
+                # Lets task_routes choose the queue by platform, and by what it needs.
+                route_name=f"{RUN_AGENT}.{route_of(agent)}",
                 # What Flower shows: a readable name, and arguments without their quotes.
                 shadow=f"agentic.{label}",
                 argsrepr=f"execution={execution.id} agent={agent.id}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentic.core.errors import AgenticError
 from agentic.core.hooks import Platform, get_registry
 from agentic.executors.base import BaseAgentExecutor
 
@@ -55,3 +56,11 @@ class ExecutorFactory:
 
             mapper = GeneralResultMapper
         get_registry().add_platform(Platform(name=name, executor=cls, mapper=mapper, settings=settings))
+
+
+def route_of(agent: AgentModel) -> str:
+    """Return what an agent's work is routed by; its platform where it cannot be run as it is configured."""
+    try:
+        return ExecutorFactory.create(agent, execution_id="").route
+    except AgenticError:
+        return agent.agent_platform

@@ -20,7 +20,7 @@ from agentic.mappers import AgentModel, Database, content_hash
 KIND = "agent"
 
 QueueOf = Callable[[str], str]
-"""Platform -> the queue its agents' work goes to."""
+"""Route -> the queue that such agents' work goes to; a route is a platform, or ``web.browser``."""
 
 
 def flow_name(agent: AgentModel) -> str:
@@ -62,7 +62,7 @@ def flow_builder(
         return Flow(
             agent_workflow(records, platform, work),
             RunHooks(clean=records.clean, on_rest=records.on_rest, context=context),
-            DEFAULT_QUEUE if queue_of is None else queue_of(platform),
+            DEFAULT_QUEUE if queue_of is None else queue_of(records.route() or platform),
             None if work is None else work.close,
         )
 

@@ -59,22 +59,29 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     def work(self, database: Database) -> AgentWork:
         """Return the pipeline; it yields a :class:`~agentic.core.pipeline.PipelineResult` as data."""
-        from agentic.core.actors import ActorContext
         from agentic.core.hooks import get_registry
-        from agentic.core.http import Fetcher, SharedTransport
         from agentic.core.pipeline import PipelineServices, compile_pipeline
+        from agentic.core.settings import load_settings
+        from agentic.executors.outside import Outside
 
         spec = self.pipeline()
-        transport = SharedTransport(spec.http)
+        outside = Outside(database, self.agent.project_id, spec.http, load_settings())
         frontiers = _Frontiers(self, database, spec.name)
-        services = PipelineServices(
-            frontier=frontiers.of, context=lambda _: ActorContext(http=Fetcher(spec.http, transport))
-        )
+        services = PipelineServices(frontier=frontiers.of, context=outside.context)
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),
             message_of=lambda state: state["inputs"],
-            close=transport.aclose,
+            close=outside.aclose,
         )
+
+    @property
+    def route(self) -> str:
+        """What the agent's work is routed by: its platform, or that with ``.browser`` if it needs one."""
+        from agentic.core.hooks import get_registry
+        from agentic.core.pipeline import capabilities_of
+
+        needs = capabilities_of(self.pipeline(), get_registry().actors)
+        return f"{self.agent.agent_platform}.browser" if "browser" in needs else self.agent.agent_platform
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, as :meth:`work` gives a graph."""

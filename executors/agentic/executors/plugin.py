@@ -21,6 +21,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.demo import demo
     from agentic.executors.commands.executions import executions
     from agentic.executors.commands.metrics import metrics
+    from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects import projects
     from agentic.executors.commands.reconcile import reconcile
@@ -28,6 +29,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.run import run
     from agentic.executors.commands.runs import runs
     from agentic.executors.commands.schedules import schedules
+    from agentic.executors.commands.secrets import secrets
     from agentic.executors.commands.up import up
     from agentic.executors.commands.worker import worker
 
@@ -40,11 +42,13 @@ def agentic_commands(app: typer.Typer) -> None:
     app.command()(metrics)
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
+    app.add_typer(pipelines, name="pipelines")
     app.add_typer(platforms, name="platforms")
     app.add_typer(executions, name="executions")
     app.add_typer(runs, name="runs")
     app.add_typer(requests, name="requests")
     app.add_typer(schedules, name="schedules")
+    app.add_typer(secrets, name="secrets")
 
 
 @hookimpl

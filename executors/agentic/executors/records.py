@@ -13,7 +13,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import AgentConfigError, ResultsRefusedError
-from agentic.executors.factory import ExecutorFactory
+from agentic.executors.factory import ExecutorFactory, route_of
 from agentic.executors.redaction import Redactor
 from agentic.mappers import (
     AgentModel,
@@ -84,6 +84,12 @@ class AgentRecords:
             self._note_secrets(agent)
             with self._attached(session, agent, "") as executor:
                 return executor.work(self._database)
+
+    def route(self) -> str:
+        """Return what the agent's work is routed by; "" if there is no such agent."""
+        with self._database.reading() as session:
+            agent = session.get(AgentModel, self.agent_id)
+            return "" if agent is None else route_of(agent)
 
     def prepare(self, execution_id: str) -> dict[str, object]:
         """Validate the agent and return the state its executor starts from.

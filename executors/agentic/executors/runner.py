@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import ActivationId
+from agentic.core.threads import in_thread
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.durable import (
     AsyncRunHandle,
@@ -25,7 +26,6 @@ from agentic.executors.durable.service import RunService
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
-from agentic.executors.threads import in_thread
 from agentic.mappers import (
     AgentModel,
     Database,

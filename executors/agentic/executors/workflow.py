@@ -18,10 +18,10 @@ from agentic.core.graph import (
 )
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.logging import get_logger
+from agentic.core.threads import in_thread
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import AgentFailedError
 from agentic.executors.records import WORK, AgentRecords
-from agentic.executors.threads import in_thread
 
 log = get_logger(__name__)
 

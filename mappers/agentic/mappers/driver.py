@@ -20,6 +20,7 @@ from agentic.mappers.postgresql import hide_detail
 
 Value = str | int | float | None
 Values = Mapping[str, Value]
+Row = tuple[Any, ...]
 
 
 class HotStatement:
@@ -63,10 +64,10 @@ class HotCursor:
         (found,) = self._cursor.fetchone() or (None,)
         return found or 0
 
-    def rows(self, statement: HotStatement, values: Values) -> list[tuple[Any, ...]]:
-        """Run a query, or a statement that returns what it wrote; return its rows."""
+    def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
+        """Run once; return the rows it gives."""
         self.run(statement, values)
-        return list(self._cursor.fetchall())
+        return self._cursor.fetchall()
 
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
         """Run once for each row; return how many rows that touched."""

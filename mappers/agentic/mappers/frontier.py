@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import ParamSpec, TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -21,6 +19,7 @@ from agentic.core.pipeline.crawl_store import (
 )
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
+from agentic.core.threads import in_thread
 from agentic.core.types import SaveCounts
 from agentic.mappers.columns import new_id
 from agentic.mappers.content import clean_text
@@ -40,8 +39,6 @@ from agentic.mappers.frontier_statements import (
 )
 from agentic.mappers.models import FrontierState
 
-P = ParamSpec("P")
-R = TypeVar("R")
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 
 LEASE_S = 60.0
@@ -85,7 +82,7 @@ class SqlCrawlStore:
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
         """Add the pages not known yet, as new, and return how many those were."""
-        return await _in_thread(self._seed, urls)
+        return await in_thread(self._seed, urls)
 
     async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
@@ -93,15 +90,15 @@ class SqlCrawlStore:
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        return await _in_thread(self._exchange, batch, limit)
+        return await in_thread(self._exchange, batch, limit)
 
     async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that this store took and nobody will fetch for it."""
-        await _in_thread(self._give_back, entries)
+        await in_thread(self._give_back, entries)
 
     async def progress(self) -> FrontierCounts:
         """Return how the frontier stands."""
-        return await _in_thread(self._progress)
+        return await in_thread(self._progress)
 
     def _seed(self, urls: Sequence[FrontierLink]) -> int:
         with hot_transaction(self._database) as cursor:
@@ -133,12 +130,12 @@ class SqlCrawlStore:
 
     def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], int, int]:
         """Mark pages; return those that were not done before, and what that adds to the counts."""
-        keys = [page.url_key for page in (*batch.done, *batch.failed)]
+        keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
             return [], 0, 0
-        states = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
+        states: dict[str, str] = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
         fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
-        given_up = [page for page in batch.failed if states.get(page.url_key) in _OPEN]
+        given_up = [page for page in batch.failed if states.get(page.url_key, "") in _OPEN]
         cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
         cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
         again = sum(states.get(page.url_key) == FrontierState.FAILED for page in fresh)
@@ -192,7 +189,7 @@ class SqlCrawlStore:
         wanted = {**self._mine, "own_holder": self._holder, "lease_s": self._lease_s}
         rows = cursor.rows(CLAIM, {**wanted, "most": limit})
         if len(rows) < limit and cursor.run(RELEASE_EXPIRED, wanted):
-            rows += cursor.rows(CLAIM, {**wanted, "most": limit - len(rows)})
+            rows = [*rows, *cursor.rows(CLAIM, {**wanted, "most": limit - len(rows)})]
         return [
             FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
             for _, url, url_key, depth, attempts in sorted(rows)
@@ -212,13 +209,3 @@ def _counts(rows: Sequence[tuple[int, int, int]]) -> FrontierCounts:
 
 def _tries(attempts: Sequence[Attempt]) -> str | None:
     return json.dumps(attempt_records(attempts)) if len(attempts) > 1 else None
-
-
-async def _in_thread(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call in a thread; when cancelled meanwhile, the transaction ends before the cancellation goes on."""
-    work = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await work
-        raise

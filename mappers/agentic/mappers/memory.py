@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import cast
 
+from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import utc_now
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
-from agentic.mappers.threads import in_thread
 from agentic.mappers.vault_models import ActorMemoryModel
 from agentic.mappers.vault_rows import put_row
 

@@ -12,9 +12,9 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.actors import UnknownSecretError
+from agentic.core.threads import in_thread
 from agentic.mappers.columns import utc_now
 from agentic.mappers.database import Database
-from agentic.mappers.threads import in_thread
 from agentic.mappers.vault_errors import SecretNameError
 from agentic.mappers.vault_keys import Label, SecretKeys
 from agentic.mappers.vault_models import SecretModel, SessionModel

@@ -8,10 +8,10 @@ import json
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from agentic.core.http import CookieJar, HttpSession
+from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import new_id, utc_now
 from agentic.mappers.database import Database
-from agentic.mappers.threads import in_thread
 from agentic.mappers.vault_errors import UnreadableSecretError
 from agentic.mappers.vault_keys import Label, SecretKeys
 from agentic.mappers.vault_models import SessionModel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from agentic.core.actors.context import ActorContext
+from agentic.core.types import JSONValue
 
 InputT = TypeVar("InputT", bound=BaseModel, default=Any)
 OutputT = TypeVar("OutputT", bound=BaseModel, default=Any)
@@ -65,6 +67,14 @@ class Actor(ABC, Generic[InputT, OutputT]):
     failure_classes: ClassVar[frozenset[str]] = frozenset()
     capabilities: ClassVar[frozenset[str]] = frozenset()
     may_wait: ClassVar[bool] = False
+
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - for who overrides it
+        """Return the capabilities that a step with this config needs; all of them unless overridden.
+
+        Workers are chosen by it: a step that needs ``browser`` is for those that have one.
+        """
+        return cls.capabilities
 
     @abstractmethod
     async def run(self, ctx: ActorContext, given: InputT, /) -> OutputT | Again:

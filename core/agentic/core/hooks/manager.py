@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow
+    from agentic.core.pipeline import PipelineBuilder
 
 T = TypeVar("T")
 _Claims = list[tuple["LoadedPlugin", list[tuple[str, T]]]]
@@ -82,6 +83,14 @@ class PluginRegistry:
             "agentic_actors", lambda said: [(name, a) for a in said for name in (a.name, *a.aliases)]
         )
         return _by_name("actor", found)
+
+    @cached_property
+    def builders(self) -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
+        """Builder name -> factory, of all plugins."""
+        found: _Claims[Callable[[Mapping[str, type[Actor]]], PipelineBuilder]] = self._gather(
+            "agentic_builders", lambda said: list(said.items())
+        )
+        return _by_name("builder", found)
 
     @cached_property
     def workflows(self) -> Mapping[str, Callable[[], Workflow]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     from agentic.core.graph import Workflow
     from agentic.core.hooks.findings import Finding
     from agentic.core.hooks.platform import Platform
+    from agentic.core.pipeline import PipelineBuilder
 
 
 @hookspec
@@ -32,6 +33,17 @@ def agentic_actors() -> Iterable[type[Actor]]:
 
     Names and aliases are unique over all plugins, as for platforms. A plugin that raises here is listed
     with its error and brings no actor.
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
+    """Return builder name -> factory, for ``agentic pipelines build``: what turns an intent into a pipeline.
+
+    A factory is given every installed actor by name and alias. Where a model or a LangGraph graph makes the
+    decisions, it is loaded by the factory and not before. A plugin that raises here is listed with its error
+    and brings no builder.
     """
     raise NotImplementedError
 

@@ -105,6 +105,10 @@ class HostBudget(Protocol):
         """
         ...
 
+    async def aclose(self) -> None:
+        """Close what this event loop has opened, if anything; the next turn opens it again."""
+        ...
+
 
 class ProcessBudget:
     """Implements :class:`HostBudget` for all fetchers of this process; safe to use from several threads.
@@ -137,6 +141,9 @@ class ProcessBudget:
         with self._lock:
             now = self._clock()
             self._put(host, after_refusal(self._times.get(host, HostTimes()), now, seconds), now)
+
+    async def aclose(self) -> None:
+        """Do nothing, as nothing is open."""
 
     def _put(self, host: str, times: HostTimes, now: float) -> None:
         if len(self._times) >= MAX_HOSTS:

@@ -35,6 +35,7 @@ from agentic.core.pipeline.spec import (
     PipelineSpec,
     PipelineStep,
 )
+from agentic.core.pipeline.walking import capabilities_of
 
 __all__ = [
     "FILE_ENDINGS",
@@ -66,6 +67,7 @@ __all__ = [
     "SpecError",
     "StepFailedError",
     "actor_schema",
+    "capabilities_of",
     "compile_pipeline",
     "load_spec",
     "outline",

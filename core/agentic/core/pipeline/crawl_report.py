@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agentic.core.graph import WorkflowContext
-from agentic.core.pipeline.crawl_store import CrawlBatch, Exchange, FailedPage
+from agentic.core.graph import CustomEvent, WorkflowContext
+from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, Exchange, FailedPage, FrontierEntry
 from agentic.core.pipeline.result import EXAMPLE_COUNT
 from agentic.core.pipeline.state import CrawlTotals, FailureTally
+from agentic.core.pipeline.statistics import CrawlStatistics
 from agentic.core.types import SaveCounts
+
+CRAWL_PROGRESS = "crawl.progress"
+"""Type of the event that tells, at most once a second, how a crawl goes."""
 
 
 class CrawlReport:
-    """Counts what a crawl did, and tells about it.
+    """Counts what a slice of a crawl did, and tells about the crawl.
 
     Args:
         ctx: Hears of progress.
+        statistics: Of the crawl in this process, for all its slices; of this one alone when left out.
 
     Attributes:
         totals: Of this slice.
     """
 
-    def __init__(self, ctx: WorkflowContext) -> None:
+    def __init__(self, ctx: WorkflowContext, statistics: CrawlStatistics | None = None) -> None:
         self.totals = CrawlTotals()
         self._ctx = ctx
+        self._statistics = CrawlStatistics() if statistics is None else statistics
+        self._taken: dict[str, FrontierEntry] = {}
 
     async def committed(self, batch: CrawlBatch, exchange: Exchange) -> None:
         """Add a commit to the totals and report progress."""
+        self._note(batch, exchange)
         if not (batch.done or batch.failed):
             return
         self.totals = add_commit(self.totals, batch.failed, exchange.saved)
         counts = exchange.counts
         note = f"{counts.failed} failed" if counts.failed else ""
         self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
+        if (told := self._statistics.due()) is not None:
+            await self._ctx.add_event(CustomEvent(type=CRAWL_PROGRESS, data=told))
+
+    def end(self) -> None:
+        """Note that what the slice took and did not finish is left to others."""
+        self._statistics.gave_back(self._taken.values())
+        self._taken.clear()
+
+    def _note(self, batch: CrawlBatch, exchange: Exchange) -> None:
+        self._statistics.add(batch, exchange)
+        pages: Iterable[CrawledPage | FailedPage] = (*batch.done, *batch.failed)
+        for page in pages:
+            self._taken.pop(page.url_key, None)
+        self._taken.update((entry.url_key, entry) for entry in exchange.entries)
 
 
 def add_totals(sofar: CrawlTotals | None, more: CrawlTotals) -> CrawlTotals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from agentic.core.actors import Actor
 from agentic.core.pipeline.naming import page_actors, step_ids
 from agentic.core.pipeline.policies import ErrorRule
 from agentic.core.pipeline.references import Place
@@ -50,6 +51,20 @@ def actors_of(step: Step) -> Iterator[str]:
     for _, row in rows_of(step):
         for inner in row:
             yield from actors_of(inner)
+
+
+def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
+    """Return what the steps of a pipeline need: ``network``, ``browser``."""
+    return frozenset().union(*(_capabilities(step, actors) for step in spec.steps))
+
+
+def _capabilities(step: Step, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
+    calls = [(step.actor, step.config)] if isinstance(step, ActorStep) else []
+    if isinstance(step, CrawlStep):
+        calls = [(page_actor.actor, page_actor.config) for _, page_actor in page_actors(step)]
+    own = [actors[name].needs(config) for name, config in calls]
+    inner = [_capabilities(part, actors) for _, row in rows_of(step) for part in row]
+    return frozenset().union(*own, *inner)
 
 
 def actor_step_ids(spec: PipelineSpec) -> list[str]:

@@ -13,6 +13,7 @@ from agentic.executors.celery import make_app
 from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
 from agentic.executors.checks.host import host_findings
+from agentic.executors.checks.secrets import secret_findings
 from agentic.executors.checks.tasks import task_findings
 from agentic.executors.checks.workers import worker_findings
 from agentic.executors.commands.database import opened
@@ -20,6 +21,7 @@ from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.mappers import Database
 from agentic.mappers.errors import DataError
+from agentic.mappers.vault_keys import SecretKeys
 
 
 def look_around(settings: Settings) -> Iterator[Finding]:
@@ -29,7 +31,7 @@ def look_around(settings: Settings) -> Iterator[Finding]:
     app = None if settings.broker is None else make_app(settings)
     if app is not None and not (yield from _look_at_broker(app)):
         app = None
-    has_schedules = yield from _look_at_database(settings.database)
+    has_schedules = yield from _look_at_database(settings)
     if app is not None:
         yield from worker_findings(app, has_schedules=has_schedules or bool(app.conf.beat_schedule))
 
@@ -45,11 +47,12 @@ def _look_at_broker(app: Celery) -> Generator[Finding, None, bool]:
     return True
 
 
-def _look_at_database(url: str) -> Generator[Finding, None, bool]:
+def _look_at_database(settings: Settings) -> Generator[Finding, None, bool]:
     """Return whether there are schedules to be fired."""
     try:
-        with opened(Database(url)) as database:
+        with opened(Database(settings.database)) as database:
             yield from database_findings(database)
+            yield from secret_findings(database, SecretKeys.configured(settings))
             return has_active_schedules(database)
     except DataError:  # told by the room of the migrations
         return False

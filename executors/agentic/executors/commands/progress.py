@@ -1,72 +1,125 @@
-"""What a run looks like while it goes on: a few lines on standard error that move."""
+"""What a run looks like while it goes on: a few lines on standard error that move, or a line now and then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from agentic.core.cli import err_console
-from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.types import JSONValue
+from agentic.core.graph import WorkflowEvent
+from agentic.executors.commands.progress_facts import RunProgress, failures_text, hosts_text
+
+PLAIN_EVERY_S = 5.0
+"""Between two lines where nothing can move."""
+
+Hear = Callable[[WorkflowEvent], None]
 
 
 @contextmanager
-def shown_progress(title: str) -> Iterator[ProgressLines]:
-    """Show the events given to :meth:`ProgressLines.tell` until the block ends; gone afterwards."""
-    with progress_bars() as progress:
-        yield ProgressLines(progress, title)
+def shown_progress(title: str, *, quiet: bool = False) -> Iterator[Hear]:
+    """Give what is to be told the events of a run, and show them until the block ends.
+
+    In a terminal the lines are gone afterwards; elsewhere there is one every few seconds.
+    """
+    if quiet:
+        yield lambda _: None
+    elif err_console.is_terminal:
+        with progress_bars() as bars:
+            yield ProgressLines(bars, title).tell
+    else:
+        yield PlainLines(title).tell
 
 
 @contextmanager
-def progress_bars() -> Iterator[Progress]:
+def progress_bars() -> Iterator[ProgressBars]:
     """Show what is added to it, on standard error, until the block ends."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[facts]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=err_console, transient=True) as progress:
-        yield progress
+    with ProgressBars(err_console) as bars:
+        yield bars
+
+
+class ProgressBars(Progress):
+    """Bars with notes below them; gone at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._notes: dict[object, Sequence[str]] = {}
+        super().__init__(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[facts]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bars, then the notes."""
+        yield from super().get_renderables()
+        for lines in [*self._notes.values()]:  # a copy, as this is asked for by a thread of its own
+            for line in lines:
+                yield Text(line, "dim", no_wrap=True, overflow="ellipsis")
+
+    def note(self, about: object, lines: Sequence[str]) -> None:
+        """Put lines below the bars in place of the ones about the same thing."""
+        self._notes[about] = lines
 
 
 class ProgressLines:
-    """One line for the run, and one for each executor that reports progress."""
+    """One line for the run, one for each step that reports progress, and what a crawl says of failures."""
 
-    def __init__(self, progress: Progress, title: str) -> None:
-        self._progress = progress
+    def __init__(self, bars: ProgressBars, title: str) -> None:
+        self._bars = bars
         self._title = title
-        self._run = progress.add_task(title, total=None, facts="")
+        self._run = bars.add_task(title, total=None, facts="")
         self._lines: dict[str, TaskID] = {}
-        self._event_count = 0
+        self._progress = RunProgress()
 
     def tell(self, event: WorkflowEvent) -> None:
         """Show what an event says."""
-        self._event_count += 1
-        if event.kind is EventKind.EXECUTOR_PROGRESS:
-            self._report(event.path, event.data)
-        elif event.kind is EventKind.EXECUTOR_INVOKED:
-            self._progress.update(self._run, description=f"{self._title}: {event.path}")
-        elif event.kind in {EventKind.EXECUTOR_COMPLETED, EventKind.EXECUTOR_FAILED}:
-            self._end(event.path)
-        self._progress.update(self._run, facts=f"{self._event_count} events")
+        self._progress.hear(event)
+        heading = f"{self._title}: {self._progress.current}" if self._progress.current else self._title
+        self._bars.update(self._run, description=heading, facts=f"{self._progress.event_count:,} events")
+        for name in [name for name in self._lines if name not in self._progress.steps]:
+            self._bars.remove_task(self._lines.pop(name))
+        for name, step in self._progress.steps.items():
+            if name not in self._lines:
+                self._lines[name] = self._bars.add_task(f"  {name}", total=None, facts="")
+            facts = self._progress.facts(name)
+            self._bars.update(self._lines[name], completed=step.done, total=step.total, facts=facts)
+        self._bars.note(self, list(self._notes()))
 
-    def _report(self, path: str, data: Mapping[str, JSONValue]) -> None:
-        done, total = _number(data.get("done")), _number(data.get("total"))
-        if path not in self._lines:
-            self._lines[path] = self._progress.add_task(f"  {path}", total=None, facts="")
-        counted = f"{done:g}" if total is None else f"{done:g}/{total:g}"
-        self._progress.update(
-            self._lines[path], completed=done or 0, total=total, facts=f"{counted} {data.get('note') or ''}"
-        )
-
-    def _end(self, path: str) -> None:
-        if (line := self._lines.pop(path, None)) is not None:
-            self._progress.remove_task(line)
+    def _notes(self) -> Iterator[str]:
+        for step in self._progress.steps.values():
+            if step.failures:
+                yield f"    failed  {failures_text(step.failures)}"
+            if step.hosts:
+                yield f"    hosts   {hosts_text(step.hosts)}"
 
 
-def _number(value: JSONValue) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
+class PlainLines:
+    """A line every few seconds, for logs and pipes.
+
+    Args:
+        title: Begins each line.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title = title
+        self._clock = clock
+        self._progress = RunProgress(clock)
+        self._said_at = clock()
+
+    def tell(self, event: WorkflowEvent) -> None:
+        """Say how far the run is, if it was some seconds ago that this was said."""
+        self._progress.hear(event)
+        now = self._clock()
+        if now - self._said_at >= PLAIN_EVERY_S:
+            self._said_at = now
+            line = self._progress.line(self._title)
+            err_console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -14,6 +14,7 @@ from agentic.core.bus import open_bus
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import ActivationId
 from agentic.core.settings import Settings
+from agentic.core.threads import in_thread
 from agentic.core.types import RunId
 from agentic.executors.dispatch import agent_queue
 from agentic.executors.durable.crew import WorkerCrew
@@ -26,7 +27,6 @@ from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
 from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
-from agentic.executors.threads import in_thread
 from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger import SqlLedger
 

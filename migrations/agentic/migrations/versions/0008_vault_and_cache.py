@@ -1,5 +1,7 @@
 """What a project keeps between runs: secrets, sessions, a memory of actors, answers to be asked about."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -52,11 +54,11 @@ def downgrade() -> None:
         op.drop_table(table)
 
 
-def _project() -> sa.Column:
+def _project() -> sa.Column[str]:
     return sa.Column("project_id", sa.String(32), nullable=False)
 
 
-def _sealed() -> list[sa.Column]:
+def _sealed() -> list[sa.Column[Any]]:
     return [
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),

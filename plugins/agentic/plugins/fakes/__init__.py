@@ -5,6 +5,12 @@
     with FakeServer(seed=1) as fakes:
         fakes.hackernews_url    # base URL of a Hacker News Firebase API
         fakes.shop_url          # home page of a small shop
+        fakes.jobs_url          # a job board behind a login, and its API
+        fakes.feeds_url         # RSS, Atom, JSON Feed, podcasts, broken ones
+        fakes.news_url          # articles with structured data, and sitemaps
+        fakes.hostile_url       # everything a crawler should survive
+        fakes.firecrawl_url     # a Firecrawl v2 API over all of these
+        fakes.sink_url          # keeps what webhooks send
         fakes.control           # faults to inject, requests counted
 
 ``agentic fakes serve`` does the same for the command line, and

@@ -7,19 +7,42 @@ from typing import TYPE_CHECKING
 
 from agentic.plugins.fakes.control import Control
 from agentic.plugins.fakes.errors import MissingExtraError
+from agentic.plugins.fakes.feeds.site import Feeds
 from agentic.plugins.fakes.hackernews import HackerNews
+from agentic.plugins.fakes.jobs.board import Board
+from agentic.plugins.fakes.news.site import DRAFTS, News
 from agentic.plugins.fakes.shop import PRIVATE, Shop
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
+
+# A crawler of that name has a group of its own in robots.txt, which replaces the group of all others.
+SLOW_AGENT = "slowbot"
+ROBOTS = f"""\
+User-agent: *
+Disallow: /shop{PRIVATE}
+Disallow: /news{DRAFTS}
+
+User-agent: {SLOW_AGENT}
+Crawl-delay: 2
+Disallow: /news{DRAFTS}
+Disallow: /news/section/
+
+Sitemap: {{base}}/shop/sitemap.xml
+Sitemap: {{base}}/news/sitemap_index.xml
+"""
 
 
 def create_app(
     *, seed: int = 1, stories: int = 500, products: int = 240, control: Control | None = None
 ) -> ASGIApp:
-    """Return the application: ``/hackernews``, ``/shop``, ``/robots.txt`` and ``/__control``.
+    """Return the application: the fakes, ``/robots.txt`` and ``/__control``.
+
+    ``/hackernews``, ``/shop``, ``/jobs``, ``/feeds``, ``/news``, ``/hostile``, ``/firecrawl`` and ``/sink``:
+    the module of each says what it answers.
 
     Args:
         seed: The same seed and sizes give the same bytes.
@@ -34,19 +57,22 @@ def create_app(
     from starlette.applications import Starlette
     from starlette.routing import Mount, Route
 
-    from agentic.plugins.fakes.asgi import CONTROL, ControlPanel, Faulty, SiteApp
+    from agentic.plugins.fakes.asgi import Faulty, SiteApp
+    from agentic.plugins.fakes.control_panel import ControlPanel
+    from agentic.plugins.fakes.firecrawl.api import Firecrawl
 
     chosen = control or Control()
-    panel = ControlPanel(chosen)
     routes = [
         Mount("/hackernews", app=SiteApp(HackerNews(seed, stories))),
         Mount("/shop", app=SiteApp(Shop(seed, products))),
+        Mount("/feeds", app=SiteApp(Feeds(seed))),
+        Mount("/news", app=SiteApp(News(seed, chosen.revisions))),
+        *_talking(seed, chosen),
         Route("/robots.txt", _robots),
-        Route(f"{CONTROL}/faults", panel.add_fault, methods=["POST"]),
-        Route(f"{CONTROL}/stats", panel.stats),
-        Route(f"{CONTROL}/reset", panel.reset, methods=["POST"]),
     ]
-    return Faulty(Starlette(routes=routes), chosen)
+    firecrawl = Firecrawl(Starlette(routes=routes), chosen.firecrawl).routes()
+    clients = [Mount("/firecrawl/v2", routes=firecrawl), Mount("/v2", routes=firecrawl)]
+    return Faulty(Starlette(routes=[*routes, *clients, *ControlPanel(chosen).routes()]), chosen)
 
 
 def require(library: str) -> None:
@@ -61,8 +87,25 @@ def require(library: str) -> None:
         raise MissingExtraError(library) from exc
 
 
+def _talking(seed: int, control: Control) -> list[BaseRoute]:
+    """Return the fakes that are more than data."""
+    from starlette.routing import Mount
+
+    from agentic.plugins.fakes.hostile.site import Hostile
+    from agentic.plugins.fakes.jobs.api import JobApi
+    from agentic.plugins.fakes.jobs.site import JobSite
+    from agentic.plugins.fakes.sink_routes import sink_routes
+
+    board = Board(seed)
+    jobs = [*JobSite(board, control.sessions).routes(), *JobApi(board, control.tokens).routes()]
+    return [
+        Mount("/hostile", routes=Hostile(control.rate_limits, control.flakes).routes()),
+        Mount("/jobs", routes=jobs),
+        Mount("/sink", routes=sink_routes(control.sink)),
+    ]
+
+
 async def _robots(request: Request) -> Response:
     from starlette.responses import PlainTextResponse
 
-    sitemap = f"{str(request.base_url).rstrip('/')}/shop/sitemap.xml"
-    return PlainTextResponse(f"User-agent: *\nDisallow: /shop{PRIVATE}\n\nSitemap: {sitemap}\n")
+    return PlainTextResponse(ROBOTS.format(base=str(request.base_url).rstrip("/")))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 
-from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentic.plugins.fakes.control import Control, Fault
-from agentic.plugins.fakes.pages import Site
+from agentic.plugins.fakes.control import Control
+from agentic.plugins.fakes.pages import Page, Site
+from agentic.plugins.fakes.validators import answer
 
 CONTROL = "/__control"
 
@@ -24,19 +24,24 @@ class SiteApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._answer(scope)(scope, receive, send)
-
-    def _answer(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("Method Not Allowed", 405, headers={"allow": "GET, HEAD"})
+            refusal = PlainTextResponse("Method Not Allowed", 405, headers={"allow": "GET, HEAD"})
+            await refusal(scope, receive, send)
+            return
+        asked = dict(scope["headers"])
         mount = scope.get("root_path", "")
-        url = Request(scope).url
         page = self._site.page(
-            scope["path"].removeprefix(mount), url.query, f"{url.scheme}://{url.netloc}{mount}"
+            scope["path"].removeprefix(mount),
+            scope["query_string"].decode("latin-1"),
+            f"{scope['scheme']}://{_host(scope, asked)}{mount}",
         )
         if page is None:
-            return PlainTextResponse("Not Found", 404)
-        return Response(page.body, headers={"content-type": page.content_type})
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+            return
+        # Written by hand: a Response object would cost more than looking the page up.
+        status, fields, body = answer(page, asked)
+        await send({"type": "http.response.start", "status": status, "headers": fields})
+        await send({"type": "http.response.body", "body": body})
 
 
 class Faulty:
@@ -62,34 +67,19 @@ class Faulty:
                 )
 
 
-class ControlPanel:
-    """The routes below ``/__control``."""
-
-    def __init__(self, control: Control) -> None:
-        self._control = control
-
-    async def add_fault(self, request: Request) -> Response:
-        """``POST /__control/faults``: arm one fault; 422 names what is wrong with it."""
-        try:
-            fault = Fault.model_validate_json(await request.body())
-        except ValidationError as exc:
-            errors = [{"field": _field(error["loc"]), "message": error["msg"]} for error in exc.errors()]
-            return JSONResponse({"errors": errors}, 422)
-        self._control.add(fault)
-        return JSONResponse(fault.model_dump(mode="json"), 201)
-
-    async def stats(self, request: Request) -> Response:  # noqa: ARG002 - starlette hands it over
-        """``GET /__control/stats``: what was asked so far."""
-        return JSONResponse(self._control.stats())
-
-    async def reset(self, request: Request) -> Response:  # noqa: ARG002 - starlette hands it over
-        """``POST /__control/reset``: no faults, no counts."""
-        self._control.reset()
-        return Response(status_code=204)
+def page_response(page: Page, request: Request) -> Response:
+    """Return ``page`` as the response to ``request``, which may be a 304."""
+    status, fields, body = answer(page, dict(request.scope["headers"]))
+    response = Response(body, status)
+    response.raw_headers = fields
+    return response
 
 
-def _field(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location)) or "body"
+def _host(scope: Scope, asked: dict[bytes, bytes]) -> str:
+    if b"host" in asked:
+        return asked[b"host"].decode("latin-1")
+    host, port = scope["server"]
+    return f"{host}:{port}"
 
 
 def _refusal(status: int, retry_after_s: int | None) -> Response:

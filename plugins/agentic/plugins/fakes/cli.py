@@ -28,7 +28,7 @@ def serve(
     products: Annotated[int, typer.Option(min=0, help="Articles in the fake shop.")] = 240,
     port_file: Annotated[Path | None, typer.Option(help="Gets the port, once it listens.")] = None,
 ) -> None:
-    """Serve a Hacker News API and a small shop on loopback until Ctrl-C or SIGTERM.
+    """Serve a Hacker News API, a shop, a job board and more on loopback until Ctrl-C or SIGTERM.
 
     The URLs are printed one a line, each after its name.
     """
@@ -36,12 +36,25 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     with FakeServer(host=host, port=port, seed=seed, stories=stories, products=products) as fakes:
-        typer.echo(f"hackernews {fakes.hackernews_url}")
-        typer.echo(f"shop       {fakes.shop_url}")
-        typer.echo(f"control    {fakes.control_url}")
+        for name, url in _addresses(fakes).items():
+            typer.echo(f"{name:<10} {url}")
         if port_file:
             _write_whole(port_file, f"{fakes.port}\n")
         stopped.wait()
+
+
+def _addresses(fakes: FakeServer) -> dict[str, str]:
+    return {
+        "hackernews": fakes.hackernews_url,
+        "shop": fakes.shop_url,
+        "jobs": fakes.jobs_url,
+        "feeds": fakes.feeds_url,
+        "news": fakes.news_url,
+        "hostile": fakes.hostile_url,
+        "firecrawl": fakes.firecrawl_url,
+        "sink": fakes.sink_url,
+        "control": fakes.control_url,
+    }
 
 
 def _write_whole(path: Path, text: str) -> None:

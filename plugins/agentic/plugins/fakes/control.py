@@ -13,6 +13,12 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.firecrawl.account import Account
+from agentic.plugins.fakes.hostile.limits import Flakes, RateLimits
+from agentic.plugins.fakes.jobs.sessions import Sessions
+from agentic.plugins.fakes.jobs.tokens import Tokens
+from agentic.plugins.fakes.news.revisions import Revisions
+from agentic.plugins.fakes.sink import Sink
 
 
 class Fault(BaseModel):
@@ -47,7 +53,17 @@ class _Armed:
 
 
 class Control:
-    """Keeps faults and counts; may be used from another thread than the server's."""
+    """Keeps faults and counts; may be used from another thread than the server's.
+
+    Attributes:
+        sessions: Who is logged in to the job board.
+        tokens: The tokens of its API.
+        revisions: Changes to the newspaper's articles.
+        rate_limits: Who asked the hostile site too often.
+        flakes: Failures the hostile site still owes.
+        firecrawl: Credits spent at Firecrawl, and the pace of its jobs.
+        sink: What webhooks sent.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -55,6 +71,13 @@ class Control:
         self._requests: Counter[str] = Counter()
         self._in_flight = 0
         self._peak = 0
+        self.sessions = Sessions()
+        self.tokens = Tokens()
+        self.revisions = Revisions()
+        self.rate_limits = RateLimits()
+        self.flakes = Flakes()
+        self.firecrawl = Account()
+        self.sink = Sink()
 
     def add(self, fault: Fault) -> None:
         """Let ``fault`` happen from now on; of several that fit a request, the oldest happens."""
@@ -62,20 +85,28 @@ class Control:
             self._faults.append(_Armed(fault, fault.times))
 
     def reset(self) -> None:
-        """Forget all faults and counts."""
+        """Forget all faults and counts, and everything the fakes remember."""
         with self._lock:
             self._faults.clear()
             self._requests.clear()
             self._peak = self._in_flight
+        memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)
+        for memory in (*memories, self.firecrawl):
+            memory.reset()
 
     def stats(self) -> dict[str, JSONValue]:
-        """Return ``requests`` (by path with query), ``total``, ``peak_in_flight`` and ``faults_waiting``."""
+        """Return what was asked, and what waits.
+
+        ``requests`` by path with query, their ``total``, ``peak_in_flight``, ``faults_waiting``, and the
+        ``credits`` spent at Firecrawl.
+        """
         with self._lock:
             return {
                 "requests": dict(sorted(self._requests.items())),
                 "total": self._requests.total(),
                 "peak_in_flight": self._peak,
                 "faults_waiting": len(self._faults),
+                "credits": self.firecrawl.credits,
             }
 
     @contextmanager

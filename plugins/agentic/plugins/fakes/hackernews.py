@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 
 from agentic.core.types import JSONValue
 from agentic.plugins.fakes.hackernews_items import Archive, build_archive
-from agentic.plugins.fakes.pages import Page
+from agentic.plugins.fakes.pages import Page, json_page
 
 LONG_LIST = 500
 SHORT_LIST = 200
@@ -37,8 +36,8 @@ class HackerNews:
         }
         answers |= {f"/v0/user/{name}.json": user for name, user in archive.users.items()}
         answers |= {f"/v0/{name}.json": value for name, value in _lists(archive).items()}
-        self._pages = {path: _json_page(answer) for path, answer in answers.items()}
-        self._null = _json_page(None)
+        self._pages = {path: json_page(answer) for path, answer in answers.items()}
+        self._null = json_page(None)
 
     def page(self, path: str, query: str, base: str) -> Page | None:  # noqa: ARG002 - the API ignores both
         """See :meth:`Site.page`."""
@@ -73,8 +72,3 @@ def _of_kind(archive: Archive, kind: str, numbers: Iterable[int]) -> list[int]:
 def _score(archive: Archive, number: int) -> int:
     score = archive.items.get(number, {}).get("score", 0)
     return score if isinstance(score, int) else 0
-
-
-def _json_page(value: JSONValue) -> Page:
-    body = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    return Page(body, "application/json; charset=utf-8")

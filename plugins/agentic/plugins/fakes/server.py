@@ -72,6 +72,36 @@ class FakeServer:
         return f"{self.url}/shop/"
 
     @property
+    def jobs_url(self) -> str:
+        """Home page of the job board."""
+        return f"{self.url}/jobs/"
+
+    @property
+    def feeds_url(self) -> str:
+        """Where the feeds are, with a page that links to them."""
+        return f"{self.url}/feeds/"
+
+    @property
+    def news_url(self) -> str:
+        """Home page of the newspaper."""
+        return f"{self.url}/news/"
+
+    @property
+    def hostile_url(self) -> str:
+        """Below it is everything a crawler should survive."""
+        return f"{self.url}/hostile/"
+
+    @property
+    def firecrawl_url(self) -> str:
+        """The ``api_url`` for clients of Firecrawl."""
+        return f"{self.url}/firecrawl"
+
+    @property
+    def sink_url(self) -> str:
+        """Where webhooks may send to, followed by a name."""
+        return f"{self.url}/sink/"
+
+    @property
     def control_url(self) -> str:
         """Where faults are injected and requests counted."""
         return f"{self.url}/__control"

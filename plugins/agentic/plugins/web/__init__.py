@@ -25,9 +25,34 @@ def agentic_platforms() -> Iterable[Platform]:
 
 @hookimpl
 def agentic_actors() -> Iterable[type[Actor]]:
-    """Bring the actors that fetch and read pages."""
+    """Bring the actors of the web."""
+    from agentic.plugins.web.article import ArticleActor
+    from agentic.plugins.web.authenticate import AuthenticateActor
+    from agentic.plugins.web.capture import PdfActor, ScreenshotActor
+    from agentic.plugins.web.diff import DiffActor
     from agentic.plugins.web.extract_detail import ExtractDetailActor
     from agentic.plugins.web.extract_list import ExtractListActor
+    from agentic.plugins.web.feed import FeedActor
     from agentic.plugins.web.fetch import FetchActor
+    from agentic.plugins.web.robots_check import RobotsCheckActor
+    from agentic.plugins.web.search import SearchActor
+    from agentic.plugins.web.sitemap import SitemapActor
+    from agentic.plugins.web.structured_data import StructuredDataActor
+    from agentic.plugins.web.webhook import WebhookActor
 
-    return [FetchActor, ExtractListActor, ExtractDetailActor]
+    return [
+        FetchActor,
+        AuthenticateActor,
+        SearchActor,
+        ExtractListActor,
+        ExtractDetailActor,
+        SitemapActor,
+        FeedActor,
+        ArticleActor,
+        StructuredDataActor,
+        RobotsCheckActor,
+        ScreenshotActor,
+        PdfActor,
+        DiffActor,
+        WebhookActor,
+    ]

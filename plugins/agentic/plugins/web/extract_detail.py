@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ItemOutput, Page
-from agentic.plugins.web.fields import Schema, read_fields
-from agentic.plugins.web.html import base_of, document_of
+from agentic.plugins.web.fields import Schema, read_fields, source_of
+from agentic.plugins.web.json_schema import JsonSchema, fit
 
 
 class ExtractDetailInput(BaseModel):
@@ -15,20 +15,26 @@ class ExtractDetailInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     page: Page
-    fields: Schema = Field(alias="schema", min_length=1, description="Field name -> selector or rule.")
+    fields: Schema = Field(alias="schema", description="Field name -> selector or rule.")
+    json_schema: JsonSchema | None = Field(
+        default=None,
+        description="JSON Schema the fields are fitted to and checked against; needs the extra `schema`.",
+    )
 
 
 class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
     """Reads a detail page by a schema of selectors. The item also has the page's ``url``."""
 
     name = "extract_detail"
-    version = "1"
+    version = "2"
     aliases = ("ExtractDetail",)
     Input = ExtractDetailInput
     Output = ItemOutput
+    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing"})
 
     async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""
-        document = document_of(given.page)
-        found = read_fields(document, given.fields, base_of(document, given.page))
+        found = read_fields(source_of(given.page), given.fields)
+        if given.json_schema is not None:
+            found = fit(found, given.json_schema, given.page.final_url)
         return ItemOutput(item={"url": given.page.final_url, **found})

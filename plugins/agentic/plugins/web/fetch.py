@@ -1,46 +1,193 @@
-"""The actor that fetches a page."""
+"""The actor that fetches a page, over HTTP or with a browser."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
-from agentic.core.actors import Actor, ActorContext, Page, PageOutput
-from agentic.core.http import HttpRequest, HttpResponse, canonical_url
+from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
+from agentic.core.browser import BrowserRequest, BrowserStep
+from agentic.core.http import HttpRequest, HttpResponse, HttpSession, canonical_url
+from agentic.core.types import JSONValue
+from agentic.plugins.web.browsing import show
+from agentic.plugins.web.html import Selector, parse
+from agentic.plugins.web.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
+from agentic.plugins.web.sessions import used_session
+
+Param = str | int | float | bool
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class FetchInput(BaseModel):
     """What to fetch, and how."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     url: str
-    mode: Literal["http"] = "http"
-    headers: dict[str, str] = Field(default_factory=dict)
+    mode: Literal["http", "browser", "auto"] = Field(
+        default="http",
+        description="auto: over HTTP, and with a browser if scripts write the page; that is remembered.",
+    )
+    use_playwright: bool | None = Field(default=None, description="true is short for mode: browser.")
+    wait_for: Selector | None = Field(
+        default=None, description="What has to be on the page; a browser waits for it. Else selector_missing."
+    )
+    method: Method = "GET"
+    params: dict[str, Param | tuple[Param, ...]] | None = Field(
+        default=None, description="Added to the query of the URL."
+    )
+    body: str | None = Field(default=None, description="Sent as it is, in UTF-8.")
+    json_body: JSONValue = Field(default=None, alias="json", description="Sent as JSON.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="For requests over HTTP; a browser sends its own."
+    )
+    steps: tuple[BrowserStep, ...] = Field(
+        default=(),
+        description="What a browser does on the page before it is read: fill, click, press, scroll.",
+    )
     timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.way == "http" and not (self.use_playwright or self.steps):
+            is_sent = self.body is not None or self.json_body is not None
+            if is_sent and (self.method == "GET" or (self.body is not None and self.json_body is not None)):
+                raise ValueError("a request has one of body and json, and a method other than GET, POST say")
+            return self
+        if self.use_playwright is False and self.mode != "http":
+            raise ValueError(f"mode {self.mode!r} and use_playwright: false contradict each other")
+        if self.method != "GET" or self.body is not None or self.json_body is not None:
+            raise ValueError("a browser only asks with GET; use mode: http, or steps that fill in a form")
+        if self.way == "http":
+            raise ValueError("steps are for a browser; set mode: browser or auto")
+        return self
+
+    @property
+    def way(self) -> Literal["http", "browser", "auto"]:
+        """How to fetch."""
+        return "browser" if self.use_playwright else self.mode
+
+    @property
+    def address(self) -> str:
+        """The URL with ``params``."""
+        return with_params(self.url, self.params) if self.params else self.url
 
 
 class FetchActor(Actor[FetchInput, PageOutput]):
-    """Fetches one page over HTTP, by the policy of the pipeline."""
+    """Fetches one page, by the policy of the pipeline."""
 
     name = "fetch"
-    version = "1"
+    version = "2"
     aliases = ("InitialFetcher", "FetchDetail")
     Input = FetchInput
     Output = PageOutput
-    capabilities = frozenset({"network"})
+    failure_classes = frozenset({"browser_crashed", "selector_missing"})
+    capabilities = frozenset({"browser", "network"})
+
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
+        """Return what a step with this config needs: no browser for mode ``http``."""
+        is_shown = config.get("use_playwright") or config.get("mode", "http") != "http"
+        return cls.capabilities if is_shown else cls.capabilities - {"browser"}
 
     async def run(self, ctx: ActorContext, given: FetchInput, /) -> PageOutput:
-        """Return the page at the end of all redirects."""
-        request = HttpRequest(url=given.url, headers=given.headers, timeout_s=given.timeout_s)
-        response = await ctx.http.fetch(request)
-        return PageOutput(page=page_of(given.url, response, datetime.now(UTC)))
+        """Return the page at the end of all redirects, or as the browser shows it."""
+        match given.way:
+            case "http":
+                return PageOutput(page=_complete(await _by_http(ctx, given), given))
+            case "browser":
+                return PageOutput(page=await _by_browser(ctx, given))
+            case "auto":
+                return PageOutput(page=await _by_either(ctx, given))
 
 
-def page_of(url: str, response: HttpResponse, now: datetime) -> Page:
+async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
+    async with used_session(ctx, given.session) as session:
+        response = await ctx.http.fetch(_request(given, session))
+    return page_of(given.url, response, datetime.now(UTC))
+
+
+async def _by_browser(ctx: ActorContext, given: FetchInput) -> Page:
+    async with used_session(ctx, given.session) as session:
+        asked = BrowserRequest(
+            url=given.address,
+            wait_for=given.wait_for,
+            timeout_s=given.timeout_s,
+            steps=given.steps,
+            session=session,
+        )
+        shown = await show(ctx, asked)
+    return page_of(given.url, shown.as_response(), datetime.now(UTC), fetched_by="browser")
+
+
+async def _by_either(ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch over HTTP, unless pages like this one needed a browser lately; with a browser if it needs one."""
+    key = verdict_key(given.url)
+    if not needs_browser(await ctx.memory.get(key), datetime.now(UTC)):
+        page = await _by_http(ctx, given)
+        is_lacking = _lacks(page, given)
+        if not page.is_html or not looks_scripted(page.text, is_lacking=is_lacking):
+            return _complete(page, given)
+    page = await _by_browser(ctx, given)
+    await ctx.memory.put(key, browser_verdict(datetime.now(UTC)))
+    return page
+
+
+def _complete(page: Page, given: FetchInput) -> Page:
+    if _lacks(page, given):
+        message = (
+            f"nothing on {page.final_url} fits {given.wait_for!r}; mode: auto asks a browser where needed"
+        )
+        raise ActorError(message, failure_class="selector_missing", status=page.status)
+    return page
+
+
+def _lacks(page: Page, given: FetchInput) -> bool:
+    return given.wait_for is not None and (
+        not page.is_html or parse(page.text).css_first(given.wait_for) is None
+    )
+
+
+def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
+    body, headers = None, given.headers
+    if given.body is not None:
+        body = given.body.encode()
+    elif given.json_body is not None:
+        body = json.dumps(given.json_body).encode()
+        headers = {
+            "content-type": "application/json",
+            **{name.lower(): value for name, value in headers.items()},
+        }
+    return HttpRequest(
+        url=given.address,
+        method=given.method,
+        headers=headers,
+        body=body,
+        timeout_s=given.timeout_s,
+        session=session,
+    )
+
+
+def with_params(url: str, params: dict[str, Param | tuple[Param, ...]]) -> str:
+    """Return ``url`` with ``params`` added to its query; truths are written ``true`` and ``false``."""
+    pairs = [
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, values in params.items()
+        for value in (values if isinstance(values, tuple) else (values,))
+    ]
+    parts = urlsplit(url)
+    query = "&".join(filter(None, [parts.query, urlencode(pairs)]))
+    return urlunsplit(parts._replace(query=query))
+
+
+def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
     """Return an answer as a page; bodies that are no text are known by their hash only."""
     return Page(
         url=url,
@@ -50,6 +197,7 @@ def page_of(url: str, response: HttpResponse, now: datetime) -> Page:
         text=response.text if _is_text(response.content_type) else "",
         content_hash=hashlib.sha256(response.body).hexdigest(),
         fetched_at=now,
+        fetched_by=fetched_by,
     )
 
 

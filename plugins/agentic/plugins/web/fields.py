@@ -1,23 +1,35 @@
-"""Fields of a detail page: where each one stands, and what its text means."""
+"""Fields of a page: where each one stands, and what its text means."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from agentic.core.actors import ActorError
+from agentic.core.actors import ActorError, Page
 from agentic.core.types import JSONValue
-from agentic.plugins.web.html import Selector, absolute, text_of
+from agentic.plugins.web.conversions import FieldType, convert
+from agentic.plugins.web.html import Selector, base_of, document_of, text_of
+from agentic.plugins.web.jsonld import read_jsonld, values_at
+from agentic.plugins.web.xpath import XPath, find
 
-FieldType = Literal["string", "integer", "number", "boolean", "url"]
+Item = dict[str, JSONValue]
 
-_NUMBER = re.compile(r"[-+]?\d{1,3}(?:[,\s]\d{3})+(?:\.\d+)?(?!\d)|[-+]?\d+(?:\.\d+)?")
-_GROUPING = re.compile(r"[,\s]")
+MAX_KEPT = 256
 
 
 @lru_cache(maxsize=1024)
@@ -33,89 +45,190 @@ def _checked_regex(regex: str) -> str:
     return regex
 
 
+def _rule(value: object) -> object:
+    return {"selector": value} if isinstance(value, str) else value
+
+
 class FieldRule(BaseModel):
     """How to read one field. In a spec a plain string is short for its ``selector``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    selector: Selector
+    selector: Selector | None = Field(default=None, description="CSS selector of the elements.")
+    xpath: XPath | None = Field(
+        default=None, description="XPath 1.0 of elements, attributes or a value; needs the extra `xpath`."
+    )
+    jsonld: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Where in the page's JSON-LD: a type, then keys: Product.offers.price.",
+    )
+    meta: str | None = Field(
+        default=None, pattern=r"^[^\s\"\]\\]+$", description="Name or property of a <meta>: og:title."
+    )
     attr: str | None = Field(default=None, description="Attribute to read instead of the text.")
     regex: Annotated[str, AfterValidator(_checked_regex)] | None = Field(
         default=None, description="What to take of the text: the first group, or all that matches."
     )
-    type: FieldType = Field(default="string", description="boolean: whether there is such an element.")
+    type: FieldType = Field(
+        default="string",
+        description="boolean: whether there is such an element; price: {amount, currency}; html: the markup; "
+        "json: what JSON-LD has, as it is.",
+    )
+    date_format: str | None = Field(
+        default=None, description="How a date is written, as for strptime: %d/%m/%Y."
+    )
     required: bool = Field(default=False, description="Fail with selector_missing if it is not there.")
+    default: JSONValue = Field(default=None, description="What it is if it is not there.")
+    fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule)]] | None = Field(
+        default=None, min_length=1, description="Makes an object: its fields, looked for in the elements."
+    )
     list: bool = Field(default=False, description="Every element that fits, instead of the first.")
 
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        given = [name for name in ("selector", "xpath", "jsonld", "meta") if getattr(self, name) is not None]
+        if len(given) != 1 and not (self.fields and given in ([], ["selector"])):
+            wanted = (
+                "one of selector, xpath, jsonld and meta" if not self.fields else "a selector, or nothing"
+            )
+            raise ValueError(f"give {wanted}, not {' and '.join(given) or 'nothing'}")
+        if self.required and self.default is not None:
+            raise ValueError("a required field needs no default; leave one of the two out")
+        return self
 
-def _rule(value: object) -> object:
-    return {"selector": value} if isinstance(value, str) else value
+    @property
+    def place(self) -> str:
+        """What it is looked for by, for messages."""
+        return repr(self.selector or self.xpath or self.jsonld or self.meta)
 
 
-Schema = dict[str, Annotated[FieldRule, BeforeValidator(_rule)]]
+_checked_before: dict[str, object] = {}
+
+
+def _checked_once(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    # A crawl gives the same schema with every page: checking seven fields anew would cost 70 us of its 130.
+    text = repr(value)
+    found = _checked_before.get(text)
+    if found is None:
+        if len(_checked_before) >= MAX_KEPT:
+            _checked_before.clear()
+        found = _checked_before[text] = check(value)
+    return found
+
+
+Schema = Annotated[
+    dict[str, Annotated[FieldRule, BeforeValidator(_rule)]], Field(min_length=1), WrapValidator(_checked_once)
+]
 """Field name -> how to read it."""
 
 
-def read_fields(
-    document: LexborHTMLParser, schema: Mapping[str, FieldRule], base: str
-) -> dict[str, JSONValue]:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that fields are read from.
+
+    Attributes:
+        page: As it was fetched.
+        document: Its elements.
+        base: What addresses on it are relative to.
+    """
+
+    page: Page
+    document: LexborHTMLParser
+    base: str
+
+
+def source_of(page: Page) -> Source:
+    """Return a page ready to be read.
+
+    Raises:
+        ActorError: It is no HTML; failure class ``not_html``.
+    """
+    document = document_of(page)
+    return Source(page, document, base_of(document, page))
+
+
+def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: LexborNode | None = None) -> Item:
     """Return the fields of a page; None for those that are not there.
 
     Args:
-        document: The page.
+        source: The page.
         schema: Field name -> rule.
-        base: What addresses on the page are relative to.
+        scope: Element in which selectors look; the whole page when None.
 
     Raises:
         ActorError: A required field is missing (``selector_missing``), or a text is not of the field's type
             (``schema_invalid``).
     """
-    return {name: _read(name, document, rule, base) for name, rule in schema.items()}
+    return {name: _read(name, rule, source, scope) for name, rule in schema.items()}
 
 
-def _read(name: str, document: LexborHTMLParser, rule: FieldRule, base: str) -> JSONValue:
-    texts = [text for node in document.css(rule.selector) if (text := _text(node, rule)) is not None]
-    if rule.required and not texts:
-        message = f"field {name!r}: nothing on {base} fits {rule.selector!r}"
-        raise ActorError(message, failure_class="selector_missing")
-    if rule.type == "boolean":
-        return bool(texts)
+def _read(name: str, rule: FieldRule, source: Source, scope: LexborNode | None) -> JSONValue:
+    if rule.fields is not None:
+        return _objects(name, rule, rule.fields, source, scope)
+    values = _found(rule, source, scope)
+    if rule.regex is not None:
+        values = [_matched(value, rule.regex) for value in values]
+    found = [value for value in values if value is not None]
+    if rule.required and not found:
+        raise _missing(name, rule, source)
+    if rule.type == "boolean" and not rule.list:
+        return found[0] if found and isinstance(found[0], bool) else bool(found)
     if rule.list:
-        return [_convert(name, text, rule.type, base) for text in texts]
-    return _convert(name, texts[0], rule.type, base) if texts else None
+        return [_converted(name, value, rule, source.base) for value in found]
+    return _converted(name, found[0], rule, source.base) if found else rule.default
 
 
-def _text(node: LexborNode, rule: FieldRule) -> str | None:
-    text = text_of(node) if rule.attr is None else node.attributes.get(rule.attr)
-    if text is None or rule.regex is None:
-        return text
-    found = _pattern(rule.regex).search(text)
+def _objects(
+    name: str, rule: FieldRule, schema: Mapping[str, FieldRule], source: Source, scope: LexborNode | None
+) -> JSONValue:
+    if rule.selector is None:
+        return read_fields(source, schema, scope)
+    nodes = (scope or source.document).css(rule.selector)
+    if rule.required and not nodes:
+        raise _missing(name, rule, source)
+    if rule.list:
+        return [read_fields(source, schema, node) for node in nodes]
+    return read_fields(source, schema, nodes[0]) if nodes else rule.default
+
+
+def _found(rule: FieldRule, source: Source, scope: LexborNode | None) -> Sequence[JSONValue]:
+    """Return what stands at the rule's place, in the order of the page."""
+    if rule.selector is not None:
+        return [_content(node, rule) for node in (scope or source.document).css(rule.selector)]
+    if rule.jsonld is not None:
+        return values_at(read_jsonld(source.document), rule.jsonld)
+    if rule.meta is not None:
+        nodes = source.document.css(f'meta[property="{rule.meta}"], meta[name="{rule.meta}"]')
+        return [node.attributes.get("content") for node in nodes]
+    return find(
+        rule.xpath or "", source.page.text if scope is None else scope.html or "", as_html=rule.type == "html"
+    )
+
+
+def _content(node: LexborNode, rule: FieldRule) -> str | None:
+    if rule.attr is not None:
+        return node.attributes.get(rule.attr)
+    return node.html if rule.type == "html" else text_of(node)
+
+
+def _matched(value: JSONValue, regex: str) -> JSONValue:
+    if not isinstance(value, str):
+        return value
+    found = _pattern(regex).search(value)
     if found is None:
         return None
     return found.group(1) if found.re.groups else found.group()
 
 
-def _convert(name: str, text: str, kind: FieldType, base: str) -> JSONValue:
-    if kind == "string":
-        return text
-    value = absolute(base, text) if kind == "url" else parse_number(text, whole=kind == "integer")
-    if value is None:
-        message = f"field {name!r}: {text[:100]!r} on {base} is no {kind}"
+def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
+    converted = convert(value, rule.type, base, rule.date_format)
+    if converted is None:
+        message = f"field {name!r}: {str(value)[:100]!r} on {base} is no {rule.type}"
         raise ActorError(message, failure_class="schema_invalid")
-    return value
+    return converted
 
 
-def parse_number(text: str, *, whole: bool) -> int | float | None:
-    """Return the first number in ``text``; ``"1,234.50 EUR"`` is 1234.5. None if there is none.
-
-    Args:
-        text: With digits grouped by commas or blanks, and a decimal point.
-        whole: Refuse a number with a fraction.
-    """
-    found = _NUMBER.search(text)
-    if found is None:
-        return None
-    digits = _GROUPING.sub("", found.group())
-    if "." not in digits:
-        return int(digits) if whole else float(digits)
-    return None if whole else float(digits)
+def _missing(name: str, rule: FieldRule, source: Source) -> ActorError:
+    message = f"field {name!r}: nothing on {source.base} fits {rule.place}"
+    return ActorError(message, failure_class="selector_missing", status=source.page.status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated
 from urllib.parse import urljoin
@@ -45,9 +46,52 @@ Selector = Annotated[str, AfterValidator(_checked)]
 """A CSS selector, checked when the spec is read."""
 
 
+INLINE = [
+    *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd"),
+    *("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
+]
+TEXT = "-text"
+BREAKING = frozenset(
+    [
+        *("address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure"),
+        *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol"),
+        *("option", "p", "pre", "section", "table", "td", "th", "tr", "ul"),
+    ]
+)
+UNSEEN = ["script", "style", "template", "noscript", "svg"]
+
+
+def readable(page: Page) -> LexborHTMLParser:
+    """Return the document of a page with what people read only, one text for each line they would see.
+
+    It is nobody else's: it may be changed.
+
+    Raises:
+        ActorError: The page is no HTML; failure class ``not_html``.
+    """
+    document_of(page)
+    document = LexborHTMLParser(page.text)
+    document.strip_tags(UNSEEN)
+    document.unwrap_tags(INLINE)
+    document.merge_text_nodes()
+    return document
+
+
 def text_of(node: LexborNode) -> str:
-    """Return the text of an element and all below it, blanks collapsed."""
-    return " ".join(node.text().split())
+    """Return the text of an element and all below it, blanks collapsed, and one between lines."""
+    child = node.child
+    is_plain = child is None or (child.tag == TEXT and child.next is None)
+    text = node.text() if is_plain else "".join(_pieces(node))
+    return " ".join(text.split())
+
+
+def _pieces(node: LexborNode) -> Iterator[str]:
+    for inner in node.traverse(include_text=True):
+        before = inner.prev
+        if inner.tag in BREAKING or (before is not None and before.tag in BREAKING):
+            yield " "
+        if inner.tag == TEXT:
+            yield inner.text_content or ""
 
 
 def title_of(document: LexborHTMLParser) -> str | None:

@@ -177,7 +177,7 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
     command = agentic("fakes", "serve", "--seed", "5", "--stories", "40", "--port-file", str(port_file))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        addresses = dict(process.stdout.readline().split() for _ in range(3))
+        addresses = dict(process.stdout.readline().split() for _ in range(9))
         while not port_file.exists():
             time.sleep(0.01)
         base = f"http://127.0.0.1:{port_file.read_text().strip()}"
@@ -186,6 +186,12 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
     assert addresses == {
         "hackernews": f"{base}/hackernews/v0",
         "shop": f"{base}/shop/",
+        "jobs": f"{base}/jobs/",
+        "feeds": f"{base}/feeds/",
+        "news": f"{base}/news/",
+        "hostile": f"{base}/hostile/",
+        "firecrawl": f"{base}/firecrawl",
+        "sink": f"{base}/sink/",
         "control": f"{base}/__control",
     }
     assert (process.returncode, output, errors) == (0, "", "")

@@ -332,6 +332,9 @@ class LostBudget:
         self._check()
         return Turn()
 
+    async def aclose(self) -> None:
+        pass
+
     async def block(self, host: str, seconds: float) -> None:
         self._check()
         self.blocks.append((host, seconds))

@@ -58,6 +58,7 @@ def test_requests_are_counted_by_path_and_query() -> None:
         "total": 3,
         "peak_in_flight": 1,
         "faults_waiting": 0,
+        "credits": 0,
     }
 
 
@@ -73,8 +74,10 @@ def test_a_reset_forgets_faults_and_counts() -> None:
     control = Control()
     control.add(Fault(path="/a", status=500, times=None))
     next_status(control, "/a")
+    control.firecrawl.charge(3)
     control.reset()
-    assert control.stats() == {"requests": {}, "total": 0, "peak_in_flight": 0, "faults_waiting": 0}
+    assert control.stats() == Control().stats()
+    assert control.stats()["total"] == control.stats()["faults_waiting"] == control.stats()["credits"] == 0
     assert next_status(control, "/a") is None
 
 

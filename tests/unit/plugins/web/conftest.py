@@ -42,7 +42,8 @@ def act() -> Callable[..., Awaitable[Any]]:
 
     async def act(actor: type[Actor], **config: object) -> BaseModel:
         context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()))
-        output: BaseModel = await actor().run(context, actor.Input.model_validate(config))
+        output = await actor().run(context, actor.Input.model_validate(config))
+        assert isinstance(output, BaseModel)
         return output
 
     return act

@@ -64,3 +64,27 @@ async def test_a_selector_that_is_none_is_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(ValidationError, match="is no CSS selector"):
         await act(ExtractListActor, page=page(LIST), item_selector=selector)
+
+
+async def test_items_have_the_fields_of_the_list_and_the_address_they_link_to(act: Any, page: Any) -> None:
+    html = """<li><a href="/1">One</a><i>1,50 EUR</i></li><li><a href="/2">Two</a></li><li>ask</li>"""
+    fields = {"title": "a", "price": {"selector": "i", "type": "number"}}
+    found = await act(ExtractListActor, page=page(html), item_selector="li", fields=fields)
+    assert found.items == (
+        {"url": "http://shop.example/1", "title": "One", "price": 1.5},
+        {"url": "http://shop.example/2", "title": "Two", "price": None},
+        {"url": None, "title": None, "price": None},
+    )
+    assert found.list_item_urls == ("http://shop.example/1", "http://shop.example/2")
+
+
+async def test_a_field_of_another_type_is_a_failure(act: Any, page: Any) -> None:
+    fields = {"price": {"selector": "h2", "type": "number"}}
+    with pytest.raises(ActorError, match="'One' on http://shop") as caught:
+        await act(ExtractListActor, page=page(LIST), item_selector=".job-card", fields=fields)
+    assert caught.value.failure_class == "schema_invalid"
+
+
+async def test_without_fields_there_is_no_result_called_items(act: Any, page: Any) -> None:
+    found = await act(ExtractListActor, page=page(LIST), item_selector=".job-card")
+    assert set(found.model_dump(mode="json")) == {"list_item_urls", "next_url", "title"}

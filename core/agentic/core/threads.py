@@ -1,4 +1,4 @@
-"""Blocking work off the event loop."""
+"""Blocking work beside the event loop."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call ``function`` in a thread and return what it returns.
+async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call in a thread and return what it returns.
 
     A thread cannot be stopped: when cancelled meanwhile, wait for its end, so that nobody is told of an end
     while a transaction is still being written.
     """
-    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    work = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

@@ -1,0 +1,33 @@
+"""Pages as a browser shows them, fetched with the manners of :mod:`agentic.core.http`.
+
+    async with open_fetcher() as fetcher, PlaywrightBrowser() as browser:
+        page = await BrowserFetcher(fetcher, browser).fetch(
+            BrowserRequest(url="https://example.org/", wait_for="ul.results li")
+        )
+
+This is the port and what is said over it; the browser itself is :mod:`agentic.executors.browser`.
+"""
+
+from agentic.core.browser.errors import BrowserUnavailableError, InvalidStorageError
+from agentic.core.browser.fetcher import BrowserFetcher
+from agentic.core.browser.messages import BrowserRequest, RenderedPage, ResourceType, Viewport
+from agentic.core.browser.port import Browser, Manners
+from agentic.core.browser.steps import BrowserStep, Click, Fill, Press, Scroll, WaitFor
+
+__all__ = [
+    "Browser",
+    "BrowserFetcher",
+    "BrowserRequest",
+    "BrowserStep",
+    "BrowserUnavailableError",
+    "Click",
+    "Fill",
+    "InvalidStorageError",
+    "Manners",
+    "Press",
+    "RenderedPage",
+    "ResourceType",
+    "Scroll",
+    "Viewport",
+    "WaitFor",
+]

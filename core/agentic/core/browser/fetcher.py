@@ -1,0 +1,92 @@
+"""Fetches pages with a browser, with the manners of the HTTP fetcher."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Self
+
+from agentic.core.browser.messages import BrowserRequest, RenderedPage
+from agentic.core.browser.port import Browser, Manners
+from agentic.core.errors import SettingsError
+from agentic.core.http import FailureClass, Fetcher, FetchError, HttpRequest
+from agentic.core.http.urls import origin_of
+
+
+class BrowserFetcher:
+    """Shows pages by the rules of a fetcher's policy.
+
+    Each document of the window asks robots.txt and waits for its host's turn, wherever redirects, scripts
+    and steps lead; what a document loads besides is not waited for. Turns and ``Retry-After`` are those of
+    ``fetcher``, so that both ways to a host keep one pace.
+
+    Args:
+        fetcher: Has the policy, and knows when each host may be asked. If its proxy is a socks5 one, a
+            ``SettingsError`` says that browsers are not led through such.
+        browser: Shows the pages.
+    """
+
+    def __init__(self, fetcher: Fetcher, browser: Browser) -> None:
+        proxy = fetcher.policy.proxy
+        if proxy is not None and not proxy.get_secret_value().startswith(("http://", "https://")):
+            raise SettingsError("a browser goes through http:// and https:// proxies only; set another one")
+        self._fetcher = fetcher
+        self._browser = browser
+
+    async def fetch(self, request: BrowserRequest | str) -> RenderedPage:
+        """Return the page that the browser shows in the end.
+
+        Args:
+            request: A URL is short for a request without further wishes.
+
+        Raises:
+            FetchError: There is none; ``failure_class`` says why. Nothing is retried here.
+            BrowserUnavailableError: There is no browser that starts.
+        """
+        asked = BrowserRequest(url=request) if isinstance(request, str) else request
+        origin_of(asked.url)  # refuses what is no http or https URL
+        policy = self._fetcher.policy
+        async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects)) as turns:
+            manners = Manners(
+                guard=self._fetcher.guard,
+                user_agent=policy.user_agent,
+                timeout_s=policy.timeout_s,
+                max_bytes=policy.max_bytes,
+                enter=turns.enter,
+                proxy=policy.proxy,
+            )
+            page = await self._browser.render(asked, manners)
+        await self._fetcher.judge(HttpRequest(url=asked.url, session=asked.session), page.as_response())
+        return page
+
+
+def documents_allowed(request: BrowserRequest, max_redirects: int) -> int:
+    """Return how many documents the window may load for ``request``: each step may lead to another page."""
+    return (1 + len(request.steps)) * (1 + max_redirects)
+
+
+class _Turns:
+    """The turn of the host that the window is at: given back before the next one is waited for.
+
+    So a window never has one host's connection while it waits for another's: two that redirect to each other
+    would wait for ever.
+    """
+
+    def __init__(self, fetcher: Fetcher, allowed: int) -> None:
+        self._fetcher = fetcher
+        self._allowed = allowed
+        self._left = allowed
+        self._turn = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self._turn.aclose()
+
+    async def enter(self, url: str) -> None:
+        await self._turn.aclose()
+        if not self._left:
+            reason = f"more than {self._allowed} pages lead to it; the site may go round in circles"
+            raise FetchError(url, FailureClass.TOO_MANY_REDIRECTS, reason)
+        self._left -= 1
+        await self._turn.enter_async_context(self._fetcher.turn(url))

@@ -1,0 +1,208 @@
+"""What stands between a browser and the network: a forward proxy that asks the address guard.
+
+A browser resolves names and follows redirects by itself, and a page can make it ask for anything. So it is
+given no other way out than this proxy, which resolves each name, asks the guard of the page that wants it,
+and connects to the very address that was checked. A page is known by the credential of its browser context;
+without one there is no way through, for other processes of this machine neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from agentic.core.browser import Manners
+from agentic.executors.browser.dialing import Dialer, Refused
+from agentic.executors.browser.heads import Head, read_head, rewritten
+
+HEAD_S = 30.0
+HANG_UP_S = 1.0
+CHUNK_BYTES = 65_536
+USER = "page"
+DENIED = b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="pages"\r\n'
+UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\n"
+NO_MORE = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+CONNECTED = b"HTTP/1.1 200 Connection Established\r\n\r\n"
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Pass:
+    """What lets one page through, and what came of that.
+
+    Attributes:
+        manners: How much may come.
+        dialer: Connects, to where it may.
+        password: Of the user :data:`USER`.
+        received_bytes: What has come so far, as it came over the network.
+        refusals: By ``host:port``, why it was not connected to.
+        connections: What serves the page.
+        on_used_up: Called when more came than may.
+    """
+
+    manners: Manners
+    dialer: Dialer
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    received_bytes: int = 0
+    refusals: dict[str, Refused] = field(default_factory=dict)
+    connections: set[asyncio.Task[None]] = field(default_factory=set)
+    on_used_up: Callable[[], None] | None = None
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether more came than may."""
+        return self.received_bytes > self.manners.max_bytes
+
+
+class GuardedProxy:
+    """A forward proxy on loopback, for as many pages as hold a pass."""
+
+    def __init__(self) -> None:
+        self._passes: dict[str, Pass] = {}
+        self._strangers: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def start(self) -> None:
+        """Listen on a free port."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=CHUNK_BYTES)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def aclose(self) -> None:
+        """End all connections."""
+        if self._server is not None:
+            self._server.close()
+        for given in list(self._passes.values()):
+            await self.withdraw(given)
+        await _end(self._strangers)
+
+    def admit(self, manners: Manners) -> Pass:
+        """Return a pass for a page."""
+        given = Pass(manners=manners, dialer=Dialer(manners.guard, manners.proxy))
+        self._passes[given.password] = given
+        return given
+
+    async def withdraw(self, given: Pass) -> None:
+        """Let the holder of a pass through no more, and end its connections."""
+        self._passes.pop(given.password, None)
+        await _end(given.connections)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer), name="browser-proxy")
+        self._strangers.add(task)
+        task.add_done_callback(self._strangers.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(HEAD_S):
+                head = await read_head(reader)
+            if given := self._passes.get(_password(head)):
+                self._follow(given)
+                await _through(given, head, reader, writer)
+            else:
+                writer.write(DENIED + NO_MORE)
+                await writer.drain()
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+            pass  # the one side or the other has gone, or is no HTTP; the browser sees that
+        finally:
+            await _hang_up(writer)
+
+    def _follow(self, given: Pass) -> None:
+        """Count this connection among those of a pass."""
+        task = asyncio.current_task()
+        if task is not None:
+            given.connections.add(task)
+            task.add_done_callback(given.connections.discard)
+
+
+async def _through(
+    given: Pass, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Connect to where ``head`` wants to go, and hand on what comes, both ways."""
+    try:
+        far_reader, far_writer = await given.dialer.connect(head.host, head.port)
+    except Refused as exc:
+        given.refusals[f"{head.host}:{head.port}"] = exc
+        if head.is_tunnel:  # a plain request is not answered: the page would show the answer as the site's
+            writer.write(UNREACHABLE + NO_MORE)
+            await writer.drain()
+        return
+    try:
+        if head.is_tunnel:
+            writer.write(CONNECTED)
+            there = _copy(reader, far_writer)
+        else:
+            far_writer.write(rewritten(head))
+            there = _copy_body(reader, far_writer, head.body_bytes)
+        await _until_one_ends(there, _copy_counted(given, far_reader, writer))
+    finally:
+        await _hang_up(far_writer)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(CHUNK_BYTES):
+        writer.write(chunk)
+        await writer.drain()
+
+
+async def _copy_counted(given: Pass, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(CHUNK_BYTES):
+        given.received_bytes += len(chunk)
+        if given.is_used_up:
+            if given.on_used_up is not None:
+                given.on_used_up()
+            return
+        writer.write(chunk)
+        await writer.drain()
+
+
+async def _copy_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, left: int) -> None:
+    """Hand on the body of one request, then wait for the end.
+
+    A second request would be for anywhere: it has to come over a connection of its own to be checked.
+    """
+    while left and (chunk := await reader.read(min(left, CHUNK_BYTES))):
+        left -= len(chunk)
+        writer.write(chunk)
+        await writer.drain()
+    await reader.read(1)
+
+
+async def _until_one_ends(*ways: Coroutine[object, object, None]) -> None:
+    tasks = {asyncio.ensure_future(way) for way in ways}
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        await _end(tasks)
+
+
+async def _end(tasks: set[asyncio.Task[None]]) -> None:
+    ending = [task for task in tasks if task is not asyncio.current_task()]
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def _hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, without waiting for long that the other side reads what is left."""
+    writer.close()
+    try:
+        async with asyncio.timeout(HANG_UP_S):
+            await writer.wait_closed()
+    except OSError:  # a TimeoutError is one, too
+        writer.transport.abort()
+
+
+def _password(head: Head) -> str:
+    scheme, _, value = head.field("proxy-authorization").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    with suppress(Base64Error, UnicodeDecodeError):
+        return b64decode(value).decode().partition(":")[2]
+    return ""

@@ -1,0 +1,163 @@
+"""One browser that runs, with all that belongs to it: driver, folder, proxy. Loads Playwright."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from playwright.async_api import Browser, BrowserContext, Error, StorageState, async_playwright
+
+from agentic.core.browser import BrowserRequest, BrowserUnavailableError, Manners, RenderedPage
+from agentic.core.browser.storage import storage_state
+from agentic.core.http import FailureClass, FetchError
+from agentic.core.logging import get_logger
+from agentic.core.threads import in_thread
+from agentic.executors.browser.executable import find_executable
+from agentic.executors.browser.faults import CRASHED
+from agentic.executors.browser.finishing import finish
+from agentic.executors.browser.folder import BrowserFolder
+from agentic.executors.browser.proxy import USER, GuardedProxy, Pass
+from agentic.executors.browser.visit import Visit
+
+log = get_logger(__name__)
+
+OPEN_S = 30.0
+CLOSE_S = 10.0
+# Without this, what is on this machine would be asked directly, past the proxy.
+NO_BYPASS = "<-loopback>"
+SWITCHES = (
+    "--disable-gpu",
+    "--disable-quic",
+    # WebRTC speaks UDP with any address, past every proxy, unless told not to: the headless shell listens to
+    # the one switch, the whole browser to the other.
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+
+
+class RunningBrowser:
+    """A browser that was started; :func:`start_browser` makes it.
+
+    Attributes:
+        folder: Where its profile is; its processes are known by it.
+    """
+
+    def __init__(self, browser: Browser, proxy: GuardedProxy, folder: Path, parts: AsyncExitStack) -> None:
+        self.folder = folder
+        self._browser = browser
+        self._proxy = proxy
+        self._parts = parts
+        self._is_broken = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it runs and answers."""
+        return self._browser.is_connected() and not self._is_broken
+
+    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+        """See :meth:`agentic.core.browser.Browser.render`."""
+        given = self._proxy.admit(manners)
+        try:
+            async with self._visit(request, given) as visit:
+                return await visit.render()
+        except Error:
+            # Not chained: the library's message may quote what was typed into a form.
+            raise self._crash(request) from None
+        finally:
+            await self._proxy.withdraw(given)
+
+    async def aclose(self) -> None:
+        """End it, however it is."""
+        await finish(self._parts.aclose())
+
+    @asynccontextmanager
+    async def _visit(self, request: BrowserRequest, given: Pass) -> AsyncIterator[Visit]:
+        state = storage_state(request.session)
+        try:
+            async with asyncio.timeout(OPEN_S):
+                context = await self._context(request, given, cast(StorageState, state))
+        except TimeoutError as exc:
+            raise self._crash(request) from exc
+        try:
+            yield Visit(context, request, given, state["cookies"])
+        finally:
+            await finish(self._close(context))
+
+    async def _context(self, request: BrowserRequest, given: Pass, state: StorageState) -> BrowserContext:
+        return await self._browser.new_context(
+            accept_downloads=False,
+            proxy={
+                "server": self._proxy.url,
+                "bypass": NO_BYPASS,
+                "username": USER,
+                "password": given.password,
+            },
+            service_workers="block",
+            storage_state=state,
+            user_agent=given.manners.user_agent,
+            viewport={"width": request.viewport.width, "height": request.viewport.height},
+        )
+
+    async def _close(self, context: BrowserContext) -> None:
+        if not await _in_time(context.close):
+            self._is_broken = True
+
+    def _crash(self, request: BrowserRequest) -> FetchError:
+        self._is_broken = True
+        return FetchError(request.url, FailureClass.BROWSER_CRASHED, CRASHED)
+
+
+async def start_browser(configured: str) -> RunningBrowser:
+    """Start a browser.
+
+    Args:
+        configured: Which one; empty for the first that is found.
+
+    Raises:
+        BrowserUnavailableError: There is none, or it does not start.
+    """
+    try:
+        async with asyncio.timeout(OPEN_S):
+            return await _started(configured)
+    except (Error, OSError) as exc:
+        reason = " ".join(str(exc).split())[:500] or f"no answer within {OPEN_S:g} s"
+        raise BrowserUnavailableError(
+            f"the browser does not start: {reason}; start it by hand to see more, or let "
+            f"AGENTIC_BROWSER_PATH name another"
+        ) from exc
+
+
+async def _started(configured: str) -> RunningBrowser:
+    async with AsyncExitStack() as parts:
+        manager = async_playwright()
+        driver = await manager.start()
+        parts.push_async_callback(_in_time, manager.__aexit__)
+        executable = find_executable(configured, Path(driver.chromium.executable_path))
+        folder = await in_thread(BrowserFolder, executable)
+        parts.push_async_callback(in_thread, folder.remove)
+        proxy = GuardedProxy()
+        await proxy.start()
+        parts.push_async_callback(proxy.aclose)
+        browser = await driver.chromium.launch(
+            executable_path=folder.launch,
+            artifacts_dir=folder.path,
+            args=SWITCHES,
+            # What belongs to no page has no credential, and gets nowhere.
+            proxy={"server": proxy.url, "bypass": NO_BYPASS},
+        )
+        parts.push_async_callback(_in_time, browser.close)
+        log.info("browser.started", executable=str(executable), version=browser.version)
+        return RunningBrowser(browser, proxy, folder.path, parts.pop_all())
+
+
+async def _in_time(close: Callable[[], Awaitable[None]]) -> bool:
+    """Close something of Playwright; tell whether it did not have to be left as it is."""
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            await close()
+    except (Error, TimeoutError):
+        return False
+    return True

@@ -1,0 +1,224 @@
+"""``agentic pipelines``: specs checked, drawn, built and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+import yaml
+from pydantic import ValidationError
+
+from agentic.core.cli import console, print_json, print_rows
+from agentic.core.hooks import get_registry
+from agentic.core.settings import Settings, load_settings
+from agentic.core.types import JSONValue
+from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
+from agentic.executors.commands.options import AsJson, InProject, OptionError
+
+if TYPE_CHECKING:
+    from agentic.core.pipeline import Fault, IntentSpec, PipelineSpec
+
+pipelines = typer.Typer(help="Pipelines: specs checked, drawn, built and kept.", no_args_is_help=True)
+
+FileOrName = Annotated[str, typer.Argument(metavar="FILE|NAME", help="A file, or NAME or NAME@VERSION.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file.")]
+
+
+@pipelines.command()
+def validate(target: FileOrName, *, project: InProject = None, as_json: AsJson = False) -> None:
+    """Check a pipeline against the installed actors; every fault is told with its line and column."""
+    from agentic.core.pipeline import SpecError
+
+    try:
+        spec = read_pipeline(target, project)
+    except SpecError as exc:
+        if not as_json:
+            raise
+        print_json({"valid": False, "faults": [_fault(fault) for fault in exc.faults]})
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json({"valid": True, "name": spec.name, "faults": []})
+    else:
+        console.print(f"{target}: pipeline {spec.name} can be used", markup=False, highlight=False)
+
+
+@pipelines.command()
+def show(
+    target: FileOrName,
+    *,
+    svg: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print the spec, with all it names put in.")
+    ] = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec."""
+    from agentic.core.pipeline import outline
+    from agentic.mappers.pipelines import as_written
+
+    spec = read_pipeline(target, project)
+    if as_json:
+        print_json(as_written(spec))
+    elif as_yaml:
+        sys.stdout.write(_yaml(as_written(spec)))
+    elif svg is not None:
+        svg.write_text(outline(spec, get_registry().actors).to_svg(), encoding="utf-8")
+        console.print(f"wrote {svg}", markup=False, highlight=False)
+    else:
+        sys.stdout.write(outline(spec, get_registry().actors).to_mermaid() + "\n")
+
+
+@pipelines.command()
+def schema() -> None:
+    """Print the JSON Schema of pipelines, with the config of every installed actor, for editors."""
+    from agentic.core.pipeline import spec_schema
+
+    print_json(spec_schema(get_registry().actors))
+
+
+@pipelines.command()
+def actors(
+    name: Annotated[str | None, typer.Argument(help="One of them, with its input and output.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the installed actors, or show one with the JSON Schemas of its input and output."""
+    from agentic.core.pipeline import actor_schema
+    from agentic.core.pipeline.spec import unknown_actor
+
+    known = get_registry().actors
+    if name is not None:
+        if name not in known:
+            raise OptionError(unknown_actor(name, known))
+        print_json(actor_schema(known[name]))
+        return
+    rows = [_actor_row(actor_schema(actor)) for actor in sorted(set(known.values()), key=lambda a: a.name)]
+    print_rows("Actors", ["name", "aliases", "capabilities", "does"], rows, as_json=as_json)
+
+
+@pipelines.command()
+def build(
+    intent: Annotated[Path, typer.Argument(help="An intent, as a YAML or JSON file.")],
+    *,
+    builder: Annotated[str, typer.Option(help="Who builds it.")] = "rules",
+    as_json: AsJson = False,
+) -> None:
+    """Build a pipeline from an intent, and print it; nothing is run."""
+    from agentic.core.pipeline.words import unknown_word
+    from agentic.mappers.pipelines import as_written
+
+    registry = get_registry()
+    if builder not in registry.builders:
+        raise OptionError(f"--builder: {unknown_word('builder', builder, registry.builders)}")
+    wanted = _read_intent(intent)
+    spec = asyncio.run(registry.builders[builder](registry.actors).build(wanted))
+    if as_json:
+        print_json(as_written(spec))
+    else:
+        sys.stdout.write(_yaml(as_written(spec)))
+
+
+@pipelines.command()
+def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> None:
+    """Keep a pipeline under its name; a changed one becomes the next version."""
+    from agentic.mappers.pipelines import store_pipeline
+
+    settings = load_settings()
+    spec = read_pipeline(file, project)
+    with opened(ready_database(settings)) as database, database.writing() as session:
+        owner = ensured_project(session, project, settings)
+        kept, is_new = store_pipeline(session, owner.id, spec)
+    row = {"name": kept.name, "version": kept.version, "digest": kept.digest, "is_new": is_new}
+    if as_json:
+        print_json(row)
+        return
+    said = "is kept" if is_new else "was kept before"
+    console.print(f"pipeline {kept.name}@{kept.version} {said}", markup=False, highlight=False)
+
+
+@pipelines.command("list")
+def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
+    """List the pipelines that are kept, with all their versions."""
+    from agentic.mappers import find_project
+    from agentic.mappers.pipelines import list_pipelines
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.reading() as session:
+        owner = find_project(session, project or settings.project)
+        rows = [
+            {"name": kept.name, "version": kept.version, "digest": kept.digest, "created_at": kept.created_at}
+            for kept in list_pipelines(session, owner.id)
+        ]
+    shown = [{**row, "digest": str(row["digest"])[:12]} for row in rows]
+    columns = ["name", "version", "digest", "created_at"]
+    print_rows(f"Pipelines of {owner.name}", columns, rows if as_json else shown, as_json=as_json)
+
+
+def read_pipeline(target: str, project: str | None) -> PipelineSpec:
+    """Return the pipeline of a file, or one that is kept, with all it names put in.
+
+    Raises:
+        SpecError: It cannot be used.
+        UnknownPipelineError: None is kept of that name.
+    """
+    from agentic.core.pipeline import FILE_ENDINGS, load_spec
+
+    settings = load_settings()
+    if target.endswith(FILE_ENDINGS):
+        return load_spec(
+            Path(target), get_registry().actors, find=lambda name: _kept(settings, project, name)
+        )
+    return _kept(settings, project, target)
+
+
+def _kept(settings: Settings, project: str | None, name: str) -> PipelineSpec:
+    from agentic.core.pipeline import read_spec
+    from agentic.mappers import find_project
+    from agentic.mappers.pipelines import find_stored
+
+    with opened(current_database(settings)) as database, database.reading() as session:
+        owner = find_project(session, project or settings.project)
+        kept = find_stored(session, owner.id, name)
+    return read_spec(kept.spec, get_registry().actors)
+
+
+def _read_intent(path: Path) -> IntentSpec:
+    from agentic.core.pipeline import IntentSpec
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return IntentSpec.model_validate(data)
+    except OSError as exc:
+        raise OptionError(f"{path} cannot be read ({exc.strerror}); check the path") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise OptionError(f"{path} is neither YAML nor JSON; correct it") from None
+    except ValidationError as exc:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in exc.errors())
+        raise OptionError(f"{path} is no intent: {faults}") from None
+
+
+def _fault(fault: Fault) -> dict[str, JSONValue]:
+    from agentic.core.pipeline.errors import shown_place
+
+    return {
+        "message": fault.message,
+        "place": shown_place(fault.place),
+        "line": fault.line,
+        "column": fault.column,
+    }
+
+
+def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:
+    does = str(schema["description"]).partition("\n")[0]
+    return {**schema, "does": does}
+
+
+def _yaml(data: Mapping[str, JSONValue]) -> str:
+    plain = json.loads(json.dumps(data))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))

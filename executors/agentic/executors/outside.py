@@ -1,0 +1,109 @@
+"""What the actors of an agent's pipelines use in this process: connections, a browser, stores."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from agentic.core.browser import BrowserRequest, Manners, RenderedPage
+from agentic.core.settings import Settings
+
+if TYPE_CHECKING:
+    from agentic.core.actors import ActorContext
+    from agentic.core.http import HttpPolicy
+    from agentic.core.types import RunId
+    from agentic.executors.browser import PlaywrightBrowser
+    from agentic.mappers import Database
+
+_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, set[SharedBrowser]]] = (
+    WeakKeyDictionary()
+)
+
+FILES = "files"
+"""Folder for what actors write, in the folder of the settings."""
+
+
+class SharedBrowser:
+    """Implements :class:`agentic.core.browser.Browser`: all who use it in one event loop share a browser.
+
+    It is started with the first page, and ended when the last of them is closed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+        """See :meth:`agentic.core.browser.Browser.render`."""
+        browser, users = self._shared()
+        users.add(self)
+        return await browser.render(request, manners)
+
+    async def aclose(self) -> None:
+        """Let go of the browser."""
+        loop = asyncio.get_running_loop()
+        browser, users = _OPEN.get(loop, (None, set()))
+        users.discard(self)
+        if browser is not None and not users:
+            del _OPEN[loop]
+            await browser.aclose()
+
+    def _shared(self) -> tuple[PlaywrightBrowser, set[SharedBrowser]]:
+        loop = asyncio.get_running_loop()
+        if loop not in _OPEN:
+            from agentic.executors.browser import PlaywrightBrowser
+
+            _OPEN[loop] = (PlaywrightBrowser(self._settings), set())
+        return _OPEN[loop]
+
+
+class Outside:
+    """What the actors of one agent may use.
+
+    Args:
+        database: Has what the project keeps.
+        project_id: Owns the agent.
+        policy: Manners and limits of requests.
+        settings: Of this process.
+    """
+
+    def __init__(self, database: Database, project_id: str, policy: HttpPolicy, settings: Settings) -> None:
+        from agentic.core.actors import ActorContext
+        from agentic.core.browser import BrowserFetcher
+        from agentic.core.http import Fetcher, SharedTransport, open_budget
+        from agentic.mappers.http_cache import SqlHttpCache
+        from agentic.mappers.memory import SqlMemory
+        from agentic.mappers.vault import SqlSecrets
+        from agentic.mappers.vault_keys import SecretKeys
+        from agentic.mappers.vault_sessions import SqlSessions
+
+        keys = SecretKeys.configured(settings)
+        secrets = SqlSecrets(database, project_id, keys)
+        self._settings = settings
+        self._transport = SharedTransport(policy, secret=secrets.secret)
+        self._budget = open_budget(settings.broker)
+        self._browser = SharedBrowser(settings)
+        cache = SqlHttpCache(database, project_id=project_id)
+        fetcher = Fetcher(policy, self._transport, budget=self._budget, cache=cache)
+        self._context = ActorContext(
+            http=fetcher,
+            pages=BrowserFetcher(fetcher, self._browser),
+            secrets=secrets,
+            sessions=SqlSessions(database, project_id, keys),
+            memory=SqlMemory(database, project_id),
+        )
+
+    def context(self, run_id: RunId) -> ActorContext:
+        """Return what actors of a run may use; its files are those of the execution it belongs to."""
+        from dataclasses import replace
+
+        from agentic.executors.files import FolderFiles
+
+        execution_id = run_id.partition("/")[0]
+        return replace(self._context, files=FolderFiles(self._settings.home / FILES, execution_id))
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._browser.aclose()
+        await self._transport.aclose()
+        await self._budget.aclose()

@@ -1,0 +1,1 @@
+"""A local Firecrawl v2 that really fetches the other fakes."""

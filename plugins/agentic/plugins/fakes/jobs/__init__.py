@@ -1,0 +1,1 @@
+"""A job board behind a login, as pages and as an API."""

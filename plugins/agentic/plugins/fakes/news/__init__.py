@@ -1,0 +1,1 @@
+"""A newspaper: articles that carry structured data and change, and its sitemaps."""

@@ -1,0 +1,113 @@
+"""Microdata and RDFa Lite: what attributes of a page's elements say about it, for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from agentic.core.types import JSONValue
+from agentic.plugins.web.html import absolute, text_of
+from agentic.plugins.web.jsonld import Node
+
+MAX_DEPTH = 50
+_SHOWN = frozenset({"audio", "embed", "iframe", "img", "source", "track", "video"})
+_LINKED = frozenset({"a", "area", "link"})
+_ADDRESSES = {"href": _LINKED, "src": _SHOWN, "data": frozenset({"object"})}
+_VALUES = {"time": "datetime", "data": "value", "meter": "value"}
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The attributes that make an element an object, name its type and identity, and its properties.
+
+    Attributes:
+        scope: On the elements that are objects.
+        kind: Their types, as words or URLs.
+        identity: Their names.
+        part: On elements below, what of the object they are.
+    """
+
+    scope: str
+    kind: str
+    identity: str
+    part: str
+
+
+MICRODATA = Vocabulary("itemscope", "itemtype", "itemid", "itemprop")
+RDFA = Vocabulary("typeof", "typeof", "resource", "property")
+
+
+def read_annotations(document: LexborHTMLParser, vocabulary: Vocabulary, base: str) -> list[Node]:
+    """Return the objects of a page in the shape of JSON-LD: ``@type``, ``@id`` and properties.
+
+    A property that occurs several times is a list. Addresses are absolute.
+    """
+    outermost = f"[{vocabulary.scope}]:not([{vocabulary.part}])"
+    return [_object(node, vocabulary, base, 0) for node in document.css(outermost)]
+
+
+def read_opengraph(document: LexborHTMLParser) -> Node:
+    """Return the ``og:`` properties of a page and those of its relatives: ``article:``, ``twitter:`` etc."""
+    found: Node = {}
+    for node in document.css("meta[content]"):
+        name = node.attributes.get("property") or node.attributes.get("name") or ""
+        if ":" in name:
+            _add(found, name.lower(), node.attributes.get("content") or "")
+    return found
+
+
+def _object(node: LexborNode, vocabulary: Vocabulary, base: str, depth: int) -> Node:
+    found: Node = {}
+    kinds: list[JSONValue] = [
+        word.rpartition("/")[2].rpartition("#")[2] for word in _words(node, vocabulary.kind)
+    ]
+    if kinds:
+        found["@type"] = kinds[0] if len(kinds) == 1 else kinds
+    if identity := node.attributes.get(vocabulary.identity):
+        found["@id"] = absolute(base, identity) or identity
+    for part in _parts(node, vocabulary) if depth < MAX_DEPTH else ():
+        is_object = vocabulary.scope in part.attributes
+        value = _object(part, vocabulary, base, depth + 1) if is_object else _value(part, base)
+        for name in _words(part, vocabulary.part):
+            _add(found, name.rpartition(":")[2] if "://" not in name else name.rpartition("/")[2], value)
+    return found
+
+
+def _parts(scope: LexborNode, vocabulary: Vocabulary) -> Iterator[LexborNode]:
+    """Yield the elements below ``scope`` that are its properties, in order, none of objects in it."""
+    waiting = _children(scope)
+    while waiting:
+        node = waiting.pop()
+        attributes = node.attributes
+        if vocabulary.part in attributes:
+            yield node
+        if vocabulary.scope not in attributes:
+            waiting += _children(node)
+
+
+def _children(node: LexborNode) -> list[LexborNode]:
+    return list(node.iter(include_text=False))[::-1]
+
+
+def _value(node: LexborNode, base: str) -> JSONValue:
+    attributes = node.attributes
+    if (content := attributes.get("content")) is not None:
+        return content.strip()
+    for name, tags in _ADDRESSES.items():
+        if node.tag in tags and (address := attributes.get(name)):
+            return absolute(base, address) or address
+    return (attributes.get(_VALUES.get(node.tag or "", "")) or text_of(node)).strip()
+
+
+def _add(found: Node, name: str, value: JSONValue) -> None:
+    earlier = found.get(name)
+    if earlier is None:
+        found[name] = value
+    else:
+        found[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]
+
+
+def _words(node: LexborNode, attribute: str) -> list[str]:
+    return (node.attributes.get(attribute) or "").split()

@@ -1,0 +1,106 @@
+"""The actor that tells another service what was found."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, SecretStr
+
+from agentic.core.actors import Actor, ActorContext
+from agentic.core.http import HttpRequest
+from agentic.core.types import JSONValue
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 - what secrets of that kind begin with
+
+
+class WebhookInput(BaseModel):
+    """What to tell, and whom."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str
+    payload: JSONValue = Field(description="Sent as JSON.")
+    secret: SecretStr | None = Field(default=None, description="Signs it; write ${secrets.NAME}.")
+    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    headers: dict[str, str] = Field(default_factory=dict)
+    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+
+
+class WebhookOutput(BaseModel):
+    """That it was taken.
+
+    Attributes:
+        status: Of the answer, below 400.
+        delivery: What the request was named; the same if it had to be sent again.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    status: int
+    delivery: str
+
+
+class WebhookActor(Actor[WebhookInput, WebhookOutput]):
+    """Sends JSON to a URL, signed as in Standard Webhooks 1.0.
+
+    Headers: ``webhook-id`` and ``idempotency-key`` name the delivery, ``webhook-timestamp`` is Unix time, and
+    ``webhook-signature`` is ``v1,`` and the base64 of the HMAC-SHA256 over ``id.timestamp.body``. A run that
+    is begun again does not send what was answered before.
+    """
+
+    name = "webhook"
+    version = "1"
+    Input = WebhookInput
+    Output = WebhookOutput
+    capabilities = frozenset({"network"})
+
+    async def run(self, ctx: ActorContext, given: WebhookInput, /) -> WebhookOutput:
+        """Send it, unless this call has done so already."""
+        delivery = ctx.call or uuid.uuid4().hex
+
+        async def send() -> JSONValue:
+            response = await ctx.http.fetch(request_of(given, delivery, int(time.time())))
+            return response.status
+
+        status = await ctx.once(f"webhook:{delivery}", send)
+        return WebhookOutput(status=int(str(status)), delivery=delivery)
+
+
+def request_of(given: WebhookInput, delivery: str, now_s: int) -> HttpRequest:
+    """Return the request for a delivery of that name at that Unix time."""
+    body = json.dumps(given.payload, ensure_ascii=False, separators=(",", ":")).encode()
+    own = {name.lower(): value for name, value in given.headers.items()}
+    signed: Mapping[str, str] = {
+        "content-type": "application/json",
+        "idempotency-key": delivery,
+        "webhook-id": delivery,
+        "webhook-timestamp": str(now_s),
+    }
+    if given.secret is not None:
+        signature = sign(given.secret.get_secret_value(), f"{delivery}.{now_s}.".encode() + body)
+        signed = {**signed, "webhook-signature": f"v1,{signature}"}
+    return HttpRequest(
+        url=given.url, method=given.method, headers={**own, **signed}, body=body, timeout_s=given.timeout_s
+    )
+
+
+def sign(secret: str, content: bytes) -> str:
+    """Return the base64 of the HMAC-SHA256; a secret that begins with ``whsec_`` is base64 itself."""
+    return base64.b64encode(hmac.digest(_key(secret), content, hashlib.sha256)).decode()
+
+
+def _key(secret: str) -> bytes:
+    if secret.startswith(SECRET_PREFIX):
+        try:
+            return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
+        except binascii.Error:
+            pass
+    return secret.encode()

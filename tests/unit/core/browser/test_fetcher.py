@@ -1,0 +1,156 @@
+"""The manners of a browser, which here is a script of the documents its window goes to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from pydantic import SecretStr
+
+from agentic.core.browser import BrowserFetcher, BrowserRequest, Click, Manners, RenderedPage
+from agentic.core.browser.fetcher import documents_allowed
+from agentic.core.errors import SettingsError
+from agentic.core.http import (
+    Fetcher,
+    FetchError,
+    Headers,
+    HttpPolicy,
+    HttpRequest,
+    HttpResponse,
+    HttpSession,
+    InvalidUrlError,
+    ProcessBudget,
+)
+
+URL = "http://a.example/"
+
+
+class Window:
+    """A browser whose window goes from document to document as told, and shows what is there."""
+
+    def __init__(self, *way: str, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> None:
+        self._way = way
+        self._status = status
+        self._headers = Headers(headers)
+        self.manners: list[Manners] = []
+
+    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+        self.manners.append(manners)
+        for url in (request.url, *self._way):
+            await manners.enter(url)
+            await asyncio.sleep(0)
+        url = self._way[-1] if self._way else request.url
+        return RenderedPage(url=url, status=self._status, headers=self._headers, html="<p>page</p>")
+
+
+class World:
+    """A network of robots.txt files, and a clock that is turned by waiting."""
+
+    def __init__(self, robots: str = "") -> None:
+        self.time = 100.0
+        self._robots = robots
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        return HttpResponse(url=request.url, status=200, headers=Headers(), body=self._robots.encode())
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    def clock(self) -> float:
+        return self.time
+
+    def fetcher(self, **policy: object) -> Fetcher:
+        chosen = HttpPolicy.model_validate({"obey_robots": False, **policy})
+        return Fetcher(
+            chosen, self, budget=ProcessBudget(clock=self.clock), clock=self.clock, sleep=self.sleep
+        )
+
+
+async def test_a_page_is_returned_as_the_browser_shows_it() -> None:
+    page = await BrowserFetcher(World().fetcher(), Window()).fetch(URL)
+    assert (page.url, page.html) == (URL, "<p>page</p>")
+
+
+async def test_the_browser_is_told_the_rules_of_the_policy() -> None:
+    fetcher, window = World().fetcher(max_bytes=5, timeout_s=7, user_agent="testbot"), Window()
+    await BrowserFetcher(fetcher, window).fetch(URL)
+    (told,) = window.manners
+    assert (told.max_bytes, told.timeout_s, told.user_agent) == (5, 7, "testbot")
+    assert told.guard is fetcher.guard
+
+
+async def test_each_document_waits_for_its_hosts_turn() -> None:
+    world = World()
+    fetcher = BrowserFetcher(world.fetcher(requests_per_second=1), Window(f"{URL}2", f"{URL}3"))
+    await fetcher.fetch(URL)
+    assert world.time == 102.0
+
+
+async def test_robots_txt_is_asked_for_each_document() -> None:
+    fetcher = BrowserFetcher(
+        World("User-agent: *\nDisallow: /hidden").fetcher(obey_robots=True), Window(f"{URL}hidden")
+    )
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch(URL)
+    assert caught.value.failure_class == "robots_denied"
+
+
+async def test_two_hosts_that_redirect_to_each_other_hold_nobody_up() -> None:
+    fetcher = World().fetcher(max_connections_per_host=1)
+    one = BrowserFetcher(fetcher, Window("http://b.example/")).fetch("http://a.example/")
+    other = BrowserFetcher(fetcher, Window("http://a.example/")).fetch("http://b.example/")
+    async with asyncio.timeout(1):
+        await asyncio.gather(one, other)
+
+
+async def test_a_turn_is_given_back_whatever_comes() -> None:
+    fetcher = World().fetcher(max_connections_per_host=1)
+    for _ in range(2):
+        with pytest.raises(FetchError):
+            await BrowserFetcher(fetcher, Window(status=404)).fetch(URL)
+    async with asyncio.timeout(1), fetcher.turn(URL):
+        pass
+
+
+async def test_circles_end() -> None:
+    window = Window(*[f"{URL}{number}" for number in range(10)])
+    with pytest.raises(FetchError) as caught:
+        await BrowserFetcher(World().fetcher(max_redirects=3), window).fetch(URL)
+    assert caught.value.failure_class == "too_many_redirects"
+
+
+def test_each_step_may_lead_to_another_page() -> None:
+    steps = (Click(selector="a"), Click(selector="b"))
+    assert documents_allowed(BrowserRequest(url=URL), 10) == 11
+    assert documents_allowed(BrowserRequest(url=URL, steps=steps), 10) == 33
+
+
+async def test_retry_after_holds_for_the_next_page() -> None:
+    world = World()
+    fetcher = world.fetcher()
+    with pytest.raises(FetchError) as caught:
+        await BrowserFetcher(fetcher, Window(status=429, headers=[("Retry-After", "30")])).fetch(URL)
+    assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 30)
+    await BrowserFetcher(fetcher, Window()).fetch(URL)
+    assert world.time == pytest.approx(130, abs=1)
+
+
+async def test_a_login_that_is_refused_has_ended() -> None:
+    asked = BrowserRequest(url=URL, session=HttpSession(name="shop"))
+    with pytest.raises(FetchError) as caught:
+        await BrowserFetcher(World().fetcher(), Window(status=401)).fetch(asked)
+    assert caught.value.failure_class == "auth_expired"
+
+
+async def test_only_web_addresses_are_shown() -> None:
+    with pytest.raises(InvalidUrlError):
+        await BrowserFetcher(World().fetcher(), Window()).fetch("file:///etc/passwd")
+
+
+def test_a_proxy_that_browsers_are_not_led_through_is_refused() -> None:
+    policy: dict[str, object] = {"proxy": SecretStr("socks5://user:hidden@host:1"), "transport": "curl_cffi"}
+    with pytest.raises(SettingsError, match="http:// and https:// proxies only") as caught:
+        BrowserFetcher(World().fetcher(**policy), Window())
+    assert "hidden" not in str(caught.value)

@@ -1,0 +1,249 @@
+"""Secrets, sessions and the memory of a project, as rows."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import delete, select, update
+
+from agentic.core.actors import UnknownSecretError
+from agentic.core.http import CookieJar, HttpSession
+from agentic.core.types import JSONValue
+from agentic.mappers import AgentModel, Database, ProjectModel
+from agentic.mappers.memory import SqlMemory
+from agentic.mappers.vault import SqlSecrets, list_secrets, list_sessions, remove_secret, set_secret
+from agentic.mappers.vault_errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
+from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault_models import SecretModel, SessionModel
+from agentic.mappers.vault_rotation import rotate, unreadable
+from agentic.mappers.vault_sessions import SqlSessions
+
+OLD, NEW = SecretKeys.new_key(), SecretKeys.new_key()
+KEYS = SecretKeys(OLD)
+URL = "https://shop.example/"
+
+
+class Vault:
+    """The secrets of one project, with keys that a test may change."""
+
+    def __init__(self, database: Database, project_id: str) -> None:
+        self.database = database
+        self.project_id = project_id
+        self.keys = KEYS
+        self.environment: dict[str, str] = {}
+
+    def set(self, name: str, value: str) -> str:
+        with self.database.writing() as session:
+            return set_secret(session, self.project_id, self.keys, name, value)
+
+    async def get(self, name: str) -> str:
+        store = SqlSecrets(self.database, self.project_id, self.keys, environment=self.environment)
+        return (await store.secret(name)).get_secret_value()
+
+    def sessions(self) -> SqlSessions:
+        return SqlSessions(self.database, self.project_id, self.keys)
+
+    def names(self) -> list[tuple[str, str]]:
+        with self.database.reading() as session:
+            secrets = [(row.name, row.kind) for row in list_secrets(session, self.project_id)]
+            return secrets + [(row.name, "session") for row in list_sessions(session, self.project_id)]
+
+    def remove(self, name: str) -> None:
+        with self.database.writing() as session:
+            remove_secret(session, self.project_id, name)
+
+
+@pytest.fixture
+def vault(database: Database, project: ProjectModel) -> Vault:
+    return Vault(database, project.id)
+
+
+@pytest.fixture
+def other(database: Database, stranger: AgentModel) -> Vault:
+    return Vault(database, stranger.project_id)
+
+
+def login(name: str = "shop", cookie: str = "sid=1", token: str = "tok") -> HttpSession:
+    jar = CookieJar()
+    jar.store(URL, [f"{cookie}; Path=/; HttpOnly"])
+    return HttpSession(
+        name=name,
+        hosts=frozenset({"shop.example"}),
+        headers={"Authorization": SecretStr(token)},
+        cookies=jar,
+        storage=[{"origin": URL, "localStorage": []}],
+    )
+
+
+async def test_a_secret_is_stored_encrypted_and_read_by_its_project_alone(vault: Vault, other: Vault) -> None:
+    assert vault.set("api", "hunter2") == "text"
+    with vault.database.reading() as session:
+        [row] = session.scalars(select(SecretModel))
+    assert "hunter2" not in row.sealed
+    assert await vault.get("api") == "hunter2"
+    with pytest.raises(UnknownSecretError, match="agentic secrets set api"):
+        await other.get("api")
+
+
+async def test_a_secret_is_found_whatever_the_case_of_its_name_and_replaced_by_it(vault: Vault) -> None:
+    vault.set("LinkedIn", "one")
+    vault.set("linkedin", "two")
+    assert await vault.get("LINKEDIN") == await vault.get("LinkedIn") == "two"
+    assert vault.names() == [("LinkedIn", "text")]
+
+
+def test_what_is_replaced_keeps_the_time_it_was_made(vault: Vault) -> None:
+    vault.set("api", "one")
+    with vault.database.reading() as session:
+        [before] = list_secrets(session, vault.project_id)
+    vault.set("api", '{"strategy": "bearer"}')
+    with vault.database.reading() as session:
+        [after] = list_secrets(session, vault.project_id)
+    assert (before.created_at, after.kind) == (after.created_at, "login")
+    assert after.updated_at >= before.updated_at
+
+
+async def test_the_environment_comes_first(vault: Vault) -> None:
+    vault.set("my-api", "stored")
+    vault.environment["AGENTIC_SECRET_MY_API"] = "given"
+    assert await vault.get("my-api") == "given"
+    vault.keys = SecretKeys()
+    assert await vault.get("MY_api") == "given"
+
+
+@pytest.mark.parametrize("name", ["keys", "KEYS"])
+async def test_the_keys_themselves_are_no_secret_that_a_pipeline_can_name(vault: Vault, name: str) -> None:
+    vault.environment["AGENTIC_SECRET_KEYS"] = OLD
+    with pytest.raises(UnknownSecretError):
+        await vault.get(name)
+    with pytest.raises(SecretNameError, match="AGENTIC_SECRET_KEYS"):
+        vault.set(name, "x")
+
+
+@pytest.mark.parametrize("name", ["", "1st", "a b", "a/b", "a.b", "é", "x" * 101, "a\n"])
+def test_a_name_that_no_reference_could_hold_is_refused(vault: Vault, name: str) -> None:
+    with pytest.raises(SecretNameError):
+        vault.set(name, "x")
+
+
+async def test_without_a_key_nothing_is_stored(vault: Vault) -> None:
+    vault.keys = SecretKeys()
+    with pytest.raises(NoSecretKeyError):
+        vault.set("api", "hunter2")
+    with pytest.raises(NoSecretKeyError):
+        await vault.sessions().keep(login())
+    assert vault.names() == []
+
+
+async def test_a_row_copied_to_another_name_does_not_open(vault: Vault) -> None:
+    vault.set("mine", "hunter2")
+    vault.set("yours", "other")
+    with vault.database.writing() as session:
+        sealed = session.scalars(select(SecretModel.sealed).where(SecretModel.name == "mine")).one()
+        session.execute(update(SecretModel).where(SecretModel.name == "yours").values(sealed=sealed))
+    with pytest.raises(UnreadableSecretError, match="'yours'"):
+        await vault.get("yours")
+
+
+async def test_removing_a_secret_ends_its_session_and_that_of_no_other(vault: Vault, other: Vault) -> None:
+    for owner in (vault, other):
+        owner.set("shop", "x")
+        for name in ("shop", "shop/login", "shop_2"):
+            await owner.sessions().keep(login(name))
+    vault.remove("Shop")
+    assert vault.names() == [("shop_2", "session")]
+    assert len(other.names()) == 4
+    with pytest.raises(UnknownSecretError):
+        vault.remove("shop")
+
+
+async def test_a_session_comes_back_in_another_process_as_it_was_kept(vault: Vault, other: Vault) -> None:
+    await vault.sessions().keep(login())
+    found = await vault.sessions().load("shop")
+    assert found is not None
+    assert found.headers_for(URL) == {"authorization": "tok", "cookie": "sid=1"}
+    assert (found.hosts, found.storage) == (frozenset({"shop.example"}), login().storage)
+    assert await other.sessions().load("shop") is None
+    with vault.database.reading() as session:
+        [row] = session.scalars(select(SessionModel))
+    assert not any(word in row.sealed for word in ("tok", "sid", "shop"))
+
+
+async def test_all_in_a_process_share_a_session_until_another_one_writes_it(vault: Vault) -> None:
+    here, there = vault.sessions(), vault.sessions()
+    await here.keep(login(cookie="sid=1"))
+    first, second = await asyncio.gather(here.load("shop"), here.load("shop"))
+    assert first is second is not None
+    await there.keep(login(cookie="sid=2"))
+    newer = await here.load("shop")
+    assert newer is not None
+    assert newer.cookies.header_for(URL) == "sid=2"
+
+
+async def test_a_session_made_again_after_it_was_removed_is_not_the_old_one(vault: Vault) -> None:
+    here = vault.sessions()
+    await here.keep(login(cookie="sid=1"))
+    with vault.database.writing() as session:
+        session.execute(delete(SessionModel))
+    assert await here.load("shop") is None
+    await vault.sessions().keep(login(cookie="sid=2"))
+    newer = await here.load("shop")
+    assert newer is not None
+    assert newer.cookies.header_for(URL) == "sid=2"
+
+
+async def test_rotation_leaves_all_projects_with_the_first_key(vault: Vault, other: Vault) -> None:
+    for owner in (vault, other):
+        for number in range(5):
+            owner.set(f"s{number}", f"value {number}")
+        await owner.sessions().keep(login())
+    both = SecretKeys(f"{NEW},{OLD}")
+    for _ in range(2):  # safe to repeat
+        assert rotate(vault.database, both, batch_size=3).counts == {"secret": 10, "session": 2}
+    vault.keys = other.keys = SecretKeys(NEW)
+    assert [await other.get(f"s{number}") for number in range(5)] == [f"value {n}" for n in range(5)]
+    assert await vault.sessions().load("shop") is not None
+
+
+async def test_what_no_key_opens_is_named_and_left_while_the_others_are_rotated(vault: Vault) -> None:
+    vault.set("good", "x")
+    vault.keys = SecretKeys(SecretKeys.new_key())
+    vault.set("lost", "y")
+    both = SecretKeys(f"{NEW},{OLD}")
+    done = rotate(vault.database, both)
+    assert done.counts == {"secret": 1, "session": 0}
+    assert ["'lost'" in said for said in done.unreadable] == [True]
+    assert list(unreadable(vault.database, both)) == done.unreadable
+    assert await vault.get("lost") == "y"
+
+
+@pytest.mark.parametrize("value", [1, "text", [1, {"a": None}], {"k": "\0é\ud800"}, False, 0, ""])
+async def test_a_memory_gives_back_what_was_put(vault: Vault, value: JSONValue) -> None:
+    memory = SqlMemory(vault.database, vault.project_id)
+    await memory.put("host/path", "earlier")
+    await memory.put("host/path", value)
+    assert await SqlMemory(vault.database, vault.project_id).get("host/path") == value
+
+
+async def test_a_memory_belongs_to_its_project_and_forgets_what_is_put_to_none(
+    vault: Vault, other: Vault
+) -> None:
+    memory = SqlMemory(vault.database, vault.project_id)
+    await memory.put("key", 1)
+    assert await SqlMemory(other.database, other.project_id).get("key") is None
+    await memory.put("key", None)
+    await memory.put("never", None)
+    assert await memory.get("key") is None
+
+
+async def test_two_that_write_one_key_at_once_are_both_taken(vault: Vault) -> None:
+    stores = [SqlMemory(vault.database, vault.project_id) for _ in range(8)]
+    await asyncio.gather(*(store.put("key", number) for number, store in enumerate(stores)))
+    assert await stores[0].get("key") in range(8)
+
+
+async def test_a_number_that_is_no_json_is_refused(vault: Vault) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        await SqlMemory(vault.database, vault.project_id).put("key", float("nan"))

@@ -1,0 +1,85 @@
+"""Feeds as data, whatever they are written in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentic.plugins.fakes.feeds.site import Feeds
+from agentic.plugins.web.feed_reader import read_feed
+from agentic.plugins.web.markup import MarkupError
+
+BASE = "http://a.example/feeds"
+EMPTY = b"<rss version='2.0'><channel><title>Nothing yet</title></channel></rss>"
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de" xml:base="/blog/"><title>T</title>
+<entry><id>1</id><title>One</title><link href="one"/>
+<link rel="enclosure" href="a.mp3" type="audio/mpeg"/><updated>2026-10-31T14:04:00Z</updated></entry>
+</feed>"""
+BOMB = b"""<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<rss version="2.0"><channel><item><title>&b;</title></item></channel></rss>"""
+
+
+def served(name: str) -> bytes:
+    page = Feeds(seed=1, entries=10).page(f"/{name}", "", BASE)
+    assert page is not None
+    return page.body
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rss.xml", "rdf.xml", "atom.xml", "feed.json", "podcast.xml", "relative.xml", "wrong-charset.xml"],
+)
+def test_every_format_gives_the_same_entries(name: str) -> None:
+    feed, wanted = read_feed(served(name), f"{BASE}/{name}"), read_feed(served("rss.xml"), f"{BASE}/rss.xml")
+    assert (feed.title, len(feed.items)) == ("Notes from the Workshop", 10)
+    for item, same in zip(feed.items, wanted.items, strict=True):
+        assert [item[key] for key in ("title", "url", "published", "author", "summary")] == [
+            same[key] for key in ("title", "url", "published", "author", "summary")
+        ]
+
+
+def test_an_item_has_all_that_its_feed_tells() -> None:
+    item = read_feed(served("podcast.xml"), f"{BASE}/podcast.xml").items[0]
+    assert {key: item[key] for key in ("id", "url", "updated", "tags", "enclosures")} == {
+        "id": "workshop-10",
+        "url": f"{BASE}/entry/10",
+        "updated": None,
+        "tags": ["graphs"],
+        "enclosures": [{"url": f"{BASE}/audio/10.mp3", "type": "audio/mpeg", "length": 17177649}],
+    }
+
+
+def test_addresses_count_from_the_base_that_the_feed_names() -> None:
+    feed = read_feed(ATOM, "http://a.example/feed")
+    assert (feed.language, feed.items[0]["url"]) == ("de", "http://a.example/blog/one")
+    assert feed.items[0]["enclosures"] == [
+        {"url": "http://a.example/blog/a.mp3", "type": "audio/mpeg", "length": None}
+    ]
+
+
+def test_a_malformed_feed_loses_nothing() -> None:
+    feed = read_feed(served("malformed.xml"), f"{BASE}/malformed.xml")
+    assert len(feed.items) == 10
+    assert str(feed.items[0]["title"]).startswith("Q & A: ")
+
+
+def test_a_feed_may_be_empty() -> None:
+    assert (read_feed(EMPTY, BASE).title, read_feed(EMPTY, BASE).items) == ("Nothing yet", ())
+    empty_json = b'{"version": "https://jsonfeed.org/version/1.1", "title": "T", "items": []}'
+    assert read_feed(empty_json, BASE).items == ()
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><body>hi</body></html>", b'{"a": 1}', b"\x00\xff", b"plain", BOMB]
+)
+def test_what_is_no_feed_is_refused(body: bytes) -> None:
+    with pytest.raises(MarkupError, match="neither RSS, Atom, RDF nor JSON Feed"):
+        read_feed(body, BASE)
+
+
+def test_a_body_that_looks_like_a_path_opens_no_file(tmp_path: Path) -> None:
+    secret = tmp_path / "feed.xml"
+    secret.write_bytes(EMPTY)
+    with pytest.raises(MarkupError):
+        read_feed(str(secret).encode(), BASE)
