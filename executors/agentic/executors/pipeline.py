@@ -83,6 +83,18 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         needs = capabilities_of(self.pipeline(), get_registry().actors)
         return f"{self.agent.agent_platform}.browser" if "browser" in needs else self.agent.agent_platform
 
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the result with the platform's mapper, and what was given up as dead letters."""
+        from agentic.core.pipeline import PipelineResult
+        from agentic.mappers import ExecutionModel
+        from agentic.mappers.dead_letters import keep_letters
+
+        is_kept = super().save_results(results)
+        execution = self.db_session.get(ExecutionModel, self.execution_id)
+        if is_kept and execution is not None:
+            keep_letters(self.db_session, execution, PipelineResult.model_validate(results))
+        return is_kept
+
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, as :meth:`work` gives a graph."""
         raise NotImplementedError

@@ -25,6 +25,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects import projects
     from agentic.executors.commands.reconcile import reconcile
+    from agentic.executors.commands.report import add_reports
     from agentic.executors.commands.requests import requests
     from agentic.executors.commands.run import run
     from agentic.executors.commands.runs import runs
@@ -44,6 +45,7 @@ def agentic_commands(app: typer.Typer) -> None:
     app.add_typer(agents, name="agents")
     app.add_typer(pipelines, name="pipelines")
     app.add_typer(platforms, name="platforms")
+    add_reports(executions)
     app.add_typer(executions, name="executions")
     app.add_typer(runs, name="runs")
     app.add_typer(requests, name="requests")

@@ -155,6 +155,7 @@ class SqlCrawlStore:
             "page_key": page.url_key,
             "new_class": page.failure_class,
             "new_message": clean_text(page.message),
+            "new_letter": page.is_letter,
             "new_tries": _tries(page.attempts),
         }
 

@@ -8,12 +8,14 @@ from typing import Any, cast
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     ColumnElement,
     Float,
     Integer,
     String,
     Table,
     bindparam,
+    false,
     func,
     null,
     select,
@@ -75,6 +77,7 @@ ADD = HotStatement(
         depth=bindparam("depth", type_=Integer),
         state=FrontierState.NEW.value,
         attempts=0,
+        is_letter=false(),
     )
     .on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
 )
@@ -109,6 +112,7 @@ MARK_FAILED = HotStatement(
         failure_class=_text("new_class"),
         message=_text("new_message"),
         tries=bindparam("new_tries", type_=JSON),
+        is_letter=bindparam("new_letter", type_=Boolean),
     )
 )
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
@@ -152,7 +153,8 @@ class FrontierModel(Base):
 
     ``id`` grows, so that pages are fetched in the order they were found. ``lease`` is when the store
     ``holder`` loses a taken page, by the clock of the database; ``attempts`` counts the claims,
-    ``tries`` holds the attempts at fetching it if they were more than one; ``content_hash`` is of the body.
+    ``tries`` holds the attempts at fetching it if they were more than one; ``content_hash`` is of the body;
+    ``is_letter`` says that it is to be kept with the dead letters.
     """
 
     __tablename__ = "frontier"
@@ -176,6 +178,7 @@ class FrontierModel(Base):
     message: Mapped[str | None] = mapped_column(Text)
     content_hash: Mapped[str | None] = mapped_column(String(64))
     tries: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
+    is_letter: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class CrawlModel(Base):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import cast
 
-from sqlalchemy import CursorResult
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import Session
 
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
+from agentic.mappers.columns import utc_now
 from agentic.mappers.engine import reason_of
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.postgresql import refuses_values
@@ -55,7 +56,7 @@ def upsert(
         UnknownColumnError: A row, ``key`` or ``volatile`` names a column the table does not have.
         DBAPIError: The database itself failed, whatever the rows.
     """
-    target = Target(model, key, volatile, session.get_bind().dialect.name)
+    target = _target(cast("Hashable", model), tuple(key), tuple(volatile), session.get_bind().dialect.name)
     job = _Upsert(session, target, warn or _log_warning)
     entries, counts = job.entries(rows)
     waiting = iter(entries)
@@ -64,11 +65,17 @@ def upsert(
     return counts
 
 
+@lru_cache(maxsize=256)  # a crawl stores a batch a few dozen times a second
+def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], dialect: str) -> Target:
+    return Target(cast("type[SourceColumns]", model), key, volatile, dialect)
+
+
 class _Upsert:
     def __init__(self, session: Session, target: Target, warn: Callable[[str], object]) -> None:
         self._session = session
         self._target = target
         self._warn = warn
+        self._now = utc_now()
 
     def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
         """Return one entry a key, and the count of rows without a usable key."""
@@ -102,15 +109,18 @@ class _Upsert:
             return self.store(entries[:middle]) + self.store(entries[middle:])
 
     def _write(self, entries: Sequence[Entry]) -> SaveCounts:
-        query = self._target.stored([entry.key for entry in entries])
-        found = [row._asdict() for row in self._session.execute(query)]
+        connection = self._session.connection()
+        wanted = self._target.wanted([entry.key for entry in entries])
+        found = [row._asdict() for row in connection.execute(self._target.stored, wanted)]
         stored = {self._target.key_of(row): row for row in found}
-        new = [self._target.record(entry.values, None) for entry in entries if entry.key not in stored]
+        new = [
+            self._target.record(entry.values, None, self._now) for entry in entries if entry.key not in stored
+        ]
         self._add(new)
         known = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
-        changed = [self._target.record(entry.values, row) for entry, row in known]
+        changed = [self._target.record(entry.values, row, self._now) for entry, row in known]
         if changed:
-            self._session.execute(self._target.changing(), changed)
+            connection.execute(self._target.changing, changed)
         updated = sum(
             before["content_hash"] != after["content_hash"]
             for (_, before), after in zip(known, changed, strict=True)
@@ -120,10 +130,10 @@ class _Upsert:
     def _add(self, records: Sequence[Row]) -> None:
         if not records:
             return
-        result = self._session.execute(
-            self._target.adding(), records, execution_options={"preserve_rowcount": True}
+        result = self._session.connection().execute(
+            self._target.adding, records, execution_options={"preserve_rowcount": True}
         )
-        if cast("CursorResult[object]", result).rowcount < len(records):
+        if result.rowcount < len(records):
             raise _CameBetweenError
 
     def _reject(self, what: str, reason: str) -> int:

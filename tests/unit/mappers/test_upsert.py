@@ -290,7 +290,8 @@ def test_a_batch_is_one_statement_of_many_rows(stories: Stories) -> None:
 
 @only_sqlite
 def test_stored_rows_are_found_by_index(stories: Stories) -> None:
-    query = Target(StoryModel, KEY, (), "sqlite").stored([("p", 1), ("p", 2)])
+    target = Target(StoryModel, KEY, (), "sqlite")
+    query = target.stored.params(target.wanted([("p", 1), ("p", 2)]))
     with stories.database.reading() as session:
         compiled = query.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
         plan = session.execute(text(f"EXPLAIN QUERY PLAN {compiled}")).all()

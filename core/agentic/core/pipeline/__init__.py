@@ -24,7 +24,8 @@ from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineB
 from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
 from agentic.core.pipeline.policies import ErrorRule
-from agentic.core.pipeline.result import PipelineResult
+from agentic.core.pipeline.records import ATTEMPTS, attempt_records
+from agentic.core.pipeline.result import FailedItem, PipelineResult
 from agentic.core.pipeline.schema import actor_schema, spec_schema
 from agentic.core.pipeline.spec import (
     ActorStep,
@@ -38,6 +39,7 @@ from agentic.core.pipeline.spec import (
 from agentic.core.pipeline.walking import capabilities_of
 
 __all__ = [
+    "ATTEMPTS",
     "FILE_ENDINGS",
     "ActorStep",
     "ChooseStep",
@@ -47,6 +49,7 @@ __all__ = [
     "CrawledPage",
     "ErrorRule",
     "Exchange",
+    "FailedItem",
     "FailedPage",
     "Fault",
     "FrontierCounts",
@@ -67,6 +70,7 @@ __all__ = [
     "SpecError",
     "StepFailedError",
     "actor_schema",
+    "attempt_records",
     "capabilities_of",
     "compile_pipeline",
     "load_spec",

@@ -127,6 +127,22 @@ async def call_actor(actor: type[Actor], ctx: ActorContext, given: Mapping[str, 
     return output
 
 
+def settled(actor: type[Actor], config: Config, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return ``config`` with its values as the actor's input makes them, so that each call need not again.
+
+    Args:
+        actor: Its class.
+        config: References replaced.
+        given: A first value for what changes from call to call.
+
+    Raises:
+        ValidationError: It does not fit the actor's input.
+    """
+    model = actor.Input.model_validate({**config, **given})
+    names = {field.alias or name: name for name, field in actor.Input.model_fields.items()}
+    return {key: getattr(model, names.get(key, key)) for key in config}
+
+
 async def call_until_done(actor: type[Actor], ctx: ActorContext, given: Mapping[str, object]) -> BaseModel:
     """Do as :func:`call_actor`, and call again, in place, as often as the actor asks for it."""
     output = await call_actor(actor, ctx, given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from agentic.core.actors import (
@@ -16,7 +16,7 @@ from agentic.core.actors import (
     PageOutput,
 )
 from agentic.core.pipeline.attempts import GivenUp, Manner, Tell, try_until_settled
-from agentic.core.pipeline.calls import call_until_done, known_parts
+from agentic.core.pipeline.calls import call_until_done, known_parts, settled
 from agentic.core.pipeline.crawl_store import CrawledPage, FailedPage, FrontierEntry, FrontierLink
 from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
@@ -60,6 +60,7 @@ class Visitor:
         hidden: Secrets that no message may hold.
         tell: Gives what is told of the failed attempts at a page.
         rerun: Runs an earlier step anew, by its id.
+        kept: Part of the step -> config of its actor, once that was checked.
     """
 
     step: CrawlStep
@@ -72,6 +73,7 @@ class Visitor:
     hidden: Hidden
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
+    kept: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
@@ -82,7 +84,7 @@ class Visitor:
             page = await self._fetch(fetcher, entry, context)
             found = await self._links(page)
             links[:] = self.scope.links(
-                [*found.list_item_urls, *filter(None, [found.next_url])], entry.depth + 1
+                [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
             )
             return self._crawled(entry, page, found.title, await self._item(page))
 
@@ -107,10 +109,12 @@ class Visitor:
         return Visit(done=done, links=tuple(links), attempt_count=count)
 
     async def _fetch(self, fetcher: str, entry: FrontierEntry, context: ActorContext) -> Page:
-        given: dict[str, JSONValue] = {**self.step.fetch.config, "url": entry.url}
         actor = self.actors[fetcher]
+        given: Mapping[str, object] = {"url": entry.url}
         if fetcher != self.step.fetch.actor:
-            given = known_parts(actor, given)
+            given = known_parts(actor, {**self.step.fetch.config, "url": entry.url})
+        else:
+            given = self._given("fetch", self.step.fetch, given)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
@@ -120,18 +124,24 @@ class Visitor:
     async def _links(self, page: Page) -> LinksOutput:
         if not page.is_html:
             return LinksOutput(list_item_urls=())
-        return cast(LinksOutput, await self._read(self.step.links, page))
+        return cast(LinksOutput, await self._read("links", self.step.links, page))
 
     async def _item(self, page: Page) -> Mapping[str, JSONValue]:
         detail = self.step.detail
         if detail is None or not page.is_html or not self.scope.is_detail(page.final_url):
             return {}
-        output = await self._read(PageActor(actor=detail.actor, config=detail.config), page)
+        output = await self._read("detail", PageActor(actor=detail.actor, config=detail.config), page)
         return cast(ItemOutput, output).item
 
-    async def _read(self, page_actor: PageActor, page: Page) -> object:
-        given = {**page_actor.config, "page": page}
+    async def _read(self, part: str, page_actor: PageActor, page: Page) -> object:
+        given = self._given(part, page_actor, {"page": page})
         return await call_until_done(self.actors[page_actor.actor], self.context, given)
+
+    def _given(self, part: str, page_actor: PageActor, given: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the input of an actor; what its part of the step says is checked with the first page."""
+        if part not in self.kept:
+            self.kept[part] = settled(self.actors[page_actor.actor], page_actor.config, given)
+        return {**self.kept[part], **given}
 
     def _crawled(
         self, entry: FrontierEntry, page: Page, title: str | None, fields: Mapping[str, JSONValue]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,33 +11,57 @@ from agentic.core.hooks import get_registry
 from agentic.executors.errors import ExecutionFailedError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from agentic.executors.commands.stored import StoredRows
+    from agentic.executors.exports.exporting import Exported
     from agentic.executors.runner import ExecutionOutcome
     from agentic.mappers import AgentModel, Database
 
 SHOWN_ROWS = 10
 
 
-def print_outcome(outcome: ExecutionOutcome, *, agent: AgentModel, database: Database, as_json: bool) -> None:
+def print_outcome(
+    outcome: ExecutionOutcome,
+    *,
+    agent: AgentModel,
+    database: Database,
+    as_json: bool,
+    where: Console | None = console,
+    exported: Exported | None = None,
+) -> None:
     """Print what a run stored: some of the rows, all counts, and where they are.
+
+    Args:
+        outcome: Of the run.
+        agent: That ran.
+        database: Has the rows.
+        as_json: For scripts.
+        where: For people; rows are shown on standard output only. None: nowhere.
+        exported: What was written to a file, if something was.
 
     Raises:
         ExecutionFailedError: The run failed.
     """
+    if as_json:
+        tables = _stored(outcome, agent, database)
+        print_json(_as_data(outcome, agent, database, tables) | _export_data(exported))
+    elif where is not None:
+        if where is console:
+            _print_tables(_stored(outcome, agent, database))
+        _print_facts(_facts(outcome, agent, database, exported), outcome.warnings, where)
+    if outcome.error is not None:
+        raise ExecutionFailedError(outcome.error)
+
+
+def _stored(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> list[StoredRows]:
     from agentic.executors.commands.stored import stored_rows
     from agentic.mappers import find_execution
 
     with database.reading() as session:
         execution = find_execution(session, agent.project_id, outcome.execution_id)
         platform = get_registry().platforms.get(agent.agent_platform)
-        tables = stored_rows(session, platform, execution, SHOWN_ROWS) if platform else []
-    if as_json:
-        print_json(_as_data(outcome, agent, database, tables))
-    else:
-        _print_tables(tables)
-        _print_facts(outcome, agent, database)
-    if outcome.error is not None:
-        raise ExecutionFailedError(outcome.error)
+        return stored_rows(session, platform, execution, SHOWN_ROWS) if platform else []
 
 
 def _as_data(
@@ -59,7 +84,13 @@ def _print_tables(tables: list[StoredRows]) -> None:
         print_sample(f"{table.table} ({shown})", table.columns, table.rows)
 
 
-def _print_facts(outcome: ExecutionOutcome, agent: AgentModel, database: Database) -> None:
+def _export_data(exported: Exported | None) -> dict[str, object]:
+    return {} if exported is None else {"exported": {"table": exported.table, "rows": exported.row_count}}
+
+
+def _facts(
+    outcome: ExecutionOutcome, agent: AgentModel, database: Database, exported: Exported | None
+) -> dict[str, str]:
     from agentic.executors.commands.views import counted
 
     facts = {
@@ -69,9 +100,15 @@ def _print_facts(outcome: ExecutionOutcome, agent: AgentModel, database: Databas
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
     }
-    for warning in outcome.warnings[:SHOWN_ROWS]:
-        console.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
-    if (more := len(outcome.warnings) - SHOWN_ROWS) > 0:
-        console.print(f"... and {more} more warnings", style="yellow", highlight=False)
+    if exported is not None:
+        facts["written"] = f"{exported.row_count:,} rows of {exported.table}"
+    return facts
+
+
+def _print_facts(facts: Mapping[str, str], warnings: Sequence[str], where: Console) -> None:
+    for warning in warnings[:SHOWN_ROWS]:
+        where.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+    if (more := len(warnings) - SHOWN_ROWS) > 0:
+        where.print(f"... and {more} more warnings", style="yellow", highlight=False)
     for name, fact in facts.items():
-        console.print(f"{name:>10}  {fact}", markup=False, highlight=False, soft_wrap=True)
+        where.print(f"{name:>10}  {fact}", markup=False, highlight=False, soft_wrap=True)

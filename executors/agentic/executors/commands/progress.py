@@ -17,6 +17,9 @@ from agentic.executors.commands.progress_facts import RunProgress, failures_text
 PLAIN_EVERY_S = 5.0
 """Between two lines where nothing can move."""
 
+DRAW_EVERY_S = 0.1
+"""Between two states of the lines that move: there may be thousands of events a second."""
+
 Hear = Callable[[WorkflowEvent], None]
 
 
@@ -70,18 +73,32 @@ class ProgressBars(Progress):
 
 
 class ProgressLines:
-    """One line for the run, one for each step that reports progress, and what a crawl says of failures."""
+    """One line for the run, one for each step that reports progress, and what a crawl says of failures.
 
-    def __init__(self, bars: ProgressBars, title: str) -> None:
+    Args:
+        bars: Where the lines are.
+        title: Begins the first.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(self, bars: ProgressBars, title: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._bars = bars
         self._title = title
+        self._clock = clock
         self._run = bars.add_task(title, total=None, facts="")
         self._lines: dict[str, TaskID] = {}
-        self._progress = RunProgress()
+        self._progress = RunProgress(clock)
+        self._drawn_at = -DRAW_EVERY_S
 
     def tell(self, event: WorkflowEvent) -> None:
         """Show what an event says."""
         self._progress.hear(event)
+        now = self._clock()
+        if now - self._drawn_at >= DRAW_EVERY_S:
+            self._drawn_at = now
+            self._draw()
+
+    def _draw(self) -> None:
         heading = f"{self._title}: {self._progress.current}" if self._progress.current else self._title
         self._bars.update(self._run, description=heading, facts=f"{self._progress.event_count:,} events")
         for name in [name for name in self._lines if name not in self._progress.steps]:

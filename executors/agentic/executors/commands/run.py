@@ -12,18 +12,20 @@ from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
+from agentic.executors.commands.exporting import ExcelSafe, Out, Table, read_export
 from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject, OptionError, read_values
-from agentic.executors.commands.running import checked_dispatcher, print_queued, run_here
+from agentic.executors.commands.running import RunOutput, checked_dispatcher, print_queued, run_here
 
 if TYPE_CHECKING:
     from agentic.executors.catalog import AgentFacts
+    from agentic.executors.exports.exporting import Export
     from agentic.mappers import AgentModel, Database
 
 PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
 PIPELINE_PLATFORM = "web"
 
 
-def run(
+def run(  # noqa: PLR0913  # one parameter for each option
     target: Annotated[str, typer.Argument(help="An agent, or a pipeline file (.yaml, .yml, .json).")],
     *,
     project: InProject = None,
@@ -33,6 +35,12 @@ def run(
     ] = None,
     goals: Annotated[str | None, typer.Option(help="New goals for the agent, separated by commas.")] = None,
     dispatcher: By = Dispatcher.LOCAL,
+    out: Out = None,
+    table: Table = None,
+    excel_safe: ExcelSafe = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show neither progress nor outcome, only errors.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent and show what it stored.
@@ -40,6 +48,8 @@ def run(
     A pipeline file becomes an agent of the platform `web`, named after the pipeline; it needs no server and
     no set-up. Inputs and goals are stored with the agent.
     """
+    export = read_export(out, table, excel_safe=excel_safe)
+    _check_options(export, dispatcher, as_json=as_json)
     settings = load_settings()
     given = read_values(inputs or (), "--input")
     facts = _read_pipeline(target, given, goals) if target.endswith(PIPELINE_ENDINGS) else None
@@ -52,7 +62,21 @@ def run(
         if workers is not None:
             print_queued(workers.submit(database, agent), agent, as_json=as_json)
         else:
-            run_here(agent, database=database, settings=settings, as_json=as_json)
+            seen = RunOutput(is_quiet=quiet, export=export)
+            run_here(agent, database=database, settings=settings, as_json=as_json, output=seen)
+
+
+def _check_options(export: Export | None, dispatcher: Dispatcher, *, as_json: bool) -> None:
+    """Refuse options that contradict each other."""
+    if export is None:
+        return
+    if dispatcher is Dispatcher.CELERY:
+        raise OptionError(
+            "--out writes what a run of this process gave, and --dispatcher celery hands it to a worker; "
+            "write its rows with `agentic executions export ID --out FILE` once it has ended"
+        )
+    if as_json and export.target.path is None:
+        raise OptionError("--out - and --json both write to standard output; leave one of them out")
 
 
 def _read_pipeline(path: str, inputs: Mapping[str, JSONValue], goals: str | None) -> AgentFacts:

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentic.core.cli import console, print_json
+from agentic.core.cli import console, err_console, print_json
 from agentic.core.settings import Settings
 from agentic.executors.commands.outcome import print_outcome
 from agentic.executors.errors import ExecutionNotRunnableError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from agentic.executors.dispatch import CeleryDispatcher
+    from agentic.executors.exports.exporting import Export, Exported
+    from agentic.executors.runner import ExecutionOutcome
     from agentic.mappers import AgentModel, Database, ExecutionModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutput:
+    """What is seen of a run besides its rows in the database.
+
+    Attributes:
+        is_quiet: Neither progress nor outcome; errors are shown all the same.
+        export: Where its rows are written to.
+    """
+
+    is_quiet: bool = False
+    export: Export | None = None
+
+    @property
+    def people(self) -> Console | None:
+        """Where people are told of the outcome: not where rows go."""
+        if self.is_quiet:
+            return None
+        takes_stdout = self.export is not None and self.export.target.path is None
+        return err_console if takes_stdout else console
+
+
+SEEN = RunOutput()
 
 
 def run_here(
@@ -21,6 +50,7 @@ def run_here(
     database: Database,
     settings: Settings,
     as_json: bool,
+    output: RunOutput = SEEN,
 ) -> None:
     """Run an agent in this process, with progress on standard error, and print what it gave.
 
@@ -30,23 +60,59 @@ def run_here(
         database: Holds both.
         settings: Of this process.
         as_json: For scripts.
+        output: What is to be seen of the run.
 
     Raises:
         ExecutionFailedError: It failed.
+        ExportError: Its rows cannot be written; if that could be known, it was not run.
         ExecutionNotRunnableError: It has succeeded.
     """
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.local import run_locally
     from agentic.mappers import ExecutionStatus, create_execution
 
+    if output.export is not None:
+        _check(output.export, agent)
     if execution is not None and execution.status is ExecutionStatus.SUCCEEDED:
         raise ExecutionNotRunnableError(execution.id, "it has succeeded; start a new one with `agentic run`")
     if execution is None:
         with database.writing() as session:
             execution = create_execution(session, agent)
-    with shown_progress(agent.agent_name) as lines:
-        outcome = run_locally(execution, database=database, settings=settings, on_event=lines.tell)
-    print_outcome(outcome, agent=agent, database=database, as_json=as_json)
+    with shown_progress(agent.agent_name, quiet=output.is_quiet) as hear:
+        outcome = run_locally(execution, database=database, settings=settings, on_event=hear)
+    exported = None if output.export is None else _export(output.export, outcome, agent, database)
+    print_outcome(
+        outcome, agent=agent, database=database, as_json=as_json, where=output.people, exported=exported
+    )
+
+
+def _check(export: Export, agent: AgentModel) -> None:
+    from agentic.executors.exports.exporting import check_export
+
+    check_export(export, agent.agent_platform)
+
+
+def _export(
+    export: Export, outcome: ExecutionOutcome, agent: AgentModel, database: Database
+) -> Exported | None:
+    """Write the rows of an execution that succeeded; half of the rows would look like all of them."""
+    from agentic.executors.exports.exporting import export_rows
+    from agentic.executors.exports.targets import ending_with_reader
+    from agentic.mappers import ExecutionStatus, find_execution
+
+    if outcome.status is not ExecutionStatus.SUCCEEDED:
+        line = (
+            f"{export.target} was not written, as the execution is {outcome.status}; what it stored: "
+            f"`agentic executions export {outcome.execution_id} --out FILE`"
+        )
+        err_console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        return None
+    with database.reading() as session:
+        execution = find_execution(session, agent.project_id, outcome.execution_id)
+    exported = None
+    with ending_with_reader():
+        exported = export_rows(export, database, execution, agent)
+    return exported
 
 
 def checked_dispatcher(settings: Settings) -> CeleryDispatcher:

@@ -12,6 +12,7 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("frontier", sa.Column("content_hash", sa.String(64)))
     op.add_column("frontier", sa.Column("tries", sa.JSON()))
+    op.add_column("frontier", sa.Column("is_letter", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.create_table(
         "crawls",
         sa.Column("project_id", sa.String(32), nullable=False),
@@ -61,6 +62,7 @@ def downgrade() -> None:
     op.drop_table("pipelines")
     op.drop_table("dead_letters")
     op.drop_table("crawls")
+    op.drop_column("frontier", "is_letter")
     op.drop_column("frontier", "tries")
     op.drop_column("frontier", "content_hash")
 

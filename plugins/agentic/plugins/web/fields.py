@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Annotated, Self
 
 from pydantic import (
@@ -168,8 +169,9 @@ def _read(name: str, rule: FieldRule, source: Source, scope: LexborNode | None) 
         return _objects(name, rule, rule.fields, source, scope)
     values = _found(rule, source, scope)
     if rule.regex is not None:
-        values = [_matched(value, rule.regex) for value in values]
-    found = [value for value in values if value is not None]
+        values = map(partial(_matched, rule.regex), values)
+    there = (value for value in values if value is not None)
+    found = list(there if rule.list else islice(there, 1))
     if rule.required and not found:
         raise _missing(name, rule, source)
     if rule.type == "boolean" and not rule.list:
@@ -192,10 +194,10 @@ def _objects(
     return read_fields(source, schema, nodes[0]) if nodes else rule.default
 
 
-def _found(rule: FieldRule, source: Source, scope: LexborNode | None) -> Sequence[JSONValue]:
+def _found(rule: FieldRule, source: Source, scope: LexborNode | None) -> Iterable[JSONValue]:
     """Return what stands at the rule's place, in the order of the page."""
     if rule.selector is not None:
-        return [_content(node, rule) for node in (scope or source.document).css(rule.selector)]
+        return (_content(node, rule) for node in (scope or source.document).css(rule.selector))
     if rule.jsonld is not None:
         return values_at(read_jsonld(source.document), rule.jsonld)
     if rule.meta is not None:
@@ -212,7 +214,7 @@ def _content(node: LexborNode, rule: FieldRule) -> str | None:
     return node.html if rule.type == "html" else text_of(node)
 
 
-def _matched(value: JSONValue, regex: str) -> JSONValue:
+def _matched(regex: str, value: JSONValue) -> JSONValue:
     if not isinstance(value, str):
         return value
     found = _pattern(regex).search(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated
@@ -13,19 +14,61 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from agentic.core.actors import ActorError, Page
 from agentic.core.http import HttpError, canonical_url
 
+MAX_DEPTH = 2_000  # browsers stop at 512
+# What has no end, or may leave it out: an open one holds nothing that comes after.
+_SHALLOW = (
+    "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|body|colgroup|dd|dt|head|html|li|optgroup|"
+    "option|p|rp|rt|tbody|td|tfoot|th|thead|tr|circle|ellipse|line|path|polygon|polyline|rect|stop|use"
+)
+_TAG = re.compile(rf"<(/?)(?!(?:{_SHALLOW})\b)[a-z]", re.IGNORECASE)
+
 
 # A crawl reads links and then details of one page. The trees are not kept for long: two pages at most.
 @lru_cache(maxsize=2)
 def parse(text: str) -> LexborHTMLParser:
-    """Return the document; whatever the text is, there is one. It is shared: do not change it."""
+    """Return the document as :func:`parse_apart` does. It is shared: do not change it."""
+    return parse_apart(text)
+
+
+def parse_apart(text: str) -> LexborHTMLParser:
+    """Return a document that is nobody else's; whatever the text is, there is one.
+
+    Raises:
+        ActorError: Its elements are nested more than 2,000 deep (``too_large``).
+    """
+    # The parser looks through all open elements for each new one: 100,000 of them take it half a minute.
+    if text.count("<") > MAX_DEPTH and _depth_at_most(text) > MAX_DEPTH and _is_too_deep(text):
+        message = f"its elements are nested more than {MAX_DEPTH} deep; no browser would show that, leave it out"
+        raise ActorError(f"a page was not read: {message}", failure_class="too_large")
     return LexborHTMLParser(text)
+
+
+def _depth_at_most(text: str) -> int:
+    """Return a depth that no element is below, in a twentieth of the time it takes to look at their names."""
+    deepest = depth = 0
+    for part in text.split("<"):
+        if part[:1] == "/":
+            depth -= depth > 0
+        else:
+            depth += 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _is_too_deep(text: str) -> bool:
+    depth = 0
+    for found in _TAG.finditer(text):
+        depth = max(depth - 1, 0) if found[1] else depth + 1
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def document_of(page: Page) -> LexborHTMLParser:
     """Return the document of a page.
 
     Raises:
-        ActorError: The page is no HTML; failure class ``not_html``.
+        ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
     """
     if not page.is_html:
         message = f"{page.final_url} is {page.content_type}, not HTML"
@@ -67,10 +110,10 @@ def readable(page: Page) -> LexborHTMLParser:
     It is nobody else's: it may be changed.
 
     Raises:
-        ActorError: The page is no HTML; failure class ``not_html``.
+        ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
     """
     document_of(page)
-    document = LexborHTMLParser(page.text)
+    document = parse_apart(page.text)
     document.strip_tags(UNSEEN)
     document.unwrap_tags(INLINE)
     document.merge_text_nodes()

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from agentic.core.http import url_key
-from agentic.core.pipeline import CrawledPage, PipelineResult
+from agentic.core.pipeline import ATTEMPTS, CrawledPage, PipelineResult, attempt_records
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import ResultMapper
 from agentic.plugins.web.models import ItemModel, WebPageModel
+
+WAYS = ("fetched_at", "fetched_by", "attempts")
+"""Columns of a page that tell how it was fetched, and nothing about it."""
+
+
+class _Item(NamedTuple):
+    key: str | None
+    data: Mapping[str, JSONValue]
+    attempts: JSONValue
 
 
 class WebResultMapper(ResultMapper):
@@ -23,7 +33,7 @@ class WebResultMapper(ResultMapper):
         if not self.save_agent_result(results):
             return False
         result = PipelineResult.model_validate(results)
-        self._save_items(result.pipeline, [(_key(item, result.item_key), item) for item in result.items])
+        self._save_items(result.pipeline, [_item(item, result.item_key) for item in result.items])
         if pages := result.pages:
             self.counts += SaveCounts(pages.inserted, pages.updated, pages.unchanged, pages.rejected)
         for failed in result.failed_items:
@@ -34,16 +44,17 @@ class WebResultMapper(ResultMapper):
 
     def save_pages(self, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of a crawl and the items on them; return what became of the rows."""
-        # When a page is fetched again and is the same, only the time differs: that is no update.
-        saved = self.save_rows(WebPageModel, map(page_row, pages), volatile=["fetched_at"])
-        items = [(page.item_key, dict(page.fields)) for page in pages if page.fields]
+        # When a page is fetched again and is the same, only time and ways differ: that is no update.
+        saved = self.save_rows(WebPageModel, map(page_row, pages), volatile=WAYS)
+        items = [_Item(page.item_key, page.fields, _tries(page)) for page in pages if page.fields]
         return saved + self._save_items(pipeline, items)
 
-    def _save_items(
-        self, pipeline: str, items: Sequence[tuple[str | None, dict[str, JSONValue]]]
-    ) -> SaveCounts:
-        rows = ({"pipeline": pipeline, "key": key, "data": data} for key, data in items)
-        return self.save_rows(ItemModel, rows)
+    def _save_items(self, pipeline: str, items: Sequence[_Item]) -> SaveCounts:
+        rows = (
+            {"pipeline": pipeline, "key": item.key, "data": dict(item.data), "attempts": item.attempts}
+            for item in items
+        )
+        return self.save_rows(ItemModel, rows, volatile=["attempts"])
 
 
 def page_row(page: CrawledPage) -> dict[str, object]:
@@ -55,10 +66,17 @@ def page_row(page: CrawledPage) -> dict[str, object]:
         "content_type": page.content_type or None,
         "title": page.title,
         "fetched_at": page.fetched_at,
+        "fetched_by": page.fetched_by,
+        "attempts": _tries(page),
         "content_hash": page.content_hash,
     }
 
 
-def _key(item: Mapping[str, JSONValue], name: str) -> str | None:
+def _item(item: Mapping[str, JSONValue], name: str) -> _Item:
     value = item.get(name)
-    return None if value is None else str(value)
+    data = {key: part for key, part in item.items() if key != ATTEMPTS}
+    return _Item(None if value is None else str(value), data, item.get(ATTEMPTS))
+
+
+def _tries(page: CrawledPage) -> JSONValue:
+    return attempt_records(page.attempts) or None

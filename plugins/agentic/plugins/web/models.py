@@ -21,6 +21,8 @@ class WebPageModel(SourceColumns, Base):
         content_type: Media type, None where the server named none.
         title: Text of ``<title>``.
         fetched_at: When it was last fetched.
+        fetched_by: How: ``http``, ``browser``, ``firecrawl``.
+        attempts: Every try if it took more than one.
     """
 
     __tablename__ = "web_pages"
@@ -31,6 +33,8 @@ class WebPageModel(SourceColumns, Base):
     content_type: Mapped[str | None] = mapped_column(String(200))
     title: Mapped[str | None] = mapped_column(Text)
     fetched_at: Mapped[datetime] = mapped_column(UTCDateTime)
+    fetched_by: Mapped[str] = mapped_column(String(16), server_default="http")
+    attempts: Mapped[list[JSONValue] | None] = mapped_column(JSON(none_as_null=True))
 
 
 class ItemModel(SourceColumns, Base):
@@ -40,6 +44,7 @@ class ItemModel(SourceColumns, Base):
         pipeline: Name of the pipeline.
         key: What tells it from the others: the value of the pipeline's ``item_key``.
         data: The fields.
+        attempts: Every try if it took more than one.
     """
 
     __tablename__ = "items"
@@ -47,3 +52,4 @@ class ItemModel(SourceColumns, Base):
     pipeline: Mapped[str] = mapped_column(String(100), primary_key=True)
     key: Mapped[str] = mapped_column(Text, primary_key=True)
     data: Mapped[dict[str, JSONValue]] = mapped_column(JSON)
+    attempts: Mapped[list[JSONValue] | None] = mapped_column(JSON(none_as_null=True))

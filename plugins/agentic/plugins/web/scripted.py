@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from selectolax.lexbor import LexborHTMLParser
-
 from agentic.core.types import JSONValue
-from agentic.plugins.web.html import UNSEEN
+from agentic.plugins.web.html import UNSEEN, parse_apart
 
 FEW_CHARACTERS = 200
 MOUNTS = "#app, #root, #__next, #__nuxt, #svelte, app-root, [ng-app], [data-reactroot]"
@@ -28,7 +26,7 @@ def looks_scripted(markup: str, *, is_lacking: bool) -> bool:
         is_lacking: Something that should be on it is not: then an empty element that scripts fill, or a hint
             to those who have none, is enough.
     """
-    document = LexborHTMLParser(markup)
+    document = parse_apart(markup)
     if document.css_first("script") is None:
         return False
     hints = " ".join(node.text() for node in document.css("noscript"))

@@ -1,0 +1,74 @@
+"""Writes the rows of an execution out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentic.core.hooks import get_registry
+from agentic.executors.exports.formats import ExportFormat, write_csv, write_jsonl
+from agentic.executors.exports.rows import META, Record, check_table, choose_table, read_fields, read_records
+from agentic.executors.exports.targets import Target
+from agentic.mappers import AgentModel, Database, ExecutionModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """Which rows are written out, where to and how.
+
+    Attributes:
+        target: Where to.
+        table: Of the platform; the last one that has rows when left out.
+        with_meta: Add when a row was first and last seen, by which execution, and the source's own answer.
+        excel_safe: See :func:`agentic.executors.exports.formats.write_csv`.
+    """
+
+    target: Target
+    table: str | None = None
+    with_meta: bool = False
+    excel_safe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written: so many rows of a table."""
+
+    table: str
+    row_count: int
+
+
+def export_rows(export: Export, database: Database, execution: ExecutionModel, agent: AgentModel) -> Exported:
+    """Write the rows that an execution was the last to give; all of them as of one moment.
+
+    Raises:
+        UnknownPlatformError: No plugin brings the agent's platform any more.
+        UnknownTableError: The platform has no such table.
+        ExportError: The file cannot be written.
+        BrokenPipeError: Nobody reads the stream any more.
+    """
+    platform = get_registry().platform(agent.agent_platform)
+    with database.reading() as session:
+        table = choose_table(session, platform, execution, export.table)
+
+        def records() -> Iterator[Record]:
+            return read_records(session, table, execution, with_meta=export.with_meta)
+
+        with export.target.opened() as file:
+            if export.target.format is ExportFormat.JSONL:
+                count = write_jsonl(file, records())
+            else:
+                fields = [*read_fields(session, table, execution), *([META] if export.with_meta else [])]
+                count = write_csv(file, fields, records(), excel_safe=export.excel_safe)
+    return Exported(table=table.name, row_count=count)
+
+
+def check_export(export: Export, platform_name: str) -> None:
+    """Look whether the rows of a platform can be written out, before there are any.
+
+    Raises:
+        UnknownPlatformError: There is no such platform.
+        UnknownTableError: It has no such table.
+        ExportError: The file cannot be written.
+    """
+    check_table(get_registry().platform(platform_name), export.table)
+    export.target.check()

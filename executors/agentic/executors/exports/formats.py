@@ -1,0 +1,78 @@
+"""Records as text: JSON lines, which lose nothing, and CSV, for what reads nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from agentic.executors.exports.rows import Record
+
+BYTE_ORDER_MARK = "\ufeff"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class TextSink(Protocol):
+    """Takes text."""
+
+    def write(self, text: str, /) -> object:
+        """Write ``text``."""
+        ...
+
+
+class ExportFormat(StrEnum):
+    """How records are written."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+def write_jsonl(file: TextSink, records: Iterable[Record]) -> int:
+    """Write a JSON object a line; return how many."""
+    count = 0
+    for record in records:
+        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str) + "\n")
+        count += 1
+    return count
+
+
+def write_csv(
+    file: TextSink, fields: Sequence[str], records: Iterable[Record], *, excel_safe: bool = False
+) -> int:
+    """Write a line of names and one for each record, as RFC 4180 says; return how many records.
+
+    Nothing is an empty cell, lists and mappings are JSON text.
+
+    Args:
+        file: Changes no ends of lines.
+        fields: The columns; a record's other fields are left out.
+        records: The rows.
+        excel_safe: For spreadsheets: begin with a byte order mark, without which Excel takes UTF-8 for
+            something else, and put an apostrophe before text that a spreadsheet would run as a formula.
+    """
+    if excel_safe:
+        file.write(BYTE_ORDER_MARK)
+    writer = csv.writer(file)
+    writer.writerow([_cell(field, excel_safe=excel_safe) for field in fields])
+    count = 0
+    for record in records:
+        writer.writerow([_cell(record.get(field), excel_safe=excel_safe) for field in fields])
+        count += 1
+    return count
+
+
+def _cell(value: object, *, excel_safe: bool) -> object:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return value
+        case str():
+            text = value
+        case _:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return f"'{text}" if excel_safe and text.startswith(_FORMULA) else text

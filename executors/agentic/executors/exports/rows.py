@@ -1,0 +1,150 @@
+"""The rows an execution gave, read in batches: a million of them take no more memory than a thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import ColumnElement, exists, inspect, select
+from sqlalchemy.orm import Session
+
+from agentic.core.hooks import Platform
+from agentic.executors.exports.errors import UnknownTableError
+from agentic.mappers import ExecutionModel, SourceColumns
+
+BATCH_ROWS = 1_000
+META = "_meta"
+"""Key of what is known of a row besides what the source said."""
+
+ITEM = "data"
+"""Column of a table of items: its mapping is the row."""
+
+_SHARED = frozenset(name for name in vars(SourceColumns) if not name.startswith("_"))
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportTable:
+    """A table of a platform, as its rows are written out.
+
+    Attributes:
+        name: As in the database.
+        columns: The columns that become fields, in order.
+        meta: The other ones.
+        is_items: Whether the fields are those of the mapping in :data:`ITEM`.
+    """
+
+    name: str
+    model: type[SourceColumns]
+    columns: tuple[str, ...]
+    meta: tuple[str, ...]
+    is_items: bool
+
+    @classmethod
+    def of(cls, model: type[SourceColumns]) -> ExportTable:
+        """Return how the rows of a platform's table are written out."""
+        names = [column.key for column in inspect(model).columns if column.key != "project_id"]
+        is_items = ITEM in names
+        fields = [ITEM] if is_items else [name for name in names if _is_telling(name)]
+        return cls(
+            name=str(inspect(model).local_table),
+            model=model,
+            columns=tuple(fields),
+            meta=tuple(name for name in names if name not in fields),
+            is_items=is_items,
+        )
+
+
+def export_tables(platform: Platform) -> list[ExportTable]:
+    """Return the tables of a platform that hold what sources said."""
+    return [ExportTable.of(model) for model in platform.models if issubclass(model, SourceColumns)]
+
+
+def check_table(platform: Platform, wanted: str | None) -> list[ExportTable]:
+    """Return the table of a platform that is wanted, or all of them if none is.
+
+    Raises:
+        UnknownTableError: There is no such table, or none at all.
+    """
+    known = export_tables(platform)
+    found = known if wanted is None else [table for table in known if table.name == wanted]
+    if not found:
+        raise UnknownTableError(wanted, platform.name, [table.name for table in known])
+    return found
+
+
+def choose_table(
+    session: Session, platform: Platform, execution: ExecutionModel, wanted: str | None
+) -> ExportTable:
+    """Return the table that is wanted; else the platform's last one with rows of ``execution``.
+
+    A platform names what leads to its results first: the items of a pipeline come after its pages.
+
+    Raises:
+        UnknownTableError: There is no such table, or none at all.
+    """
+    tables = check_table(platform, wanted)
+    return next((table for table in reversed(tables) if _is_filled(session, table, execution)), tables[-1])
+
+
+def read_records(
+    session: Session, table: ExportTable, execution: ExecutionModel, *, with_meta: bool = False
+) -> Iterator[Record]:
+    """Yield the rows that ``execution`` was the last to give, by key.
+
+    Args:
+        session: To read with, as long as rows are asked for.
+        table: Whose rows.
+        execution: That gave them.
+        with_meta: Add the other columns under :data:`META`.
+    """
+    names = (*table.columns, *(table.meta if with_meta else ()))
+    for values in _rows(session, table, execution, names):
+        yield _record(table, dict(zip(names, values, strict=True)))
+
+
+def read_fields(session: Session, table: ExportTable, execution: ExecutionModel) -> list[str]:
+    """Return the fields of all rows, in the order they first come up; of items it takes reading each."""
+    if not table.is_items:
+        return list(table.columns)
+    found: dict[str, None] = {}
+    for (data,) in _rows(session, table, execution, [ITEM]):
+        found.update(dict.fromkeys(data if isinstance(data, Mapping) else ()))
+    return list(found)
+
+
+def _is_filled(session: Session, table: ExportTable, execution: ExecutionModel) -> bool:
+    return bool(session.scalar(select(exists().where(*_own(table, execution)))))
+
+
+def _rows(
+    session: Session, table: ExportTable, execution: ExecutionModel, names: Sequence[str]
+) -> Iterator[Sequence[object]]:
+    columns = [getattr(table.model, name) for name in names]
+    query = select(*columns).where(*_own(table, execution)).order_by(*inspect(table.model).primary_key)
+    yield from session.execute(query).yield_per(BATCH_ROWS)
+
+
+def _own(table: ExportTable, execution: ExecutionModel) -> tuple[ColumnElement[bool], ...]:
+    model = table.model
+    return (model.project_id == execution.project_id, model.execution_id == execution.id)
+
+
+def _record(table: ExportTable, values: dict[str, object]) -> Record:
+    fields = {name: _plain(values[name]) for name in table.columns}
+    if table.is_items:
+        data = fields[ITEM]
+        fields = dict(data) if isinstance(data, Mapping) else {}
+    meta = {name: _plain(values[name]) for name in table.meta if name in values}
+    return {**fields, META: meta} if meta else fields
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, (datetime, date)) else value
+
+
+def _is_telling(column: str) -> bool:
+    """Leave out what every such table has, and hashes that serve as keys."""
+    return column not in _SHARED and not column.endswith("_key")

@@ -1,0 +1,152 @@
+"""Where records go: a file that is there whole or not at all, or a stream."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from agentic.executors.exports.errors import ExportError
+from agentic.executors.exports.formats import ExportFormat
+
+STDOUT = "-"
+_FORMATS = {".jsonl": ExportFormat.JSONL, ".ndjson": ExportFormat.JSONL, ".csv": ExportFormat.CSV}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where records go, and how.
+
+    Attributes:
+        path: The file; None is standard output.
+        format: Of the records.
+        is_packed: Whether it is compressed with gzip.
+        is_stream: Whether it is written as it comes: standard output, a pipe, a device.
+    """
+
+    path: Path | None
+    format: ExportFormat
+    is_packed: bool = False
+    is_stream: bool = False
+
+    @classmethod
+    def parse(cls, name: str) -> Target:
+        """Read ``items.jsonl``, ``items.csv``, one with ``.gz``, or ``-``: JSON lines on standard output.
+
+        What is there already and is no file (a named pipe, ``/dev/stdout``) gets JSON lines as well, unless
+        its name says otherwise.
+
+        Raises:
+            ExportError: The name does not say how to write.
+        """
+        if name == STDOUT:
+            return cls(path=None, format=ExportFormat.JSONL, is_stream=True)
+        path = Path(name)
+        is_packed = path.suffix == ".gz"
+        ending = (path.with_suffix("") if is_packed else path).suffix
+        is_stream = path.exists() and not path.is_file() and not path.is_dir()
+        chosen = _FORMATS.get(ending, ExportFormat.JSONL if is_stream else None)
+        if chosen is None:
+            endings = ", ".join(_FORMATS)
+            raise ExportError(
+                f"{name!r} does not say how to write; end it in {endings} (and .gz), or give '-'"
+            )
+        return cls(path=path, format=chosen, is_packed=is_packed, is_stream=is_stream)
+
+    def __str__(self) -> str:
+        return "standard output" if self.path is None else str(self.path)
+
+    def check(self) -> None:
+        """Make sure that the file can be written, by making one beside it for a moment.
+
+        Raises:
+            ExportError: It cannot.
+        """
+        if self.path is None or self.is_stream:
+            return
+        if self.path.is_dir():
+            raise ExportError(f"{self.path} is a folder; name a file in it")
+        probe = _beside(self.path)
+        try:
+            probe.touch(exist_ok=False)
+            probe.unlink()
+        except OSError as exc:
+            raise _unwritable(self.path, exc) from None
+
+    @contextmanager
+    def opened(self) -> Iterator[Utf8Writer]:
+        """Open it for text. A file takes its place at the end of the block, or never when that raises.
+
+        Raises:
+            ExportError: It cannot be written.
+            BrokenPipeError: Nobody reads the stream any more.
+        """
+        with self._raw() as raw:
+            if not self.is_packed:
+                yield Utf8Writer(raw)
+                raw.flush()
+                return
+            # No time and no name in it: the same rows make the same file.
+            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:
+                buffer = io.BufferedWriter(packed)
+                yield Utf8Writer(buffer)
+                buffer.flush()
+
+    def _raw(self) -> AbstractContextManager[IO[bytes]]:
+        if self.path is None:
+            return nullcontext(sys.stdout.buffer)
+        return self.path.open("wb") if self.is_stream else _replaced(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Utf8Writer:
+    """Takes text, and hands it on in UTF-8."""
+
+    raw: IO[bytes] | io.BufferedWriter
+
+    def write(self, text: str, /) -> int:
+        """Write ``text``; return its bytes."""
+        return self.raw.write(text.encode())
+
+
+@contextmanager
+def ending_with_reader() -> Iterator[None]:
+    """Let the block end quietly once nobody reads standard output any more, as under ``| head``."""
+    try:
+        yield
+    except BrokenPipeError:
+        # What is buffered still would be written when the interpreter ends, and fail once more.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[IO[bytes]]:
+    real = path.resolve()  # a link stays one
+    temporary = _beside(real)
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(real)
+    except OSError as exc:
+        raise _unwritable(path, exc) from exc
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+
+
+def _unwritable(path: Path, exc: OSError) -> ExportError:
+    return ExportError(f"{path} cannot be written ({exc.strerror}); give another place, or make its folder")

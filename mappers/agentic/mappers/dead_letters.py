@@ -1,0 +1,96 @@
+"""Items that were given up and are to be looked at: kept, listed, dropped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from agentic.core.pipeline import FailedItem, PipelineResult
+from agentic.core.types import JSONValue
+from agentic.mappers.columns import utc_now
+from agentic.mappers.content import clean, clean_text
+from agentic.mappers.models import DeadLetterModel, ExecutionModel, FrontierModel, FrontierState
+
+BATCH_SIZE = 500
+CRAWL = "crawl"
+"""Step of the letters that are pages of a crawl."""
+
+
+def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
+    """Keep the dead letters of an execution, of its steps and of its crawl; return how many there are.
+
+    A letter that is kept already stays as it is.
+
+    Args:
+        session: In a transaction.
+        execution: That gave them up.
+        result: What its pipeline came to.
+    """
+    owner = {"project_id": execution.project_id, "execution_id": execution.id, "pipeline": result.pipeline}
+    items = (_of_item(item) for item in result.failed_items if item.is_letter)
+    count = 0
+    for letter in (*items, *_of_pages(session, execution)):
+        row = {**owner, **letter, "created_at": utc_now()}
+        session.execute(_insert(session).values(row).on_conflict_do_nothing())
+        count += 1
+    return count
+
+
+def list_letters(session: Session, project_id: str, limit: int) -> Sequence[DeadLetterModel]:
+    """Return the dead letters of a project, the newest first."""
+    query = select(DeadLetterModel).where(DeadLetterModel.project_id == project_id)
+    return session.scalars(query.order_by(DeadLetterModel.created_at.desc()).limit(limit)).all()
+
+
+def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
+    """Drop the dead letters of an execution; return how many those were."""
+    own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
+    return len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
+
+
+def _of_item(item: FailedItem) -> dict[str, object]:
+    return {
+        "step": item.step,
+        "item_key": _key(item.item),
+        "item": clean(item.item)[0],
+        "failure_class": item.failure_class,
+        "message": clean_text(item.message),
+        "tries": [record.model_dump(mode="json", exclude_defaults=True) for record in item.attempts],
+    }
+
+
+def _of_pages(session: Session, execution: ExecutionModel) -> Iterator[Mapping[str, object]]:
+    query = select(
+        FrontierModel.url, FrontierModel.failure_class, FrontierModel.message, FrontierModel.tries
+    ).where(
+        FrontierModel.project_id == execution.project_id,
+        FrontierModel.run == execution.id,
+        FrontierModel.state == FrontierState.FAILED,
+        FrontierModel.is_letter.is_(True),
+    )
+    for url, failure_class, message, tries in session.execute(query).yield_per(BATCH_SIZE):
+        yield {
+            "step": CRAWL,
+            "item_key": _key(url),
+            "item": url,
+            "failure_class": failure_class,
+            "message": message,
+            "tries": tries or [],
+        }
+
+
+def _key(item: JSONValue) -> str:
+    return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
+
+
+def _insert(session: Session) -> SqliteInsert | PostgresqlInsert:
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    return (postgresql_insert if is_postgresql else sqlite_insert)(DeadLetterModel)

@@ -1,0 +1,26 @@
+"""Firecrawl, a service that fetches pages for others: actors that let it scrape, crawl, map and search.
+
+``firecrawl_scrape`` takes what ``fetch`` takes and gives what it gives, so that it can stand in where a site
+refuses us. All of them need the extra ``firecrawl``, which is loaded when the service is first asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from agentic.core.actors import Actor
+
+
+@hookimpl
+def agentic_actors() -> Iterable[type[Actor]]:
+    """Bring the actors that ask Firecrawl."""
+    from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
+    from agentic.plugins.firecrawl.map import FirecrawlMapActor
+    from agentic.plugins.firecrawl.scrape import FirecrawlScrapeActor
+    from agentic.plugins.firecrawl.search import FirecrawlSearchActor
+
+    return [FirecrawlScrapeActor, FirecrawlCrawlActor, FirecrawlMapActor, FirecrawlSearchActor]

@@ -1,0 +1,91 @@
+"""What Firecrawl gives of a page.
+
+It answers for a site that refused as for one that did not: the status is in the metadata. The answer is
+therefore judged as if we had fetched the page ourselves, by the fetcher's own rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any, cast
+
+from agentic.core.actors import ActorContext, ActorError, Page
+from agentic.core.http import Headers, HttpRequest, HttpResponse, canonical_url
+from agentic.core.types import JSONValue
+
+Document = dict[str, JSONValue]
+
+FETCHED_BY = "firecrawl"
+SHOWN = ("title", "description", "language")
+CONTENTS = ("markdown", "html", "links")
+
+
+def plain(document: Any) -> Document:  # noqa: ANN401 - of the client, which is not typed
+    """Return a document of the client as data, names as the client spells them, without what is null."""
+    return cast(Document, document.model_dump(mode="json", exclude_none=True))
+
+
+def metadata_of(document: Document) -> dict[str, JSONValue]:
+    """Return what the service knows of a page."""
+    metadata = document.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def page_of(asked_url: str, document: Document, now: datetime) -> Page:
+    """Return the page as the site gave it.
+
+    Raises:
+        ActorError: The service has nothing but an error to tell (``error``).
+        InvalidUrlError: The page has an address that is none.
+    """
+    metadata = metadata_of(document)
+    text = str(document.get("raw_html", ""))
+    return Page(
+        url=asked_url,
+        final_url=canonical_url(str(metadata.get("url") or metadata.get("source_url") or asked_url)),
+        status=_status(asked_url, metadata),
+        content_type=str(metadata.get("content_type", "")).partition(";")[0].strip().lower(),
+        text=text,
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        fetched_at=now,
+        fetched_by=FETCHED_BY,
+    )
+
+
+def summary_of(document: Document) -> dict[str, JSONValue]:
+    """Return what a list of pages says of one: address, status, title, and what was made of the page."""
+    metadata = metadata_of(document)
+    told = {name: metadata[name] for name in SHOWN if name in metadata}
+    made = {name: document[name] for name in CONTENTS if name in document}
+    return {
+        "url": metadata.get("url") or metadata.get("source_url"),
+        "status": metadata.get("status_code"),
+        **told,
+        **made,
+    }
+
+
+async def judge(ctx: ActorContext, page: Page) -> None:
+    """Refuse what the fetcher would have refused: a status from 400 on, a challenge in place of the page.
+
+    Raises:
+        FetchError: It is refused; the failure class says why.
+    """
+    response = HttpResponse(
+        url=page.final_url,
+        status=page.status,
+        headers=Headers([("content-type", page.content_type)]),
+        body=page.text.encode(),
+    )
+    await ctx.http.judge(HttpRequest(url=page.url), response)
+
+
+def _status(asked_url: str, metadata: dict[str, JSONValue]) -> int:
+    status = metadata.get("status_code")
+    if isinstance(status, int) and status > 0:
+        return status
+    if error := metadata.get("error"):
+        message = f"Firecrawl has no page of {asked_url}: {str(error)[:200]}; try again, or fetch it another way"
+        raise ActorError(message, failure_class="error")
+    return 200

@@ -1,0 +1,163 @@
+"""What goes wrong between us and Firecrawl, as failure classes.
+
+What goes wrong between Firecrawl and a site comes as a success, with the site's status in the metadata: see
+:mod:`agentic.plugins.firecrawl.documents`.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from agentic.core.actors import ActorError
+from agentic.core.http import FailureClass
+from agentic.core.http.failures import retry_after_s
+from agentic.core.types import JSONValue
+
+MESSAGE_LIMIT = 200
+CODES = {
+    "SCRAPE_DNS_RESOLUTION_ERROR": "dns",
+    "SCRAPE_SSL_ERROR": "tls",
+    "SCRAPE_TIMEOUT": "timeout",
+}
+"""What the service says of a site it could not reach, whatever the status."""
+
+ADVICE = {
+    "auth_required": "store the key with `agentic secrets set firecrawl_api_key`, or give api_key",
+    "quota_exhausted": "buy credits, or wait for the next month's",
+    "unsupported": "Firecrawl does not fetch this site for anybody; fetch it another way",
+    "html_for_json": "something before the service refuses us; look at api_url",
+    "rate_limited": "the account asks too often; raise its plan, or lower max_parallel",
+    "decode": "look at api_url, or update firecrawl-py",
+    "connect": "look at api_url and at the service",
+}
+
+
+class MissingFirecrawlError(ActorError, ValueError):
+    """The client library is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "firecrawl-py is not installed; run `pip install 'agentic-pipelines[firecrawl]'`",
+            failure_class="error",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer of the service that is a refusal.
+
+    Attributes:
+        status: Of the answer; below 400 if only its content says that it failed.
+        headers: Names in any case.
+        content: Its JSON object; None where it is none.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: Mapping[str, JSONValue] | None
+
+
+def refusal_of(answer: Answer, subject: str, now: datetime) -> ActorError:
+    """Return a refusal as an error.
+
+    Args:
+        answer: The refusal.
+        subject: What was asked for: ``"scrape https://shop.example/"``.
+        now: With a time zone, for a ``Retry-After`` that is a date.
+    """
+    word, detail = _verdict(answer)
+    # Where the service could not reach the site, the status is that of the service.
+    is_own = answer.status >= 400 and str((answer.content or {}).get("code")) not in CODES
+    fields = {name.lower(): value for name, value in answer.headers.items()}
+    return failure(
+        subject,
+        word,
+        _reason(answer),
+        status=answer.status if is_own else None,
+        wait_s=retry_after_s(fields, now),
+        detail=detail,
+    )
+
+
+def lost_connection(exc: BaseException, subject: str, *, is_timeout: bool) -> ActorError:
+    """Return what happened on the way to the service as an error; it may have done what it was asked for."""
+    if is_timeout:
+        return failure(subject, FailureClass.TIMEOUT, "the service did not answer in time")
+    return failure(subject, _root_class(exc), f"the service could not be reached ({type(exc).__name__})")
+
+
+def unreadable(exc: Exception, subject: str) -> ActorError:
+    """Return an answer that cannot be read as an error."""
+    return failure(subject, FailureClass.DECODE, f"the answer cannot be read ({type(exc).__name__})")
+
+
+def failure(  # noqa: PLR0913 - as many facts as an ActorError has
+    subject: str,
+    word: str,
+    reason: str,
+    *,
+    status: int | None = None,
+    wait_s: float | None = None,
+    detail: str = "",
+) -> ActorError:
+    """Return an error that says what Firecrawl did not do, why, and what can be done about it."""
+    told = f"{word}, {detail}" if detail else word
+    advice = ADVICE.get(detail) or ADVICE.get(word)
+    message = f"Firecrawl did not {subject} ({told}): {reason}"
+    return ActorError(
+        f"{message}; {advice}" if advice else message,
+        failure_class=str(word),
+        status=status,
+        retry_after_s=wait_s,
+        detail=detail,
+    )
+
+
+def _verdict(answer: Answer) -> tuple[str, str]:
+    """Return failure class and detail."""
+    is_json = answer.content is not None
+    if word := CODES.get(str((answer.content or {}).get("code"))):
+        return word, ""
+    match answer.status:
+        case 401:
+            return FailureClass.AUTH_REQUIRED, ""
+        case 402:
+            return FailureClass.QUOTA_EXHAUSTED, ""
+        case 403:
+            return FailureClass.BLOCKED, "unsupported" if is_json else "html_for_json"
+        case 408:
+            return FailureClass.TIMEOUT, ""
+        case 429:
+            return FailureClass.RATE_LIMITED, "account"
+        case status if status >= 400:
+            return f"http_{status}", ""
+        case _:
+            return "error", ""
+
+
+def _reason(answer: Answer) -> str:
+    """Return what the service says, and nothing of a page or of what it was sent."""
+    said = (answer.content or {}).get("error")
+    return f"it answered {answer.status}: {said[:MESSAGE_LIMIT]}" if isinstance(said, str) else (
+        f"it answered {answer.status} without saying why"
+    )
+
+
+def _root_class(exc: BaseException) -> str:
+    causes = tuple(_causes(exc))
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return FailureClass.DNS
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return FailureClass.TLS
+    return FailureClass.CONNECT
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    current: BaseException | None = exc
+    while current is not None:
+        yield current
+        current = current.__cause__ or current.__context__

@@ -1,0 +1,88 @@
+"""How Firecrawl is to fetch a page, and what it is to make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.extracted import JsonSchema
+from agentic.plugins.firecrawl.settings import ServiceInput
+
+Format = Literal["markdown", "html", "links"]
+Options = dict[str, JSONValue]
+
+
+class PageInput(ServiceInput):
+    """How pages are fetched; what is left out is as we are used to, and not as the client has it."""
+
+    formats: tuple[Format, ...] = Field(
+        default=("markdown",), description="What is made of a page; html is cleaned up."
+    )
+    only_main_content: bool = Field(
+        default=True, description="Leave headers, navigation and footers out of what is made of a page."
+    )
+    json_schema: JsonSchema | None = Field(
+        default=None,
+        alias="schema",
+        description="Let a model read these fields from a page; costs more credits.",
+    )
+    prompt: str | None = Field(
+        default=None, min_length=1, description="What the model is told; alone, it chooses the fields."
+    )
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="The service sends them to the site, so it knows them."
+    )
+    timeout_s: PositiveFloat | None = Field(
+        default=None, description="For a page, at the service; instead of the policy's."
+    )
+    wait_s: NonNegativeFloat = Field(
+        default=0, description="Let scripts go on for so long before the page is read."
+    )
+    max_age_s: NonNegativeFloat = Field(
+        default=0, description="How old a copy the service may give instead; 0 fetches the page anew."
+    )
+    proxy: Literal["basic", "enhanced", "auto"] | None = Field(
+        default=None, description="By which addresses the site is asked; enhanced ones cost more credits."
+    )
+
+    def options(self, timeout_s: float, formats: Sequence[str]) -> Options:
+        """Return the keywords of the client's ``ScrapeOptions``.
+
+        Those that we have no word for are the service's own, but for the four that the client changes as soon
+        as any other is given: it would not check certificates, and take and leave copies of up to four hours.
+
+        Args:
+            timeout_s: For a page.
+            formats: In the service's words.
+        """
+        wanted: list[JSONValue] = [*formats, *([self._extraction()] if self.wants_item else [])]
+        options: Options = {
+            "formats": wanted,
+            "headers": dict(self.headers) or None,
+            "only_main_content": self.only_main_content,
+            "timeout": milliseconds(timeout_s),
+            "wait_for": milliseconds(self.wait_s) or None,
+            "proxy": self.proxy,
+            "max_age": milliseconds(self.max_age_s),
+            # What is behind headers of our own is nothing for the copies that others are given.
+            "store_in_cache": self.max_age_s > 0 and not self.headers,
+            "skip_tls_verification": False,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def wants_item(self) -> bool:
+        """Whether a model is to read the page."""
+        return self.json_schema is not None or self.prompt is not None
+
+    def _extraction(self) -> Mapping[str, JSONValue]:
+        asked: Options = {"type": "json", "schema": self.json_schema, "prompt": self.prompt}
+        return {name: value for name, value in asked.items() if value is not None}
+
+
+def milliseconds(seconds: float) -> int:
+    """Return seconds as the service counts time, rounded up."""
+    return -int(-seconds * 1000 // 1)

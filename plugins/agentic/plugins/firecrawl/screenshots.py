@@ -1,0 +1,68 @@
+"""Pictures of pages: the service says where they are, and they are kept before they go."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import asdict
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.http import url_key
+from agentic.plugins.firecrawl.documents import Document
+
+PNG = "image/png"
+DATA_URL = re.compile(r"data:(image/[a-z]+);base64,")
+
+
+class WrittenFile(BaseModel):
+    """A file that was written; ``path`` is below the project's folder of files."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+
+
+async def keep_screenshot(ctx: ActorContext, url: str, document: Document) -> WrittenFile:
+    """Write the picture of a page to a file: ``firecrawl/shop.example-1f0c9a7e.png``.
+
+    The cloud puts pictures where they stay for a day, and they are fetched from there with the manners of
+    the pipeline; other services may send them along.
+
+    Raises:
+        ActorError: There is none (``empty``).
+        FetchError: It cannot be fetched from where the service put it.
+    """
+    picture = document.get("screenshot")
+    if not isinstance(picture, str) or not picture:
+        message = f"Firecrawl made no picture of {url}; fetch it with the actor `screenshot`"
+        raise ActorError(message, failure_class="empty")
+    content, media_type = _sent_along(picture) or await _fetched(ctx, picture)
+    name = f"firecrawl/{_slug(url)}-{url_key(url)[:8]}.{media_type.rpartition('/')[2]}"
+    return WrittenFile(**asdict(await ctx.files.write(name, content, media_type)))
+
+
+async def _fetched(ctx: ActorContext, url: str) -> tuple[bytes, str]:
+    response = await ctx.http.fetch(url)
+    media_type = response.content_type
+    return response.body, media_type if media_type.startswith("image/") else PNG
+
+
+def _sent_along(picture: str) -> tuple[bytes, str] | None:
+    if (found := DATA_URL.match(picture)) is None:
+        return None
+    try:
+        return base64.b64decode(picture[found.end() :], validate=True), found[1]
+    except binascii.Error as exc:
+        message = "the picture that Firecrawl sent cannot be read; fetch it with the actor `screenshot`"
+        raise ActorError(message, failure_class="decode") from exc
+
+
+def _slug(url: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", urlsplit(url).hostname or "").strip(".-")

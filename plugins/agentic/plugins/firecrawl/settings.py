@@ -1,0 +1,90 @@
+"""Which Firecrawl is asked, and as whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agentic.core.actors import ActorContext
+from agentic.core.errors import SettingsError
+
+CLOUD_URL = "https://api.firecrawl.dev"
+KEY_SECRET = "firecrawl_api_key"  # noqa: S105 - the name of a secret
+
+ServiceUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#@]+$")]
+
+
+class FirecrawlSettings(BaseSettings):
+    """What the environment says of Firecrawl: ``AGENTIC_FIRECRAWL_URL``."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTIC_FIRECRAWL_", frozen=True, extra="ignore")
+
+    url: ServiceUrl = Field(
+        default=CLOUD_URL, description="The Firecrawl that is asked where a step names none."
+    )
+
+
+class ServiceInput(BaseModel):
+    """Which Firecrawl a step asks."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True
+    )
+
+    api_url: ServiceUrl | None = Field(
+        default=None, description="A Firecrawl of your own; else AGENTIC_FIRECRAWL_URL, else the cloud."
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description=f"Write ${{secrets.NAME}}; the cloud gets the secret {KEY_SECRET} when left out.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A Firecrawl: where it is, and the key to it, "" for none."""
+
+    url: str
+    key: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """Whose limits count."""
+        return urlsplit(self.url).netloc.lower()
+
+    @property
+    def is_cloud(self) -> bool:
+        """Whether it is the one that everybody has to pay."""
+        return self.url.lower().rstrip("/") == CLOUD_URL
+
+    def hide(self, text: str) -> str:
+        """Return ``text`` without the key."""
+        return text.replace(self.key, "***") if self.key else text
+
+
+async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:
+    """Return the service a step asks; the stored key goes to the cloud only.
+
+    Raises:
+        SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
+        UnknownSecretError: The cloud needs a key, and there is none.
+    """
+    service = Service(url=given.api_url or _configured_url())
+    key = given.api_key
+    if key is None and service.is_cloud:
+        key = await ctx.secrets.secret(KEY_SECRET)
+    # A key that was read from a file ends with its line, which no header may.
+    return Service(url=service.url, key=key.get_secret_value().strip()) if key else service
+
+
+def _configured_url() -> str:
+    try:
+        return FirecrawlSettings().url
+    except ValidationError:
+        raise SettingsError(
+            "AGENTIC_FIRECRAWL_URL is no http:// or https:// URL; correct or unset it"
+        ) from None
