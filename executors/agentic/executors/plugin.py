@@ -20,6 +20,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.beat import beat
     from agentic.executors.commands.demo import demo
     from agentic.executors.commands.executions import executions
+    from agentic.executors.commands.letters import letters
     from agentic.executors.commands.metrics import metrics
     from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
@@ -43,6 +44,7 @@ def agentic_commands(app: typer.Typer) -> None:
     app.command()(metrics)
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
+    app.add_typer(letters, name="letters")
     app.add_typer(pipelines, name="pipelines")
     app.add_typer(platforms, name="platforms")
     add_reports(executions)

@@ -99,7 +99,7 @@ def _site(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _feed(intent: IntentSpec) -> list[JSONValue]:
-    config = _given({"url": "${inputs.url}", "limit": intent.limit})
+    config = _given({"url": "${inputs.url}", "max_items": intent.limit})
     return [{"actor": "feed", "config": config}, _aggregate(intent)]
 
 

@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
 
-from sqlalchemy import (
-    Alias,
-    Column,
-    ColumnElement,
-    Select,
-    Table,
-    and_,
-    case,
-    func,
-    literal,
-    select,
-    union_all,
-)
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Subquery, and_, case, func, literal, select, union_all
+from sqlalchemy.orm import Session, aliased
 
 from agentic.mappers import ExecutionModel, FrontierModel, FrontierState
 from agentic.mappers.models import CrawlModel
@@ -28,7 +15,6 @@ from agentic.mappers.models import CrawlModel
 LISTED = 100
 """Pages of a kind that are named; all are counted."""
 
-FRONTIER = cast("Table", FrontierModel.__table__)
 _GONE = ("gone", "http_404", "http_410")
 
 
@@ -62,7 +48,7 @@ class ChangeReport:
         against_id: The earlier one.
         counts: Pages of each kind, all of them.
         pages: The first of each kind but unchanged, in the order they were found.
-        is_whole: Whether the crawl fetched all it knew: if not, pages it never came to are not taken for gone.
+        is_whole: Whether the crawl fetched all it knew; if not, pages it never came to do not count as gone.
     """
 
     execution_id: str
@@ -118,66 +104,55 @@ def compare_crawls(
     )
 
 
-def _pages(session: Session, kinds: Alias, change: Change, listed: int) -> Sequence[ChangedPage]:
+def _pages(session: Session, kinds: Subquery, change: Change, listed: int) -> Sequence[ChangedPage]:
     query = select(kinds.c.url, kinds.c.reason).where(kinds.c.kind == change.value)
     rows = session.execute(query.order_by(kinds.c.id).limit(listed))
     return [ChangedPage(url=url, reason=reason or "") for url, reason in rows]
 
 
-def _kinds(execution: ExecutionModel, against: ExecutionModel, *, is_whole: bool) -> Alias:
+def _kinds(execution: ExecutionModel, against: ExecutionModel, *, is_whole: bool) -> Subquery:
     """Return every page of either crawl with its kind; none for what neither of them fetched."""
-    now, then = FRONTIER.alias("now"), FRONTIER.alias("then")
-    return union_all(
-        _known_now(now, then, execution, against), _missing(now, then, execution, against, is_whole)
-    ).alias("kinds")
+    now, then = aliased(FrontierModel), aliased(FrontierModel)
+    is_of_now = and_(now.project_id == execution.project_id, now.run == execution.id)
+    was_fetched = and_(
+        then.project_id == against.project_id,
+        then.run == against.id,
+        then.state == FrontierState.DONE,
+    )
+    is_same_page = now.url_key == then.url_key
+    kind, reason = _kind_and_reason(now, then)
+    known = (
+        select(now.id.label("id"), now.url.label("url"), kind.label("kind"), reason.label("reason"))
+        .outerjoin(then, and_(was_fetched, is_same_page))
+        .where(is_of_now)
+    )
+    missing, why = (Change.GONE, "no page leads there") if is_whole else (Change.UNKNOWN, "not found yet")
+    lost = (
+        select(then.id, then.url, literal(missing.value), literal(why))
+        .outerjoin(now, and_(is_of_now, is_same_page))
+        .where(was_fetched, now.id.is_(None))
+    )
+    return union_all(known, lost).subquery("kinds")
 
 
-def _known_now(
-    now: Alias, then: Alias, execution: ExecutionModel, against: ExecutionModel
-) -> Select[tuple[int, str, str, str]]:
-    is_done, was_done = _is_done(now), then.c.id.is_not(None)
-    is_same = now.c.content_hash == then.c.content_hash
-    is_told = and_(now.c.content_hash.is_not(None), then.c.content_hash.is_not(None))
+def _kind_and_reason(
+    now: type[FrontierModel], then: type[FrontierModel]
+) -> tuple[ColumnElement[str], ColumnElement[str]]:
+    """Return, as SQL, what a page of the later crawl is; ``then`` is null if the earlier one had it not."""
+    is_done, was_done = now.state == FrontierState.DONE, then.id.is_not(None)
+    is_told = and_(now.content_hash.is_not(None), then.content_hash.is_not(None))
     kind = case(
         (and_(is_done, ~was_done), Change.NEW.value),
         (and_(is_done, ~is_told), Change.UNKNOWN.value),
-        (and_(is_done, is_same), Change.UNCHANGED.value),
+        (and_(is_done, now.content_hash == then.content_hash), Change.UNCHANGED.value),
         (is_done, Change.CHANGED.value),
-        (and_(was_done, now.c.failure_class.in_(_GONE)), Change.GONE.value),
+        (and_(was_done, now.failure_class.in_(_GONE)), Change.GONE.value),
         (was_done, Change.UNKNOWN.value),
         else_="",
     )
     reason = case(
-        (and_(is_done, was_done, ~is_told), "no hash of the page is kept"),
+        (and_(is_done, was_done, ~is_told), "no hash of it is kept"),
         (is_done, ""),
-        else_=func.coalesce(now.c.failure_class, "not fetched"),
+        else_=func.coalesce(now.failure_class, "not fetched yet"),
     )
-    earlier = and_(*_of(then, against), then.c.url_key == now.c.url_key, _is_done(then))
-    return (
-        select(now.c.id.label("id"), now.c.url.label("url"), kind.label("kind"), reason.label("reason"))
-        .select_from(now.outerjoin(then, earlier))
-        .where(*_of(now, execution))
-    )
-
-
-def _missing(
-    now: Alias, then: Alias, execution: ExecutionModel, against: ExecutionModel, is_whole: bool
-) -> Select[tuple[int, str, str, str]]:
-    kind, reason = (
-        (Change.GONE, "no page leads there") if is_whole else (Change.UNKNOWN, "not found again yet")
-    )
-    later = and_(*_of(now, execution), now.c.url_key == then.c.url_key)
-    return (
-        select(then.c.id, then.c.url, literal(kind.value), literal(reason))
-        .select_from(then.outerjoin(now, later))
-        .where(*_of(then, against), _is_done(then), now.c.id.is_(None))
-    )
-
-
-def _is_done(frontier: Alias) -> ColumnElement[bool]:
-    state: Column[str] = frontier.c.state
-    return state == FrontierState.DONE.value
-
-
-def _of(frontier: Alias, execution: ExecutionModel) -> tuple[ColumnElement[bool], ...]:
-    return (frontier.c.project_id == execution.project_id, frontier.c.run == execution.id)
+    return kind, reason

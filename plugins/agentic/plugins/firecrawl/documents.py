@@ -86,6 +86,8 @@ def _status(asked_url: str, metadata: dict[str, JSONValue]) -> int:
     if isinstance(status, int) and status > 0:
         return status
     if error := metadata.get("error"):
-        message = f"Firecrawl has no page of {asked_url}: {str(error)[:200]}; try again, or fetch it another way"
+        message = (
+            f"Firecrawl has no page of {asked_url}: {str(error)[:200]}; try again, or fetch it another way"
+        )
         raise ActorError(message, failure_class="error")
     return 200

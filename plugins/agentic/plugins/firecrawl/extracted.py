@@ -42,7 +42,7 @@ def item_of(found: JSONValue, schema: Mapping[str, JSONValue] | None, url: str) 
     """
     if not isinstance(found, dict):
         raise _misfit(url, f"there is {type(found).__name__} in place of an object")
-    item = {name: value for name, value in found.items() if value is not None}
+    item: Item = {name: value for name, value in found.items() if value is not None}
     if schema is not None and (fault := _fault(item, schema)):
         raise _misfit(url, fault)
     return item

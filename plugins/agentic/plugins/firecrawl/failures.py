@@ -25,6 +25,14 @@ CODES = {
 }
 """What the service says of a site it could not reach, whatever the status."""
 
+STATUSES: Mapping[int, tuple[str, str]] = {
+    401: (FailureClass.AUTH_REQUIRED, ""),
+    402: (FailureClass.QUOTA_EXHAUSTED, ""),
+    408: (FailureClass.TIMEOUT, ""),
+    429: (FailureClass.RATE_LIMITED, "account"),
+}
+"""Statuses with a word of their own: failure class and detail."""
+
 ADVICE = {
     "auth_required": "store the key with `agentic secrets set firecrawl_api_key`, or give api_key",
     "quota_exhausted": "buy credits, or wait for the next month's",
@@ -95,7 +103,7 @@ def unreadable(exc: Exception, subject: str) -> ActorError:
     return failure(subject, FailureClass.DECODE, f"the answer cannot be read ({type(exc).__name__})")
 
 
-def failure(  # noqa: PLR0913 - as many facts as an ActorError has
+def failure(
     subject: str,
     word: str,
     reason: str,
@@ -119,31 +127,22 @@ def failure(  # noqa: PLR0913 - as many facts as an ActorError has
 
 def _verdict(answer: Answer) -> tuple[str, str]:
     """Return failure class and detail."""
-    is_json = answer.content is not None
     if word := CODES.get(str((answer.content or {}).get("code"))):
         return word, ""
-    match answer.status:
-        case 401:
-            return FailureClass.AUTH_REQUIRED, ""
-        case 402:
-            return FailureClass.QUOTA_EXHAUSTED, ""
-        case 403:
-            return FailureClass.BLOCKED, "unsupported" if is_json else "html_for_json"
-        case 408:
-            return FailureClass.TIMEOUT, ""
-        case 429:
-            return FailureClass.RATE_LIMITED, "account"
-        case status if status >= 400:
-            return f"http_{status}", ""
-        case _:
-            return "error", ""
+    if answer.status == 403:
+        return FailureClass.BLOCKED, "html_for_json" if answer.content is None else "unsupported"
+    if answer.status in STATUSES:
+        return STATUSES[answer.status]
+    return (f"http_{answer.status}" if answer.status >= 400 else "error"), ""
 
 
 def _reason(answer: Answer) -> str:
     """Return what the service says, and nothing of a page or of what it was sent."""
     said = (answer.content or {}).get("error")
-    return f"it answered {answer.status}: {said[:MESSAGE_LIMIT]}" if isinstance(said, str) else (
-        f"it answered {answer.status} without saying why"
+    return (
+        f"it answered {answer.status}: {said[:MESSAGE_LIMIT]}"
+        if isinstance(said, str)
+        else (f"it answered {answer.status} without saying why")
     )
 
 

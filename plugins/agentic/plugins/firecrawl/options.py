@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat
@@ -48,11 +48,11 @@ class PageInput(ServiceInput):
         default=None, description="By which addresses the site is asked; enhanced ones cost more credits."
     )
 
-    def options(self, timeout_s: float, formats: Sequence[str]) -> Options:
+    def options(self, timeout_s: float, formats: Sequence[JSONValue]) -> Options:
         """Return the keywords of the client's ``ScrapeOptions``.
 
-        Those that we have no word for are the service's own, but for the four that the client changes as soon
-        as any other is given: it would not check certificates, and take and leave copies of up to four hours.
+        What we have no word for is as the service has it. Three the client would change as soon as any other
+        is given: it would not check certificates, take copies of up to four hours, and leave some.
 
         Args:
             timeout_s: For a page.
@@ -78,7 +78,7 @@ class PageInput(ServiceInput):
         """Whether a model is to read the page."""
         return self.json_schema is not None or self.prompt is not None
 
-    def _extraction(self) -> Mapping[str, JSONValue]:
+    def _extraction(self) -> Options:
         asked: Options = {"type": "json", "schema": self.json_schema, "prompt": self.prompt}
         return {name: value for name, value in asked.items() if value is not None}
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Page, PageOutput
 from agentic.core.settings import safe_url
+from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
 from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, plain
@@ -29,13 +30,13 @@ Param = str | int | float | bool
 def _checked(selector: str) -> str:
     try:
         LexborHTMLParser("").css_first(selector)
-    except Exception:  # noqa: BLE001 - selectolax raises its bare base class
+    except SelectolaxError:
         raise ValueError(f"{selector!r} is no CSS selector") from None
     return selector
 
 
 class FirecrawlScrapeInput(PageInput):
-    """What ``fetch`` takes, as far as a service that asks with GET can do it, and what to make of the page."""
+    """What ``fetch`` takes, as far as a service can do it with GET, and what to make of the page."""
 
     url: str
     params: dict[str, Param | tuple[Param, ...]] | None = Field(
@@ -101,7 +102,7 @@ class FirecrawlScrapeActor(Actor[FirecrawlScrapeInput, FirecrawlScrapeOutput]):
         document = await _scrape(ctx, given)
         page = page_of(given.url, document, datetime.now(UTC))
         await judge(ctx, page)
-        _check(page, given)
+        await _check(page, given)
         return FirecrawlScrapeOutput(
             page=page,
             metadata=metadata_of(document),
@@ -116,7 +117,7 @@ class FirecrawlScrapeActor(Actor[FirecrawlScrapeInput, FirecrawlScrapeOutput]):
 async def _scrape(ctx: ActorContext, given: FirecrawlScrapeInput) -> Document:
     timeout_s = given.timeout_s or ctx.http.policy.timeout_s
     service = await open_firecrawl(ctx, given, timeout_s)
-    picture = [SCREENSHOT[given.screenshot]] if given.screenshot else []
+    picture: list[JSONValue] = [SCREENSHOT[given.screenshot]] if given.screenshot else []
     options = given.options(timeout_s, [RAW, *given.formats, *picture])
     document = await service.ask(
         f"scrape {safe_url(given.url)}",
@@ -126,14 +127,18 @@ async def _scrape(ctx: ActorContext, given: FirecrawlScrapeInput) -> Document:
     return plain(document)
 
 
-def _check(page: Page, given: FirecrawlScrapeInput) -> None:
+async def _check(page: Page, given: FirecrawlScrapeInput) -> None:
     """Refuse a page that lacks what makes it one."""
     if page.is_html and not page.text.strip():
         message = f"Firecrawl found nothing on {safe_url(page.final_url)}; give it more time with wait_s"
         raise ActorError(message, failure_class="empty", status=page.status)
-    if given.wait_for and not (page.is_html and LexborHTMLParser(page.text).css_first(given.wait_for)):
+    if given.wait_for and not (page.is_html and await in_thread(_has, page.text, given.wait_for)):
         message = f"nothing on {safe_url(page.final_url)} fits {given.wait_for!r}; wait_s lets scripts go on"
         raise ActorError(message, failure_class="selector_missing", status=page.status)
+
+
+def _has(markup: str, selector: str) -> bool:
+    return LexborHTMLParser(markup).css_first(selector) is not None
 
 
 def _item(document: Document, given: FirecrawlScrapeInput, url: str) -> dict[str, JSONValue]:

@@ -31,9 +31,7 @@ class FirecrawlSettings(BaseSettings):
 class ServiceInput(BaseModel):
     """Which Firecrawl a step asks."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
 
     api_url: ServiceUrl | None = Field(
         default=None, description="A Firecrawl of your own; else AGENTIC_FIRECRAWL_URL, else the cloud."

@@ -33,7 +33,7 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
     version = "1"
     Input = ArticleInput
     Output = ItemOutput
-    failure_classes = frozenset({"empty", "error", "not_html"})
+    failure_classes = frozenset({"empty", "error", "not_html", "too_large"})
 
     async def run(self, ctx: ActorContext, given: ArticleInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""

@@ -66,7 +66,7 @@ class DiffActor(Actor[DiffInput, DiffOutput]):
     version = "1"
     Input = DiffInput
     Output = DiffOutput
-    failure_classes = frozenset({"empty", "not_html", "selector_missing"})
+    failure_classes = frozenset({"empty", "not_html", "selector_missing", "too_large"})
 
     async def run(self, ctx: ActorContext, given: DiffInput, /) -> DiffOutput:
         """Return the differences."""

@@ -30,7 +30,7 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
     aliases = ("ExtractDetail",)
     Input = ExtractDetailInput
     Output = ItemOutput
-    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing"})
+    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
 
     async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""

@@ -53,7 +53,7 @@ class ExtractListActor(Actor[ExtractListInput, ListOutput]):
     aliases = ("ExtractList",)
     Input = ExtractListInput
     Output = ListOutput
-    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing"})
+    failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
 
     async def run(self, ctx: ActorContext, given: ExtractListInput, /) -> ListOutput:  # noqa: ARG002 - as declared
         """Return the links, the next page's if there is one, the title, and the items if they have fields."""

@@ -15,6 +15,7 @@ from agentic.core.actors import ActorError, Page
 from agentic.core.http import HttpError, canonical_url
 
 MAX_DEPTH = 2_000  # browsers stop at 512
+PIECE = 16 * 1024
 # What has no end, or may leave it out: an open one holds nothing that comes after.
 _SHALLOW = (
     "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|body|colgroup|dd|dt|head|html|li|optgroup|"
@@ -38,20 +39,21 @@ def parse_apart(text: str) -> LexborHTMLParser:
     """
     # The parser looks through all open elements for each new one: 100,000 of them take it half a minute.
     if text.count("<") > MAX_DEPTH and _depth_at_most(text) > MAX_DEPTH and _is_too_deep(text):
-        message = f"its elements are nested more than {MAX_DEPTH} deep; no browser would show that, leave it out"
+        message = (
+            f"its elements are nested more than {MAX_DEPTH} deep; no browser would show that, leave it out"
+        )
         raise ActorError(f"a page was not read: {message}", failure_class="too_large")
     return LexborHTMLParser(text)
 
 
 def _depth_at_most(text: str) -> int:
-    """Return a depth that no element is below, in a twentieth of the time it takes to look at their names."""
+    """Return a depth that no element is below, without a look at each: a hundredth of what parsing takes."""
     deepest = depth = 0
-    for part in text.split("<"):
-        if part[:1] == "/":
-            depth -= depth > 0
-        else:
-            depth += 1
-            deepest = max(deepest, depth)
+    for start in range(0, len(text), PIECE):
+        ends = text.count("</", start, start + PIECE)
+        begins = text.count("<", start, start + PIECE) - ends
+        deepest = max(deepest, depth + begins)
+        depth = max(depth + begins - ends, begins)
     return deepest
 
 

@@ -67,7 +67,7 @@ class SearchActor(Actor[SearchInput, SearchOutput]):
     aliases = ("SearchExecutor",)
     Input = SearchInput
     Output = SearchOutput
-    failure_classes = frozenset({"decode", "empty", "not_html", "reference", "selector_missing"})
+    failure_classes = frozenset({"decode", "empty", "not_html", "reference", "selector_missing", "too_large"})
     capabilities = frozenset({"network"})
 
     async def run(self, ctx: ActorContext, given: SearchInput, /) -> SearchOutput:

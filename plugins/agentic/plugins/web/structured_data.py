@@ -31,7 +31,7 @@ class StructuredDataActor(Actor[StructuredDataInput, ItemOutput]):
     version = "1"
     Input = StructuredDataInput
     Output = ItemOutput
-    failure_classes = frozenset({"empty", "not_html"})
+    failure_classes = frozenset({"empty", "not_html", "too_large"})
 
     async def run(self, ctx: ActorContext, given: StructuredDataInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""

@@ -1,0 +1,203 @@
+"""The actor that lets Firecrawl crawl a site."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from agentic.core.actors import Actor, ActorContext, ActorError, Again, describe_failure
+from agentic.core.http import FetchError
+from agentic.core.settings import safe_url
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.client import Firecrawl, open_firecrawl
+from agentic.plugins.firecrawl.crawl_jobs import Found, Job, State, begin, collect, end, look, pause_s
+from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, summary_of
+from agentic.plugins.firecrawl.extracted import item_of
+from agentic.plugins.firecrawl.options import PageInput
+
+ONCE = "firecrawl_crawl"
+MOST_PAGES = 1_000  # all of them are in one result, and that is in the run's state
+
+Item = dict[str, JSONValue]
+
+
+class FirecrawlCrawlInput(PageInput):
+    """Where to begin, which links to follow, and what to make of each page."""
+
+    url: str
+    max_pages: int = Field(default=100, ge=1, le=MOST_PAGES, description="Pages at most, and so the price.")
+    max_depth: NonNegativeInt | None = Field(default=None, description="Links away from the first page.")
+    include_paths: tuple[str, ...] = Field(
+        default=(), description="Regular expressions: only paths that one of them is found in."
+    )
+    exclude_paths: tuple[str, ...] = Field(default=(), description="The same; no path that one is found in.")
+    sitemap: Literal["include", "skip", "only"] = Field(
+        default="include", description="Whether URLs are taken from sitemaps, too, or from nowhere else."
+    )
+    entire_domain: bool = Field(default=False, description="Pages beside and above the first one, too.")
+    allow_subdomains: bool = False
+    allow_external_links: bool = False
+    ignore_query_parameters: bool = Field(default=False, description="One page for all queries of a path.")
+    delay_s: PositiveInt | None = Field(default=None, description="Between two pages, one at a time.")
+    max_parallel: PositiveInt | None = Field(default=None, description="Pages at a time.")
+    deadline_s: PositiveFloat = Field(
+        default=3_600, description="A crawl that takes longer is cancelled, and fails with timeout."
+    )
+
+    def settings(self, timeout_s: float) -> dict[str, object]:
+        """Return the keywords of the client's ``start_crawl``."""
+        wanted = {
+            "limit": self.max_pages,
+            "max_discovery_depth": self.max_depth,
+            "include_paths": list(self.include_paths) or None,
+            "exclude_paths": list(self.exclude_paths) or None,
+            "sitemap": self.sitemap,
+            "crawl_entire_domain": self.entire_domain,
+            "allow_subdomains": self.allow_subdomains,
+            "allow_external_links": self.allow_external_links,
+            "ignore_query_parameters": self.ignore_query_parameters,
+            "delay": self.delay_s,
+            "max_concurrency": self.max_parallel,
+            "scrape_options": self.options(timeout_s, self.formats),
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+
+class FailedPage(BaseModel):
+    """A page of a crawl that failed, with the class it would have failed with by itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    failure_class: str
+    message: str
+    status: int | None = None
+
+
+class FirecrawlCrawlOutput(BaseModel):
+    """The pages of a crawl, and those that failed.
+
+    Each item has ``url``, ``status``, ``title`` and what was made of the page, with a schema also the fields
+    of it. ``failures`` counts ``failed`` by class; ``counts`` has ``pages``, ``failed``, ``robots_blocked``
+    and ``credits``.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    items: tuple[Item, ...]
+    failed: tuple[FailedPage, ...]
+    failures: dict[str, int]
+    robots_blocked: tuple[str, ...]
+    counts: dict[str, int]
+    crawl_id: str
+
+
+class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
+    """Lets Firecrawl crawl a site: begun once, looked at from time to time, by whichever worker is there.
+
+    The crawl's id is written down as soon as it is known, so that a run whose process was killed goes on to
+    look at the crawl it has begun.
+    """
+
+    name = "firecrawl_crawl"
+    version = "1"
+    Input = FirecrawlCrawlInput
+    Output = FirecrawlCrawlOutput
+    failure_classes = frozenset({"auth_required", "cancelled", "decode", "error", "gone", "quota_exhausted"})
+    capabilities = frozenset({"credentials:firecrawl", "network"})
+    may_wait = True
+
+    async def run(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> FirecrawlCrawlOutput | Again:
+        """Return the pages once the crawl is completed."""
+        timeout_s = given.timeout_s or ctx.http.policy.timeout_s
+        service = await open_firecrawl(ctx, given, timeout_s)
+        job = Job.read(await ctx.once(ONCE, lambda: begin(service, given.url, given.settings(timeout_s))))
+        state = await look(service, job)
+        if state.status == "scraping":
+            elapsed_s = time.time() - job.begun_at
+            if elapsed_s < given.deadline_s:
+                note = f"{state.completed} of {state.total} pages of the crawl {job.id}"
+                return Again(after_s=pause_s(elapsed_s, given.deadline_s), note=note)
+            state = await _stop(service, job, state, given)
+        if state.status != "completed":
+            raise _ended(job, state)
+        return await _output(ctx, given, job, await collect(service, job, state, given.max_pages))
+
+
+async def _stop(service: Firecrawl, job: Job, state: State, given: FirecrawlCrawlInput) -> State:
+    """Cancel a crawl that takes too long; return its state if it has come to its end meanwhile.
+
+    Raises:
+        ActorError: It was cancelled (``timeout``).
+    """
+    if not await end(service, job):
+        return await look(service, job)
+    message = (
+        f"the crawl {job.id} of {safe_url(given.url)} was cancelled after {given.deadline_s:g} s with "
+        f"{state.completed} of {state.total} pages; raise deadline_s, or lower max_pages"
+    )
+    raise ActorError(message, failure_class="timeout")
+
+
+def _ended(job: Job, state: State) -> ActorError:
+    """Return why there is nothing to be had of a crawl."""
+    word = "cancelled" if state.status == "cancelled" else "error"
+    message = (
+        f"the crawl {job.id} ended as {state.status!r} with {state.completed} pages; run the pipeline anew"
+    )
+    return ActorError(message, failure_class=word)
+
+
+async def _output(
+    ctx: ActorContext, given: FirecrawlCrawlInput, job: Job, found: Found
+) -> FirecrawlCrawlOutput:
+    items: list[Item] = []
+    failed = [
+        FailedPage(url=one.url, failure_class=one.failure_class, message=one.message) for one in found.errors
+    ]
+    for document in found.documents:
+        try:
+            items.append(await _item(ctx, given, document))
+        except (ActorError, FetchError) as exc:
+            failed.append(_failed(document, exc))
+    counts = {
+        "pages": len(items),
+        "failed": len(failed),
+        "robots_blocked": len(found.robots_blocked),
+        "credits": found.credits,
+    }
+    return FirecrawlCrawlOutput(
+        items=tuple(items),
+        failed=tuple(failed),
+        failures=dict(Counter(page.failure_class for page in failed).most_common()),
+        robots_blocked=found.robots_blocked,
+        counts=counts,
+        crawl_id=job.id,
+    )
+
+
+async def _item(ctx: ActorContext, given: FirecrawlCrawlInput, document: Document) -> Item:
+    """Return what is told of a page, unless it is a refusal."""
+    page = page_of(_address(document), document, datetime.now(UTC))
+    await judge(ctx, page)
+    extracted = item_of(document.get("json"), given.json_schema, page.final_url) if given.wants_item else {}
+    return {**summary_of(document), **extracted, "url": page.final_url, "status": page.status}
+
+
+def _failed(document: Document, exc: Exception) -> FailedPage:
+    failure = describe_failure(exc)
+    return FailedPage(
+        url=_address(document),
+        failure_class=failure.failure_class,
+        message=failure.message,
+        status=failure.status,
+    )
+
+
+def _address(document: Document) -> str:
+    metadata = metadata_of(document)
+    return str(metadata.get("source_url") or metadata.get("url") or "")

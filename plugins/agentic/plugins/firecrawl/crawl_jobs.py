@@ -1,0 +1,173 @@
+"""A crawl at the service: begun, looked at, ended, its pages fetched.
+
+The client's own waiting and paging are not used: it would hold a worker for hours, and when a page of results
+cannot be had it gives what it has so far as if that were all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, cast
+from urllib.parse import quote
+
+from agentic.core.actors import ActorError
+from agentic.core.settings import safe_url
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.client import Firecrawl
+from agentic.plugins.firecrawl.documents import Document, plain
+from agentic.plugins.firecrawl.failures import CODES
+
+FIRST_PAUSE_S = 2.0
+LONGEST_PAUSE_S = 15.0
+SHARE = 0.25  # of the time a crawl has taken so far; what it is late then is hardly noticed
+
+Status = Literal["scraping", "completed", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A crawl that was begun: its id, and the Unix time of that."""
+
+    id: str
+    begun_at: float
+
+    @classmethod
+    def read(cls, kept: JSONValue) -> Job:
+        """Return what :func:`begin` gave."""
+        told = cast(Mapping[str, Any], kept)
+        return cls(str(told["id"]), float(told["begun_at"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How far a crawl is, and some of its pages.
+
+    Attributes:
+        status: As the service has it.
+        completed: Pages that are done.
+        total: Pages known so far.
+        credits: Spent on it.
+        documents: The first pages, or those ``following`` an earlier state.
+        following: Where there are more; a crawl that goes on always says so.
+    """
+
+    status: Status
+    completed: int
+    total: int
+    credits: int
+    documents: tuple[Document, ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageError:
+    """A page that the service could not fetch."""
+
+    url: str
+    failure_class: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All that came of a crawl."""
+
+    documents: tuple[Document, ...]
+    errors: tuple[PageError, ...]
+    robots_blocked: tuple[str, ...]
+    credits: int
+
+
+def pause_s(elapsed_s: float, deadline_s: float) -> float:
+    """Return the seconds until a crawl is looked at again: the more, the longer it has taken.
+
+    Args:
+        elapsed_s: Since it was begun.
+        deadline_s: When it is ended, counted likewise.
+    """
+    grown_s = min(max(SHARE * elapsed_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+    return max(min(grown_s, deadline_s - elapsed_s), 0.0)
+
+
+async def begin(service: Firecrawl, url: str, options: Mapping[str, object]) -> JSONValue:
+    """Begin a crawl and return what to remember of it.
+
+    The service keeps no key by which a second request for the same crawl would be known, so this is to be
+    called once.
+    """
+    begun = await service.ask(
+        f"begin the crawl of {safe_url(url)}", lambda client: client.start_crawl(url, **options)
+    )
+    return {"id": str(begun.id), "begun_at": time.time()}
+
+
+async def look(service: Firecrawl, job: Job) -> State:
+    """Return how far a crawl is.
+
+    Raises:
+        ActorError: It is no longer kept (``gone``), or there is no answer.
+    """
+    try:
+        return await _state(service, f"/v2/crawl/{quote(job.id, safe='')}")
+    except ActorError as exc:
+        if exc.status != 404:
+            raise
+        message = f"Firecrawl no longer has the crawl {job.id}: it keeps results for a day; crawl anew"
+        raise ActorError(message, failure_class="gone", status=404) from exc
+
+
+async def end(service: Firecrawl, job: Job) -> bool:
+    """End a crawl; return False if it was completed before that."""
+    return bool(await service.ask(f"cancel the crawl {job.id}", lambda client: client.cancel_crawl(job.id)))
+
+
+async def collect(service: Firecrawl, job: Job, state: State, max_pages: int) -> Found:
+    """Return what came of a completed crawl.
+
+    Args:
+        service: Has it.
+        job: The crawl.
+        state: Its first pages.
+        max_pages: Most pages that are asked for.
+    """
+    documents, following = [*state.documents], state.following
+    while following is not None and len(documents) < max_pages:
+        more = await _state(service, following)
+        if not more.documents:
+            break
+        documents += more.documents
+        following = more.following
+    told = await service.ask(
+        f"tell the errors of the crawl {job.id}", lambda client: client.get_crawl_errors(job.id)
+    )
+    return Found(
+        documents=tuple(documents[:max_pages]),
+        errors=tuple(_error(error) for error in told.errors),
+        robots_blocked=tuple(told.robots_blocked),
+        credits=state.credits,
+    )
+
+
+async def _state(service: Firecrawl, address: str) -> State:
+    """Return the state at an address; the client asks for it at the service, whatever host it names."""
+    found = await service.ask("tell how the crawl goes", partial(_page, address=address))
+    return State(
+        status=found.status,
+        completed=found.completed,
+        total=found.total,
+        credits=found.credits_used,
+        documents=tuple(map(plain, found.data)),
+        following=found.next,
+    )
+
+
+async def _page(client: Any, address: str) -> Any:  # noqa: ANN401 - the library is not typed
+    return await client.get_crawl_status_page(address)
+
+
+def _error(error: Any) -> PageError:  # noqa: ANN401 - the library is not typed
+    word = CODES.get(str(error.code), "error")
+    return PageError(url=error.url, failure_class=word, message=str(error.error)[:200])

@@ -1,0 +1,72 @@
+"""The actor that lets Firecrawl list the pages of a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field, PositiveFloat
+
+from agentic.core.actors import Actor, ActorContext, LinksOutput
+from agentic.core.http import InvalidUrlError, canonical_url
+from agentic.core.settings import safe_url
+from agentic.plugins.firecrawl.client import open_firecrawl
+from agentic.plugins.firecrawl.options import milliseconds
+from agentic.plugins.firecrawl.settings import ServiceInput
+
+
+class FirecrawlMapInput(ServiceInput):
+    """Which site, and which of its pages."""
+
+    url: str
+    search: str | None = Field(default=None, min_length=1, description="Only URLs that are about it.")
+    limit: int = Field(default=5_000, ge=1, le=100_000, description="URLs at most.")
+    sitemap: Literal["include", "skip", "only"] = Field(
+        default="include", description="Whether URLs are taken from sitemaps, too, or from nowhere else."
+    )
+    include_subdomains: bool = False
+    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+
+
+class FirecrawlMapOutput(LinksOutput):
+    """The pages of a site: absolute canonical URLs, each once."""
+
+
+class FirecrawlMapActor(Actor[FirecrawlMapInput, FirecrawlMapOutput]):
+    """Lets Firecrawl list the URLs of a site; it fetches next to nothing of it, for one credit."""
+
+    name = "firecrawl_map"
+    version = "1"
+    Input = FirecrawlMapInput
+    Output = FirecrawlMapOutput
+    failure_classes = frozenset({"auth_required", "decode", "error", "quota_exhausted"})
+    capabilities = frozenset({"credentials:firecrawl", "network"})
+
+    async def run(self, ctx: ActorContext, given: FirecrawlMapInput, /) -> FirecrawlMapOutput:
+        """Return the URLs."""
+        timeout_s = given.timeout_s or ctx.http.policy.timeout_s
+        service = await open_firecrawl(ctx, given, timeout_s)
+        found = await service.ask(
+            f"map {safe_url(given.url)}",
+            lambda client: client.map(
+                given.url,
+                search=given.search,
+                include_subdomains=given.include_subdomains,
+                limit=given.limit,
+                sitemap=given.sitemap,
+                timeout=milliseconds(timeout_s),
+            ),
+        )
+        return FirecrawlMapOutput(list_item_urls=canonical_urls(link.url for link in found.links))
+
+
+def canonical_urls(urls: Iterable[object]) -> tuple[str, ...]:
+    """Return the canonical spelling of each URL once, in order; what is no URL is left out."""
+    return tuple(dict.fromkeys(url for given in urls if (url := _canonical(given)) is not None))
+
+
+def _canonical(url: object) -> str | None:
+    try:
+        return canonical_url(url) if isinstance(url, str) else None
+    except InvalidUrlError:
+        return None

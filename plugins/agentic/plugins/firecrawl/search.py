@@ -1,0 +1,96 @@
+"""The actor that lets Firecrawl search the web."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agentic.core.actors import Actor, ActorContext, LinksOutput
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.client import open_firecrawl
+from agentic.plugins.firecrawl.documents import plain, summary_of
+from agentic.plugins.firecrawl.extracted import item_of
+from agentic.plugins.firecrawl.map import canonical_urls
+from agentic.plugins.firecrawl.options import PageInput, milliseconds
+
+Source = Literal["web", "news", "images"]
+Item = dict[str, JSONValue]
+
+
+class FirecrawlSearchInput(PageInput):
+    """What to look for; how pages are fetched counts only with ``scrape``."""
+
+    keywords: str | tuple[str, ...] = Field(
+        min_length=1, description="Words, all of them looked for at once; operators as of a search engine."
+    )
+    sources: tuple[Source, ...] = Field(default=("web",), min_length=1)
+    limit: int = Field(default=10, ge=1, le=100, description="Results of each source at most.")
+    location: str | None = Field(default=None, min_length=1, description='"Berlin, Germany".')
+    since: str | None = Field(
+        default=None, min_length=1, description="qdr:h, qdr:d, qdr:w, qdr:m or qdr:y: the last hour to year."
+    )
+    scrape: bool = Field(default=False, description="Fetch each result, too; each costs what a page costs.")
+
+    @property
+    def query(self) -> str:
+        """The words as one text."""
+        return self.keywords if isinstance(self.keywords, str) else " ".join(self.keywords)
+
+
+class FirecrawlSearchOutput(LinksOutput):
+    """Where the results are, and what is told of each: ``source``, ``url``, ``title`` and more.
+
+    With ``scrape`` also ``status`` and what was made of the page; its status may be one of refusal.
+    """
+
+    items: tuple[Item, ...]
+
+
+class FirecrawlSearchActor(Actor[FirecrawlSearchInput, FirecrawlSearchOutput]):
+    """Lets Firecrawl search the web, and fetch what it finds if that is wanted."""
+
+    name = "firecrawl_search"
+    version = "1"
+    Input = FirecrawlSearchInput
+    Output = FirecrawlSearchOutput
+    failure_classes = frozenset({"auth_required", "decode", "error", "quota_exhausted", "schema_invalid"})
+    capabilities = frozenset({"credentials:firecrawl", "network"})
+
+    async def run(self, ctx: ActorContext, given: FirecrawlSearchInput, /) -> FirecrawlSearchOutput:
+        """Return the results, those of the first source first."""
+        timeout_s = given.timeout_s or ctx.http.policy.timeout_s
+        service = await open_firecrawl(ctx, given, timeout_s)
+        asked = {
+            "sources": list(given.sources),
+            "limit": given.limit,
+            "location": given.location,
+            "tbs": given.since,
+            "timeout": milliseconds(timeout_s),
+            "scrape_options": given.options(timeout_s, given.formats) if given.scrape else None,
+        }
+        found = await service.ask("search the web", lambda client: client.search(given.query, **asked))
+        items = tuple(_items(found, given))
+        return FirecrawlSearchOutput(
+            items=items, list_item_urls=canonical_urls(item.get("url") for item in items)
+        )
+
+
+def _items(found: Any, given: FirecrawlSearchInput) -> Iterator[Item]:  # noqa: ANN401 - the library is not typed
+    for source in given.sources:
+        for result in getattr(found, source) or ():
+            yield {"source": source, **_item(plain(result), given)}
+
+
+def _item(result: Item, given: FirecrawlSearchInput) -> Item:
+    if "metadata" not in result:
+        return result
+    summary = summary_of(result)
+    if not given.wants_item or "json" not in result:
+        return summary
+    return {
+        **summary,
+        **item_of(result["json"], given.json_schema, str(summary["url"])),
+        "url": summary["url"],
+    }
