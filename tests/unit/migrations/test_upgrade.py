@@ -63,7 +63,9 @@ def ask(database: Database, question: str) -> list[object]:
 @pytest.mark.requirement("BR10")
 def test_a_new_database_gets_every_table(url: str, database: Database, registry: PluginRegistry) -> None:
     applied = upgrade(url, registry)
-    core = [("core", revision) for revision in ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")]
+    core = [
+        ("core", revision) for revision in ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+    ]
     assert [(step.history, step.revision) for step in applied] == core
     assert applied[0].description.startswith("Projects, agents, executions")
     assert {"projects", "agents", "executions", "agent_results", "frontier", "run_checkpoints"} <= tables(

@@ -54,7 +54,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         aliases: Further names specs may use.
         Input: What the step's config is checked against; refuse unknown keys with ``extra="forbid"``.
         Output: What it gives; JSON-able.
-        failure_classes: Words of its own for failures, besides ``FAILURE_CLASSES``.
+        failure_classes: The classes of failures it raises itself; those of what it calls come on top.
         capabilities: What it needs: ``network``, ``browser``, ``credentials:<platform>``.
         may_wait: Whether it may return :class:`Again`.
     """

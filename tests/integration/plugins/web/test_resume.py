@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.orm import Session
 
+from agentic.core.actors import ActorContext
 from agentic.core.graph import Workflow
 from agentic.core.hooks import get_registry
-from agentic.core.actors import ActorContext
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.pipeline import CrawledPage, PipelineResult, PipelineServices, compile_pipeline, parse_spec
 from agentic.core.types import SaveCounts

@@ -88,17 +88,3 @@ async def test_a_field_of_another_type_is_a_failure(act: Any, page: Any) -> None
 async def test_without_fields_there_is_no_result_called_items(act: Any, page: Any) -> None:
     found = await act(ExtractListActor, page=page(LIST), item_selector=".job-card")
     assert set(found.model_dump(mode="json")) == {"list_item_urls", "next_url", "title"}
-
-
-@pytest.mark.parametrize("markup", ["<div>" * 100_000, "<b>" * 3_000 + "</b>" * 3_000, "<x><p>" * 2_001])
-async def test_a_page_nested_for_ever_is_a_failure(act: Any, page: Any, markup: str) -> None:
-    with pytest.raises(ActorError, match="nested more than 2000 deep") as caught:
-        await act(ExtractListActor, page=page(markup), item_selector="a")
-    assert caught.value.failure_class == "too_large"
-
-
-@pytest.mark.parametrize(
-    "row", ["<li><a href=/1>x</a>", "<tr><td><p>x<br>", "<div><i>x</i></div>", "</div>", "< a "]
-)
-async def test_a_page_that_is_merely_long_is_read(act: Any, page: Any, row: str) -> None:
-    assert (await act(ExtractListActor, page=page(row * 5_000), item_selector="li")).title is None

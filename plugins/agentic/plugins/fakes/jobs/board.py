@@ -79,4 +79,5 @@ def _job(random: Random, number: int) -> Job:
 
 
 def _text(job: Job) -> str:
-    return " ".join((job.title, job.company, job.location, *job.skills)).casefold()
+    letters = "".join(word[0] for word in job.title.split()[-2:])  # "pm" finds product managers
+    return " ".join((job.title, letters, job.company, job.location, *job.skills)).casefold()

@@ -1,0 +1,72 @@
+"""Keeps secrets out of reports: known ones, and parts of addresses that look like some."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from agentic.core.hooks import get_registry
+from agentic.executors.errors import AgentConfigError
+from agentic.executors.factory import ExecutorFactory
+from agentic.executors.redaction import MASK, Redactor
+from agentic.mappers import AgentModel
+
+_TELLING = re.compile(
+    r"token|secret|passw|pwd|api[-_]?key|apikey|^key$|auth|credential|session|^sid$|signature|^sig$|jwt",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://[^\s'\"<>]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Says how texts and addresses may be shown."""
+
+    redactor: Redactor
+
+    @classmethod
+    def of(cls, agent: AgentModel) -> Shown:
+        """Return one that knows the secrets in the config of an agent."""
+        platform = get_registry().platforms.get(agent.agent_platform)
+        if platform is None or platform.settings is None:
+            return cls(Redactor())
+        try:
+            executor = ExecutorFactory.create(agent, execution_id="")
+            return cls(Redactor.of(executor.read_config(platform.settings)))
+        except AgentConfigError:
+            return cls(Redactor())
+
+    def text(self, text: str) -> str:
+        """Return a text with secrets masked, in the addresses in it, too."""
+        return _ADDRESS.sub(lambda found: masked_url(found.group()), self.redactor.text(text))
+
+    def value(self, value: object) -> object:
+        """Return data with secrets masked in its texts."""
+        match value:
+            case str():
+                return self.text(value)
+            case list() | tuple():
+                return [self.value(part) for part in value]
+            case dict():
+                return {str(key): self.value(part) for key, part in value.items()}
+        return value
+
+
+def masked_url(url: str) -> str:
+    """Return an address without user name and password, and with the values of telling parameters masked.
+
+    An address whose parts cannot be told is cut off before its query.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("?")[0].rpartition("@")[2]
+    netloc = parts.netloc.rpartition("@")[2]
+    query = "&".join(_parameter(pair) for pair in parts.query.split("&")) if parts.query else ""
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
+
+
+def _parameter(pair: str) -> str:
+    name, mark, _ = pair.partition("=")
+    return f"{name}={MASK}" if mark and _TELLING.search(name) else pair

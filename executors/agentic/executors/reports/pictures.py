@@ -1,0 +1,73 @@
+"""The pipeline of an agent as a picture, with a run on it where the ledger still tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sqlalchemy.orm import Session
+
+from agentic.core.actors import PipelineError
+from agentic.core.graph import WorkflowEvent
+from agentic.core.graph.errors import GraphError
+from agentic.core.graph.replaying import replay
+from agentic.core.graph.run_view import RunView
+from agentic.core.graph.viz import to_svg
+from agentic.core.hooks import get_registry
+from agentic.core.pipeline import PipelineSpec, outline
+from agentic.core.types import RunId
+from agentic.executors.durable.encoding import read_batch
+from agentic.executors.records import WORK
+from agentic.mappers import ExecutionModel
+from agentic.mappers.ledger_reading import LedgerReader
+
+MOST_EVENTS = 5_000
+"""Of a run that is drawn; a longer one is not read."""
+
+
+def picture(session: Session, spec: PipelineSpec, execution: ExecutionModel, runs: Sequence[str]) -> str:
+    """Return a pipeline as SVG, with states, times and counts of the run on it if it is not too long.
+
+    Args:
+        session: To read with.
+        spec: The pipeline; "" is returned for one that does not fit the installed actors.
+        execution: That ran it.
+        runs: Its run and its child runs.
+    """
+    try:
+        graph = outline(spec, get_registry().actors).graph
+    except PipelineError:
+        return ""
+    try:
+        return to_svg(graph, run=_view(session, execution, runs))
+    except GraphError:  # events were removed, or are of another pipeline
+        return to_svg(graph)
+
+
+def _view(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> RunView | None:
+    top = f"{execution.id}/{WORK}."
+    children = [run for run in runs if run.startswith(top)]
+    reader = LedgerReader(session, execution.project_id)
+    if sum(reader.event_count(RunId(run)) for run in children) > MOST_EVENTS:
+        return None
+    views = replay(_events(reader, execution, children))
+    return views[-1] if views else None
+
+
+def _events(
+    reader: LedgerReader, execution: ExecutionModel, runs: Iterable[str]
+) -> Iterator[WorkflowEvent]:
+    """Yield the events of the graph that did the work, as if it had been run by itself."""
+    for run in runs:
+        for batch in reader.events(RunId(run), after=0, limit=MOST_EVENTS):
+            for event in read_batch(batch):
+                yield _as_outermost(event, execution.id)
+
+
+def _as_outermost(event: WorkflowEvent, run_id: str) -> WorkflowEvent:
+    _, _, below = event.run_id.partition("/")
+    _, slash, deeper = below.partition("/")
+    facts = event.to_dict() | {
+        "run_id": f"{run_id}{slash}{deeper}",
+        "path": event.path.removeprefix(WORK).removeprefix("/"),
+    }
+    return WorkflowEvent.from_dict(facts)

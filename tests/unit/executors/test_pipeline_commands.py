@@ -1,0 +1,114 @@
+"""``agentic pipelines`` and ``agentic letters``, and the queue of what needs a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from agentic.core.cli.main import build_app
+from agentic.core.settings import load_settings
+from agentic.executors.celery import make_app
+from agentic.executors.dispatch import agent_queue
+from agentic.executors.factory import route_of
+from agentic.mappers import AgentModel
+
+SHOP = "name: shop\nsteps: [{actor: fetch, config: {url: 'http://a/'}}]\n"
+INTENT = "{name: offers, kind: page, url: 'http://a/', fields: {title: h1}}"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def agentic(*words: str) -> Result:
+    return CliRunner().invoke(build_app(), list(words))
+
+
+def written(text: str, name: str = "shop.yaml") -> str:
+    Path(name).write_text(text, encoding="utf-8")
+    return name
+
+
+def test_every_fault_is_told_with_line_and_column_as_json_too() -> None:
+    result = agentic("pipelines", "validate", written("steps:\n  - actor: fetsh\n    confg: {}\n"), "--json")
+    told = json.loads(result.output)
+    assert result.exit_code == 1
+    assert [(fault["place"], fault["line"], fault["column"]) for fault in told["faults"]] == [
+        ("steps[0].actor", 2, 5),
+        ("steps[0].confg", 3, 5),
+    ]
+
+
+def test_a_pipeline_is_drawn_and_printed() -> None:
+    file = written(SHOP)
+    assert agentic("pipelines", "show", file).output.startswith("flowchart TD")
+    assert agentic("pipelines", "show", file, "--yaml").output.startswith("schema_version: 1\nname: shop")
+    assert agentic("pipelines", "show", file, "--svg", "shop.svg").exit_code == 0
+    assert Path("shop.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_versions_are_kept_and_listed_and_one_is_found_again() -> None:
+    assert "shop@1 is kept" in agentic("pipelines", "add", written(SHOP)).output
+    assert "shop@1 was kept before" in agentic("pipelines", "add", "shop.yaml").output
+    assert "shop@2 is kept" in agentic("pipelines", "add", written(SHOP.replace("//a/", "//b/"))).output
+    listed = json.loads(agentic("pipelines", "list", "--json").output)
+    assert [(kept["name"], kept["version"]) for kept in listed] == [("shop", 2), ("shop", 1)]
+    kept = json.loads(agentic("pipelines", "show", "shop@1", "--json").output)
+    assert kept["steps"][0]["config"] == {"url": "http://a/"}
+
+
+def test_a_file_may_name_a_pipeline_that_is_kept() -> None:
+    agentic("pipelines", "add", written(SHOP))
+    outer = written("steps: [{type: pipeline, pipeline: shop@1}]", "outer.yaml")
+    shown = json.loads(agentic("pipelines", "show", outer, "--json").output)
+    assert shown["steps"][0]["pipeline"]["name"] == "shop"
+
+
+def test_an_intent_becomes_a_pipeline_that_can_be_kept() -> None:
+    built = agentic("pipelines", "build", written(INTENT, "intent.yaml"))
+    assert "offers@1 is kept" in agentic("pipelines", "add", written(built.output, "offers.yaml")).output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["build", "none.yaml"], "none.yaml cannot be read"),
+        (["build", "intent.yaml", "--builder", "ruls"], "unknown builder 'ruls'; did you mean 'rules'?"),
+        (["actors", "fetsh"], "unknown actor 'fetsh'; did you mean 'fetch'?"),
+    ],
+)
+def test_what_is_not_there_is_one_clear_error(words: list[str], said: str) -> None:
+    written(INTENT, "intent.yaml")
+    assert said in str(agentic("pipelines", *words).exception)
+
+
+def test_actors_and_the_schema_are_told_as_json() -> None:
+    actors = json.loads(agentic("pipelines", "actors", "--json").output)
+    assert "InitialFetcher" in next(actor for actor in actors if actor["name"] == "fetch")["aliases"]
+    assert json.loads(agentic("pipelines", "actors", "fetch").output)["input"]["type"] == "object"
+    assert json.loads(agentic("pipelines", "schema").output)["title"] == "Pipeline"
+
+
+def test_there_are_no_letters_in_a_new_project() -> None:
+    agentic("pipelines", "add", written(SHOP))
+    assert json.loads(agentic("letters", "list", "--json").output) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "queue"),
+    [
+        ({"mode": "http"}, "agentic.default"),
+        ({}, "agentic.default"),
+        ({"mode": "auto"}, "agentic.browser"),
+        ({"use_playwright": True}, "agentic.browser"),
+    ],
+)
+def test_what_needs_a_browser_has_a_queue_of_its_own(config: dict[str, object], queue: str) -> None:
+    steps = [{"actor": "fetch", "config": {"url": "http://a/", **config}}]
+    agent = AgentModel(agent_platform="web", config={"pipeline": {"name": "shop", "steps": steps}})
+    assert agent_queue(make_app(load_settings()), route_of(agent)) == queue
