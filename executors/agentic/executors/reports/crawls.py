@@ -84,14 +84,20 @@ class CrawlReader:
 
     def hosts(self) -> tuple[list[HostFacts], int]:
         """Return the hosts with the most pages, and how many hosts there are."""
-        host = UrlHost(FrontierModel.url).label("host")
-        states = [FrontierState.DONE, FrontierState.FAILED]
-        sums = [func.sum(case((FrontierModel.state == state, 1), else_=0)) for state in states]
-        query = select(host, func.count().label("known"), *sums).where(*self._own).group_by(host)
-        rows = self.session.execute(query.order_by(func.count().desc(), host).limit(HOSTS))
+        host, known = UrlHost(FrontierModel.url), func.count()
+        done, failed = (
+            func.sum(case((FrontierModel.state == state, 1), else_=0))
+            for state in (FrontierState.DONE, FrontierState.FAILED)
+        )
+        query = (
+            select(host.label("host"), known.label("known"), done.label("done"), failed.label("failed"))
+            .where(*self._own)
+            .group_by(host)
+            .order_by(known.desc(), host)
+        )
         found = [
-            HostFacts(host=name, done=done, failed=failed, left=known - done - failed)
-            for name, known, done, failed in rows.tuples()
+            HostFacts(host=row.host, done=row.done, failed=row.failed, left=row.known - row.done - row.failed)
+            for row in self.session.execute(query.limit(HOSTS))
         ]
         if len(found) < HOSTS:
             return found, len(found)

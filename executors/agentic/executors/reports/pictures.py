@@ -53,9 +53,7 @@ def _view(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> R
     return views[-1] if views else None
 
 
-def _events(
-    reader: LedgerReader, execution: ExecutionModel, runs: Iterable[str]
-) -> Iterator[WorkflowEvent]:
+def _events(reader: LedgerReader, execution: ExecutionModel, runs: Iterable[str]) -> Iterator[WorkflowEvent]:
     """Yield the events of the graph that did the work, as if it had been run by itself."""
     for run in runs:
         for batch in reader.events(RunId(run), after=0, limit=MOST_EVENTS):
@@ -66,8 +64,15 @@ def _events(
 def _as_outermost(event: WorkflowEvent, run_id: str) -> WorkflowEvent:
     _, _, below = event.run_id.partition("/")
     _, slash, deeper = below.partition("/")
-    facts = event.to_dict() | {
-        "run_id": f"{run_id}{slash}{deeper}",
-        "path": event.path.removeprefix(WORK).removeprefix("/"),
-    }
-    return WorkflowEvent.from_dict(facts)
+    return WorkflowEvent(
+        event.kind,
+        RunId(f"{run_id}{slash}{deeper}"),
+        event.time,
+        sequence=event.sequence,
+        superstep=event.superstep,
+        path=event.path.removeprefix(WORK).removeprefix("/"),
+        attempt=event.attempt,
+        shard=event.shard,
+        duration_s=event.duration_s,
+        data=event.data,
+    )

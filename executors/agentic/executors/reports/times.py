@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import ColumnElement, SQLColumnExpression, case, func, select
@@ -35,7 +36,7 @@ def page_timeline(
         execution: That fetched them.
         done: How many it fetched.
     """
-    model = next((model for model in platform.models if _has_times(model)), None)
+    model = _page_model(platform)
     if model is None:
         return None
     time: SQLColumnExpression[Any] = getattr(model, "fetched_at")  # noqa: B009 - a platform's own column
@@ -83,30 +84,46 @@ def workers(session: Session, execution: ExecutionModel, runs: Sequence[str]) ->
 
 
 def step_times(session: Session, execution: ExecutionModel, runs: Sequence[str]) -> list[StepFacts]:
-    """Return how long the steps of runs took, the longest in all first."""
+    """Return how long the steps of runs took, the longest in all first.
+
+    Where child runs did the work, the steps are theirs: an execution's own run only waits for them.
+    """
+    runs = [run for run in runs if run != execution.id] or runs
     took = ActivationModel.finished_at - ActivationModel.started_at
+    names = [f"below_{number}" for number in range(len(STEP_BOUNDS_S))]
     classes = [
-        func.sum(case((took < bound, 1), else_=0)).label(f"below_{number}")
-        for number, bound in enumerate(STEP_BOUNDS_S)
+        func.sum(case((took < bound, 1), else_=0)).label(name)
+        for name, bound in zip(names, STEP_BOUNDS_S, strict=True)
     ]
+    total, longest, count = func.sum(took), func.max(took), func.count()
     query = (
-        select(ActivationModel.executor_id, func.count(), func.sum(took), func.max(took), *classes)
+        select(
+            ActivationModel.executor_id.label("name"),
+            count.label("ended"),
+            total.label("total_s"),
+            longest.label("longest_s"),
+            *classes,
+        )
         .where(*_activations(execution, runs), ActivationModel.finished_at.is_not(None), took.is_not(None))
         .group_by(ActivationModel.executor_id)
-        .order_by(func.sum(took).desc())
+        .order_by(total.desc())
     )
     return [
         StepFacts(
-            name=name, count=count, total_s=total_s, longest_s=longest_s, histogram=histogram(below, count)
+            name=row.name,
+            count=row.ended,
+            total_s=row.total_s,
+            longest_s=row.longest_s,
+            histogram=histogram([getattr(row, name) for name in names], row.ended),
         )
-        for name, count, total_s, longest_s, *below in session.execute(query.limit(STEPS)).tuples()
+        for row in session.execute(query.limit(STEPS))
     ]
 
 
 def histogram(below: Sequence[int], count: int) -> tuple[int, ...]:
     """Return how many are in each class, from how many are below the end of each but the last."""
     ends = [0, *below, count]
-    return tuple(end - start for start, end in zip(ends, ends[1:], strict=False))
+    return tuple(end - start for start, end in pairwise(ends))
 
 
 def now_utc() -> datetime:
@@ -114,13 +131,12 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-def _has_times(model: type[object]) -> bool:
-    return issubclass(model, SourceColumns) and hasattr(model, "fetched_at")
+def _page_model(platform: Platform) -> type[SourceColumns] | None:
+    models = [model for model in platform.models if issubclass(model, SourceColumns)]
+    return next((model for model in models if hasattr(model, "fetched_at")), None)
 
 
-def _ways(
-    session: Session, model: type[SourceColumns], own: Sequence[ColumnElement[bool]]
-) -> dict[str, int]:
+def _ways(session: Session, model: type[SourceColumns], own: Sequence[ColumnElement[bool]]) -> dict[str, int]:
     """Return how pages were fetched, where the platform keeps that in a column ``fetched_by``."""
     way: SQLColumnExpression[Any] | None = getattr(model, "fetched_by", None)
     if way is None:

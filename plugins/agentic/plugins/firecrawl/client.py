@@ -116,7 +116,7 @@ async def open_firecrawl(ctx: ActorContext, given: ServiceInput, timeout_s: floa
 
     Raises:
         SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
-        UnknownSecretError: It needs a key, and there is none.
+        ActorError: It needs a key, and there is none that can be used (``auth_required``).
     """
     service = await service_of(ctx, given)
     pause = Pause(ctx.memory, service.host, ctx.http.policy.max_wait_s)

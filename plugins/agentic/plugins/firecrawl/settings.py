@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from agentic.core.actors import ActorContext
+from agentic.core.actors import ActorContext, ActorError
 from agentic.core.errors import SettingsError
 
 CLOUD_URL = "https://api.firecrawl.dev"
@@ -69,14 +69,22 @@ async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:
 
     Raises:
         SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
-        UnknownSecretError: The cloud needs a key, and there is none.
+        ActorError: The cloud needs a key, and there is none, or it cannot be one (``auth_required``).
     """
     service = Service(url=given.api_url or _configured_url())
     key = given.api_key
     if key is None and service.is_cloud:
         key = await ctx.secrets.secret(KEY_SECRET)
+    return replace(service, key=_usable(key)) if key else service
+
+
+def _usable(key: SecretStr) -> str:
     # A key that was read from a file ends with its line, which no header may.
-    return Service(url=service.url, key=key.get_secret_value().strip()) if key else service
+    text = key.get_secret_value().strip()
+    if text.isascii() and text.isprintable():
+        return text
+    message = "the key to Firecrawl has characters that no key has; store it anew, or correct api_key"
+    raise ActorError(message, failure_class="auth_required")
 
 
 def _configured_url() -> str:

@@ -48,7 +48,7 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
             )
         root = document.css_first("html")
         link = document.css_first("link[rel~=canonical][href]")
-        canonical = absolute(base_of(document, given.page), link.attributes["href"] or "") if link else None
+        canonical = absolute(base_of(given.page), link.attributes["href"] or "") if link else None
         language = found.pop("language") or (root.attributes.get("lang") if root else None)
         item: dict[str, JSONValue] = {"url": given.page.final_url, "canonical_url": canonical}
         return ItemOutput(item={**item, "language": language, **found})

@@ -15,8 +15,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
     model_validator,
 )
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -29,8 +27,6 @@ from agentic.plugins.web.jsonld import read_jsonld, values_at
 from agentic.plugins.web.xpath import XPath, find
 
 Item = dict[str, JSONValue]
-
-MAX_KEPT = 256
 
 
 @lru_cache(maxsize=1024)
@@ -104,23 +100,7 @@ class FieldRule(BaseModel):
         return repr(self.selector or self.xpath or self.jsonld or self.meta)
 
 
-_checked_before: dict[str, object] = {}
-
-
-def _checked_once(value: object, check: ValidatorFunctionWrapHandler) -> object:
-    # A crawl gives the same schema with every page: checking seven fields anew would cost 70 us of its 130.
-    text = repr(value)
-    found = _checked_before.get(text)
-    if found is None:
-        if len(_checked_before) >= MAX_KEPT:
-            _checked_before.clear()
-        found = _checked_before[text] = check(value)
-    return found
-
-
-Schema = Annotated[
-    dict[str, Annotated[FieldRule, BeforeValidator(_rule)]], Field(min_length=1), WrapValidator(_checked_once)
-]
+Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule)]], Field(min_length=1)]
 """Field name -> how to read it."""
 
 
@@ -145,8 +125,7 @@ def source_of(page: Page) -> Source:
     Raises:
         ActorError: It is no HTML; failure class ``not_html``.
     """
-    document = document_of(page)
-    return Source(page, document, base_of(document, page))
+    return Source(page, document_of(page), base_of(page))
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: LexborNode | None = None) -> Item:
@@ -197,7 +176,8 @@ def _objects(
 def _found(rule: FieldRule, source: Source, scope: LexborNode | None) -> Iterable[JSONValue]:
     """Return what stands at the rule's place, in the order of the page."""
     if rule.selector is not None:
-        return (_content(node, rule) for node in (scope or source.document).css(rule.selector))
+        nodes = (scope or source.document).css(rule.selector)
+        return (_content(node, rule) for node in nodes)
     if rule.jsonld is not None:
         return values_at(read_jsonld(source.document), rule.jsonld)
     if rule.meta is not None:

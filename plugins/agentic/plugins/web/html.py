@@ -145,11 +145,20 @@ def title_of(document: LexborHTMLParser) -> str | None:
     return text_of(node) or None if node is not None else None
 
 
-def base_of(document: LexborHTMLParser, page: Page) -> str:
-    """Return what relative addresses on the page are relative to."""
+def base_of(page: Page) -> str:
+    """Return what relative addresses on a page are relative to.
+
+    Raises:
+        ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
+    """
+    return _base(document_of(page), page.final_url)
+
+
+@lru_cache(maxsize=4)  # a crawl asks for its links and for its details
+def _base(document: LexborHTMLParser, url: str) -> str:
     node = document.css_first("base[href]")
     href = node.attributes.get("href") if node is not None else None
-    return urljoin(page.final_url, href) if href else page.final_url
+    return urljoin(url, href) if href else url
 
 
 def absolute(base: str, address: str) -> str | None:

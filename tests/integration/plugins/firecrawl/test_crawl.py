@@ -1,0 +1,133 @@
+"""firecrawl_crawl with the real client: begun once, looked at, ended, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agentic.core.actors import ActorContext, ActorError, Again
+from agentic.plugins.fakes.firecrawl.account import AccountOrder
+from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = pytest.mark.integration
+
+Act = Callable[..., Awaitable[Any]]
+JOB = "0b0e0c5e-0000-4000-8000-000000000001"
+
+
+def spent(fakes: FakeServer) -> object:
+    return fakes.control.stats()["credits"]
+
+
+def asked_for(fakes: FakeServer, method_path: str) -> int:
+    requests = fakes.control.stats()["requests"]
+    assert isinstance(requests, dict)
+    return int(str(requests.get(method_path, 0)))
+
+
+@pytest.fixture
+def crawl(act: Act, remembering: ActorContext, fakes: FakeServer) -> Act:
+    """Call the actor as often as one likes: what it began once is remembered, as by a ledger."""
+    fakes.control.firecrawl.change(AccountOrder(polls=0))
+
+    async def crawl(**given: Any) -> Any:
+        return await act("firecrawl_crawl", context=remembering, **{"url": fakes.shop_url, **given})
+
+    return crawl
+
+
+def job(status: str, **more: object) -> dict[str, object]:
+    counts = {"completed": 1, "total": 4, "creditsUsed": 1}
+    return {"success": True, "status": status, **counts, "data": [], **more}
+
+
+def scripted(service: Any, state: dict[str, object], **others: Any) -> None:
+    """Let a service begin a crawl that is in ``state``; ``others`` are answers by method."""
+
+    def answer(asked: Any) -> web.Response:
+        if asked.method in others:
+            status, content = others[asked.method]
+            return web.json_response(content, status=status)
+        if asked.path.endswith("/errors"):
+            return web.json_response({"errors": [], "robotsBlocked": []})
+        return web.json_response(state)
+
+    others.setdefault("POST", (200, {"success": True, "id": JOB, "url": f"{service.url}/v2/crawl/{JOB}"}))
+    service.answer = answer
+
+
+class TestACrawl:
+    async def test_is_begun_once_and_looked_at_until_it_is_completed(
+        self, crawl: Act, fakes: FakeServer
+    ) -> None:
+        fakes.control.firecrawl.change(AccountOrder(polls=2))
+        first, second = await crawl(max_pages=5), await crawl(max_pages=5)
+        assert isinstance(first, Again)
+        assert isinstance(second, Again)
+        assert 1 < first.after_s <= 2
+        assert first.note.startswith("5 of 5 pages")
+        assert len((await crawl(max_pages=5)).items) == 5
+        assert asked_for(fakes, "/firecrawl/v2/crawl") == 1
+        assert spent(fakes) == 5
+
+    async def test_gives_all_its_pages_from_all_its_answers(self, crawl: Act, fakes: FakeServer) -> None:
+        fakes.control.firecrawl.change(AccountOrder(documents_per_page=7))
+        found = await crawl(max_pages=45)
+        assert len({item["url"] for item in found.items}) == 45
+        assert found.counts == {"pages": 45, "failed": 0, "robots_blocked": 2, "credits": 45}
+        assert found.items[0]["url"] == fakes.shop_url
+        assert all(item["markdown"] and item["title"] and item["status"] == 200 for item in found.items)
+
+    async def test_says_what_robots_txt_forbids(self, crawl: Act, fakes: FakeServer) -> None:
+        found = await crawl(max_pages=20)
+        assert f"{fakes.shop_url}private/orders" in found.robots_blocked
+        assert not {item["url"] for item in found.items} & set(found.robots_blocked)
+
+    async def test_keeps_pages_that_failed_apart_by_class(self, crawl: Act, fakes: FakeServer) -> None:
+        found = await crawl(url=f"{fakes.hostile_url}links?to=gone", sitemap="skip", entire_domain=True)
+        assert found.failures == {}
+
+    async def test_reads_items_by_a_schema(self, crawl: Act, fakes: FakeServer) -> None:
+        schema = {"type": "object", "properties": {"price": {"type": "number"}}}
+        found = await crawl(
+            url=f"{fakes.shop_url}product/1", schema=schema, max_pages=1, formats=["links"], sitemap="skip"
+        )
+        (item,) = found.items
+        assert item["price"] > 0
+        assert item["url"] == f"{fakes.shop_url}product/1"
+        assert item["links"]
+        assert "markdown" not in item
+
+    async def test_asks_for_what_it_was_told(self, crawl: Act, service: Any) -> None:
+        scripted(service, job("completed"))
+        await crawl(
+            api_url=service.url,
+            max_pages=7,
+            max_depth=2,
+            include_paths=["^/a"],
+            exclude_paths=["/b"],
+            sitemap="skip",
+            entire_domain=True,
+            delay_s=3,
+            max_parallel=2,
+        )
+        body = service.asked[0].body
+        options = body.pop("scrapeOptions")
+        del body["url"], body["origin"]
+        assert body == {
+            "limit": 7,
+            "maxDiscoveryDepth": 2,
+            "includePaths": ["^/a"],
+            "excludePaths": ["/b"],
+            "sitemap": "skip",
+            "crawlEntireDomain": True,
+            "allowSubdomains": False,
+            "allowExternalLinks": False,
+            "ignoreQueryParameters": False,
+            "delay": 3,
+            "maxConcurrency": 2,
+        }
+        assert (options["skipTlsVerification"], options["maxAge"], options["storeInCache"]) == (False, 0, False)
