@@ -31,8 +31,13 @@ nitpick_ignore = [
     ("py:class", "BaseModel"),
     ("py:class", "Check"),
     ("py:class", "ResultMapper"),
+    ("py:class", "FieldInfo"),
+    ("py:class", "NoneType"),
     ("py:class", "Signature"),
+    ("py:class", "_PydanticGeneralMetadata"),
+    ("py:class", "types.Annotated"),
     ("py:exc", "CancelledError"),
+    ("py:exc", "PrivateAddressError"),
 ]
 
 html_theme = "furo"

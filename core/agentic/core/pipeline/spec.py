@@ -97,17 +97,20 @@ class _Part(BaseModel):
 class _Step(_Part):
     id: Name | None = Field(default=None, description="Names the step and its results; else its actor does.")
     save_as: Name | None = Field(default=None, description="Name of the results, if it is not to be the id.")
+    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
+
+
+class _WhenStep(_Step):
     when: str | None = Field(
         default=None, min_length=1, description="Expression; the step is passed over where it is not true."
     )
-    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
 
 
 def _spec_or_name(value: object) -> str:
     return "name" if isinstance(value, str) else "spec"
 
 
-class ActorStep(_Step):
+class ActorStep(_WhenStep):
     """Run one actor."""
 
     type: Literal["actor"] = "actor"
@@ -116,7 +119,7 @@ class ActorStep(_Step):
     timeout_s: PositiveFloat | None = Field(default=None, description="For each attempt.")
 
 
-class LoopStep(_Step):
+class LoopStep(_WhenStep):
     """Run ``loop_steps`` once for each item of an earlier result, some at a time.
 
     Gives ``items``, what ``collect`` leads to for each item, and ``failed``, how many items failed.
@@ -142,7 +145,7 @@ class ChooseStep(_Step):
     otherwise: tuple[Step, ...] = ()
 
 
-class PipelineStep(_Step):
+class PipelineStep(_WhenStep):
     """Run a whole pipeline as a step; it sees nothing but its inputs.
 
     Gives ``items`` and ``counts`` as the pipeline does. Manners and limits of requests are those of the
@@ -183,7 +186,7 @@ class DetailRules(_Part):
     config: Config = Field(default_factory=dict)
 
 
-class CrawlStep(_Step):
+class CrawlStep(_WhenStep):
     """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
 
     The frontier of URLs is kept in the store, so a crawl that was killed goes on where it was. Gives

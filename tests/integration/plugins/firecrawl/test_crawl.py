@@ -77,18 +77,28 @@ class TestACrawl:
         fakes.control.firecrawl.change(AccountOrder(documents_per_page=7))
         found = await crawl(max_pages=45)
         assert len({item["url"] for item in found.items}) == 45
-        assert found.counts == {"pages": 45, "failed": 0, "robots_blocked": 2, "credits": 45}
+        assert found.counts == {"pages": 45, "failed": 0, "robots_blocked": 0, "credits": 45}
         assert found.items[0]["url"] == fakes.shop_url
         assert all(item["markdown"] and item["title"] and item["status"] == 200 for item in found.items)
 
     async def test_says_what_robots_txt_forbids(self, crawl: Act, fakes: FakeServer) -> None:
-        found = await crawl(max_pages=20)
-        assert f"{fakes.shop_url}private/orders" in found.robots_blocked
+        found = await crawl(sitemap="skip", max_depth=1)
+        assert found.robots_blocked == (f"{fakes.shop_url}private/orders",)
+        assert found.counts["robots_blocked"] == 1
         assert not {item["url"] for item in found.items} & set(found.robots_blocked)
 
-    async def test_keeps_pages_that_failed_apart_by_class(self, crawl: Act, fakes: FakeServer) -> None:
-        found = await crawl(url=f"{fakes.hostile_url}links?to=gone", sitemap="skip", entire_domain=True)
-        assert found.failures == {}
+    @pytest.mark.parametrize(
+        ("path", "failure_class", "status"),
+        [("status/403", "http_403", 403), ("to?url=http://nowhere.example/", "dns", None)],
+    )
+    async def test_keeps_apart_what_failed(
+        self, crawl: Act, fakes: FakeServer, path: str, failure_class: str, status: int | None
+    ) -> None:
+        found = await crawl(url=fakes.hostile_url + path, sitemap="skip")
+        (failed,) = found.failed
+        assert (failed.failure_class, failed.status) == (failure_class, status)
+        assert failed.url == fakes.hostile_url + path
+        assert (found.items, found.failures) == ((), {failure_class: 1})
 
     async def test_reads_items_by_a_schema(self, crawl: Act, fakes: FakeServer) -> None:
         schema = {"type": "object", "properties": {"price": {"type": "number"}}}
@@ -131,3 +141,77 @@ class TestACrawl:
             "maxConcurrency": 2,
         }
         assert (options["skipTlsVerification"], options["maxAge"], options["storeInCache"]) == (False, 0, False)
+
+
+class TestACrawlThatTakesLong:
+    async def test_is_cancelled_at_its_deadline(self, crawl: Act, fakes: FakeServer) -> None:
+        fakes.control.firecrawl.change(AccountOrder(polls=1_000))
+        assert isinstance(await crawl(max_pages=5), Again)
+        with pytest.raises(ActorError, match=r"was cancelled after 1e-06 s with 5 of 5 pages") as caught:
+            await crawl(max_pages=5, deadline_s=0.000001)
+        assert caught.value.failure_class == "timeout"
+        with pytest.raises(ActorError, match="ended as 'cancelled'") as caught:
+            await crawl(max_pages=5)
+        assert caught.value.failure_class == "cancelled"
+
+    async def test_is_looked_at_once_more_at_its_deadline(self, crawl: Act, service: Any) -> None:
+        scripted(service, job("scraping"))
+        found = await crawl(api_url=service.url, deadline_s=0.3)
+        assert isinstance(found, Again)
+        assert found.after_s <= 0.3
+
+    async def test_is_not_lost_if_it_is_completed_while_it_is_cancelled(
+        self, crawl: Act, service: Any
+    ) -> None:
+        state = job("scraping")
+
+        def complete(asked: Any) -> None:
+            if asked.method == "DELETE":
+                state.update(job("completed", data=[{"markdown": "# One", "metadata": {"url": "http://h.example/"}}]))
+
+        conflict = (409, {"success": False, "error": "Crawl is already completed"})
+        scripted(service, state, DELETE=conflict)
+        answer = service.answer
+        service.answer = lambda asked: (complete(asked), answer(asked))[1]
+        found = await crawl(api_url=service.url, deadline_s=0.000001)
+        assert [item["markdown"] for item in found.items] == ["# One"]
+
+
+class TestACrawlThatEndsBadly:
+    async def test_is_an_error_if_the_service_failed(self, crawl: Act, service: Any) -> None:
+        scripted(service, job("failed"))
+        with pytest.raises(ActorError, match="ended as 'failed' with 1 pages") as caught:
+            await crawl(api_url=service.url)
+        assert caught.value.failure_class == "error"
+
+    async def test_is_gone_after_a_day(self, crawl: Act, service: Any) -> None:
+        scripted(service, {}, GET=(404, {"success": False, "error": "Job not found"}))
+        with pytest.raises(ActorError, match="keeps results for a day") as caught:
+            await crawl(api_url=service.url)
+        assert (caught.value.failure_class, caught.value.status) == ("gone", 404)
+
+    async def test_has_no_results_if_a_page_of_them_cannot_be_had(self, crawl: Act, service: Any) -> None:
+        """The client would give the first page of results as if it were all."""
+        one = {"markdown": "# One", "metadata": {"url": "http://h.example/", "statusCode": 200}}
+        state = job("completed", data=[one], next=f"http://elsewhere.example/v2/crawl/{JOB}?skip=1")
+        scripted(service, state)
+        answer = service.answer
+
+        def fail_later(asked: Any) -> web.Response:
+            is_later = len(service.asked) > 2
+            return web.json_response({"error": "Oh."}, status=500) if is_later else answer(asked)
+
+        service.answer = fail_later
+        with pytest.raises(ActorError) as caught:
+            await crawl(api_url=service.url)
+        assert caught.value.failure_class == "http_500"
+        assert [asked.method for asked in service.asked] == ["POST", "GET", "GET"]
+
+    async def test_is_begun_anew_only_if_it_was_not_begun(self, crawl: Act, fakes: FakeServer) -> None:
+        fakes.control.firecrawl.change(AccountOrder(plan_credits=0))
+        with pytest.raises(ActorError) as caught:
+            await crawl()
+        assert caught.value.failure_class == "quota_exhausted"
+        fakes.control.firecrawl.change(AccountOrder(plan_credits=50))
+        assert (await crawl(max_pages=3)).counts["credits"] == 3
+        assert asked_for(fakes, "/firecrawl/v2/crawl") == 2
