@@ -42,9 +42,8 @@ def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], Pip
     """Return builder name -> factory, for ``agentic pipelines build``: what turns an intent into a pipeline.
 
     Called once, when a builder is first asked for. A factory is given every installed actor by name and
-    alias. Where a model or a LangGraph graph makes the decisions, it is loaded by the factory and not before. A
-    plugin that raises here is listed with its error
-    and brings no builder.
+    alias. Where a model or a LangGraph graph makes the decisions, it is loaded by the factory and not
+    before. A plugin that raises here is listed with its error and brings no builder.
     """
     raise NotImplementedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiohttp import web
@@ -140,7 +140,11 @@ class TestACrawl:
             "delay": 3,
             "maxConcurrency": 2,
         }
-        assert (options["skipTlsVerification"], options["maxAge"], options["storeInCache"]) == (False, 0, False)
+        assert (options["skipTlsVerification"], options["maxAge"], options["storeInCache"]) == (
+            False,
+            0,
+            False,
+        )
 
 
 class TestACrawlThatTakesLong:
@@ -164,15 +168,16 @@ class TestACrawlThatTakesLong:
         self, crawl: Act, service: Any
     ) -> None:
         state = job("scraping")
-
-        def complete(asked: Any) -> None:
-            if asked.method == "DELETE":
-                state.update(job("completed", data=[{"markdown": "# One", "metadata": {"url": "http://h.example/"}}]))
-
-        conflict = (409, {"success": False, "error": "Crawl is already completed"})
-        scripted(service, state, DELETE=conflict)
+        scripted(service, state, DELETE=(409, {"success": False, "error": "Crawl is already completed"}))
         answer = service.answer
-        service.answer = lambda asked: (complete(asked), answer(asked))[1]
+        page = {"markdown": "# One", "metadata": {"url": "http://h.example/"}}
+
+        def complete(asked: Any) -> web.Response:
+            if asked.method == "DELETE":
+                state.update(job("completed", data=[page]))
+            return cast(web.Response, answer(asked))
+
+        service.answer = complete
         found = await crawl(api_url=service.url, deadline_s=0.000001)
         assert [item["markdown"] for item in found.items] == ["# One"]
 

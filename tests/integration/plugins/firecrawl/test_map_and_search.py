@@ -40,7 +40,7 @@ class TestAMap:
 
 class TestASearch:
     async def test_gives_results_and_where_they_are(self, act: Act, fakes: FakeServer) -> None:
-        found = await act("firecrawl_search", keywords=["lamp"], limit=4)
+        found = await act("firecrawl_search", keywords=["a"], limit=4)
         assert len(found.items) == 4
         assert [item["url"] for item in found.items] == list(found.list_item_urls)
         assert all(item["source"] == "web" and item["title"] for item in found.items)
@@ -48,7 +48,8 @@ class TestASearch:
 
     async def test_fetches_what_it_finds_if_told_so(self, act: Act, fakes: FakeServer) -> None:
         schema = {"type": "object", "properties": {"price": {"type": "number"}}}
-        found = await act("firecrawl_search", keywords="lamp", limit=2, scrape=True, schema=schema)
+        found = await act("firecrawl_search", keywords="a", limit=2, scrape=True, schema=schema)
+        assert len(found.items) == 2
         assert all(item["status"] == 200 and item["price"] > 0 and item["markdown"] for item in found.items)
         assert [item["url"] for item in found.items] == list(found.list_item_urls)
 
@@ -88,6 +89,6 @@ class TestASearch:
         self, act: Act, fakes: FakeServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AGENTIC_FIRECRAWL_URL", fakes.firecrawl_url)
-        found = await act("search", keywords="lamp", platform="firecrawl")
+        found = await act("search", keywords="a", platform="firecrawl")
         assert found.list_item_urls
         assert len(found.items) == len(found.list_item_urls)

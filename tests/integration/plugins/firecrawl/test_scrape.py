@@ -178,7 +178,9 @@ class TestWhatTheSiteRefuses:
 
     async def test_is_an_error_where_there_is_not_even_a_status(self, act: Act, service: Any) -> None:
         service.gives({"metadata": {"error": "all engines failed"}})
-        with pytest.raises(ActorError, match=r"no page of http://shop\.example/: all engines failed") as caught:
+        with pytest.raises(
+            ActorError, match=r"no page of http://shop\.example/: all engines failed"
+        ) as caught:
             await act("firecrawl_scrape", api_url=service.url, url="http://shop.example/")
         assert caught.value.failure_class == "error"
 

@@ -178,15 +178,15 @@ class TestTheAddress:
         monkeypatch.setenv("AGENTIC_FIRECRAWL_URL", fakes.firecrawl_url)
         assert (await act("firecrawl_map", api_url=None, url=fakes.shop_url)).list_item_urls
 
-    async def test_in_the_environment_has_to_be_one(
-        self, act: Act, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_in_the_environment_has_to_be_one(self, act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AGENTIC_FIRECRAWL_URL", "ftp://user:hush@h/")
         with pytest.raises(SettingsError, match="AGENTIC_FIRECRAWL_URL") as caught:
             await act("firecrawl_map", api_url=None, url=PAGE)
         assert "hush" not in str(caught.value)
 
-    async def test_may_lead_into_the_own_network(self, ctx: ActorContext, act: Act, fakes: FakeServer) -> None:
+    async def test_may_lead_into_the_own_network(
+        self, ctx: ActorContext, act: Act, fakes: FakeServer
+    ) -> None:
         async with open_fetcher(HttpPolicy()) as strict:
             found = await act(
                 "firecrawl_scrape", context=replace(ctx, http=strict), url=f"{fakes.shop_url}product/1"

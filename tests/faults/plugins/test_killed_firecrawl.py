@@ -1,0 +1,100 @@
+"""A run whose process is killed while Firecrawl crawls goes on to wait for that crawl, and pays once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agentic.plugins.fakes.control import Fault
+from agentic.plugins.fakes.firecrawl.account import AccountOrder
+from agentic.plugins.fakes.server import FakeServer
+
+pytest.importorskip("firecrawl")
+
+pytestmark = [pytest.mark.faults, pytest.mark.integration]
+
+PAGES = 6
+COMMAND = (sys.executable, "-m", "agentic.core.cli")
+BEGINS = "/firecrawl/v2/crawl"
+LOOKS = f"{BEGINS}/"
+SPEC = """
+name: shop
+steps:
+  - {{actor: firecrawl_crawl, config: {{url: "{shop}", api_url: "{service}", max_pages: {pages}}}}}
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
+    return {**kept, "AGENTIC_HOME": str(home)}
+
+
+def requests(fakes: FakeServer, prefix: str) -> int:
+    """Return how often paths were asked for that are ``prefix``, or begin with it if it ends in a slash."""
+    counted = fakes.control.stats()["requests"]
+    assert isinstance(counted, dict)
+    fitting = (path for path in counted if path == prefix or (prefix[-1] == "/" and path.startswith(prefix)))
+    return sum(int(str(counted[path])) for path in fitting)
+
+
+def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def take_over(home: Path) -> str:
+    """End the leases of a killed process, as if one had waited, and return the id of its execution."""
+    with sqlite3.connect(home / "agentic.db") as database:
+        database.execute("update activations set lease_until = 0 where status = 'running'")
+        return str(database.execute("select id from executions").fetchone()[0])
+
+
+@pytest.mark.requirement("SP21")
+async def test_a_run_that_is_killed_twice_waits_for_the_crawl_it_has_begun(
+    tmp_path: Path, eventually: Callable[[Callable[[], bool]], Awaitable[None]]
+) -> None:
+    home, spec = tmp_path / "home", tmp_path / "shop.yaml"
+    with FakeServer(stories=1, products=20) as fakes:
+        fakes.control.firecrawl.change(AccountOrder(polls=1_000))
+        fakes.control.add(Fault(path=f"{LOOKS}*", delay_s=600))
+        text = SPEC.format(shop=fakes.shop_url, service=fakes.firecrawl_url, pages=PAGES)
+        spec.write_text(text, encoding="utf-8")
+
+        in_its_first_look = start(home, "run", str(spec))
+        await eventually(lambda: requests(fakes, LOOKS) == 1)
+        kill(in_its_first_look)
+        execution_id = take_over(home)
+
+        between_two_looks = start(home, "executions", "retry", execution_id, "--json")
+        await eventually(lambda: requests(fakes, LOOKS) == 3)
+        kill(between_two_looks)
+        take_over(home)
+
+        fakes.control.firecrawl.change(AccountOrder(polls=0))
+        last = start(home, "executions", "retry", execution_id, "--json")
+        told, complaints = last.communicate()
+        begun, credits_count = requests(fakes, BEGINS), fakes.control.stats()["credits"]
+
+    assert last.returncode == 0, complaints
+    assert json.loads(told)["status"] == "succeeded"
+    assert (begun, credits_count) == (1, PAGES)
+    with sqlite3.connect(home / "agentic.db") as database:
+        assert database.execute("select count(*) from items").fetchone() == (PAGES,)
