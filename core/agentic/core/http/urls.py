@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url
 
@@ -81,6 +82,22 @@ def without_credentials(url: str) -> str:
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
+
+
+Param = str | int | float | bool
+"""A value of a query."""
+
+
+def with_params(url: str, params: Mapping[str, Param | tuple[Param, ...]]) -> str:
+    """Return ``url`` with ``params`` added to its query; truths are written ``true`` and ``false``."""
+    pairs = [
+        (name, str(value).lower() if isinstance(value, bool) else str(value))
+        for name, values in params.items()
+        for value in (values if isinstance(values, tuple) else (values,))
+    ]
+    parts = urlsplit(url)
+    query = "&".join(filter(None, [parts.query, urlencode(pairs)]))
+    return urlunsplit(parts._replace(query=query))
 
 
 def _fault(parts: SplitResult) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
@@ -24,7 +23,6 @@ SCREENSHOT: dict[str, dict[str, JSONValue]] = {
     "viewport": {"type": "screenshot"},
     "full_page": {"type": "screenshot", "full_page": True},
 }
-Param = str | int | float | bool
 
 
 def _checked(selector: str) -> str:
@@ -153,15 +151,3 @@ def _text(document: Document, name: str) -> str | None:
 def _links(document: Document) -> tuple[str, ...]:
     found = document.get("links")
     return tuple(str(link) for link in found) if isinstance(found, list) else ()
-
-
-def with_params(url: str, params: dict[str, Param | tuple[Param, ...]]) -> str:
-    """Return ``url`` with ``params`` added to its query; truths are written ``true`` and ``false``."""
-    pairs = [
-        (name, str(value).lower() if isinstance(value, bool) else str(value))
-        for name, values in params.items()
-        for value in (values if isinstance(values, tuple) else (values,))
-    ]
-    parts = urlsplit(url)
-    query = "&".join(filter(None, [parts.query, urlencode(pairs)]))
-    return urlunsplit(parts._replace(query=query))

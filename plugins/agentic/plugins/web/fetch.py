@@ -7,20 +7,19 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
-from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
 from agentic.core.browser import BrowserRequest, BrowserStep
 from agentic.core.http import HttpRequest, HttpResponse, HttpSession, canonical_url
+from agentic.core.http.urls import Param, with_params
 from agentic.core.types import JSONValue
 from agentic.plugins.web.browsing import show
 from agentic.plugins.web.html import Selector, parse
 from agentic.plugins.web.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 from agentic.plugins.web.sessions import used_session
 
-Param = str | int | float | bool
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -173,18 +172,6 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
         timeout_s=given.timeout_s,
         session=session,
     )
-
-
-def with_params(url: str, params: dict[str, Param | tuple[Param, ...]]) -> str:
-    """Return ``url`` with ``params`` added to its query; truths are written ``true`` and ``false``."""
-    pairs = [
-        (name, str(value).lower() if isinstance(value, bool) else str(value))
-        for name, values in params.items()
-        for value in (values if isinstance(values, tuple) else (values,))
-    ]
-    parts = urlsplit(url)
-    query = "&".join(filter(None, [parts.query, urlencode(pairs)]))
-    return urlunsplit(parts._replace(query=query))
 
 
 def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
