@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Page, PageOutput
+from agentic.core.http.urls import Param, with_params
 from agentic.core.settings import safe_url
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
