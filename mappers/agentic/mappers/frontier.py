@@ -110,7 +110,8 @@ class SqlCrawlStore:
     def _exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
         with self._database.joined() as session:
             with hot_cursor(session) as cursor:
-                self._take_turn(cursor)
+                if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
+                    self._take_turn(cursor)
                 fresh, done, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
                 counts = self._count(cursor, added, done, failed)

@@ -26,6 +26,7 @@ from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.slices import CrawlSlice, SliceLimits
 from agentic.core.pipeline.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState
+from agentic.core.pipeline.statistics import CrawlsUnderWay
 from agentic.core.pipeline.telling import tell_changes
 from agentic.core.pipeline.visits import Visitor
 from agentic.core.types import JSONValue, RunId
@@ -89,6 +90,7 @@ class CrawlNode(Executor):
         self._place = place
         self._step = step
         self._tools = tools
+        self._under_way = CrawlsUnderWay()
 
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
@@ -120,8 +122,9 @@ class CrawlNode(Executor):
         step, hidden = await self._resolved(turn.state, context)
         visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
-        report = CrawlReport(ctx)
+        report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         counts = await self._work_off(turn, visitor, store, report)
+        report.end()
         ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,15 +48,16 @@ def export(
     A row that a later execution gave again is that one's.
     """
     from agentic.executors.exports.exporting import check_export, export_rows
-    from agentic.executors.exports.targets import ending_with_reader
+    from agentic.executors.exports.targets import while_read
 
     wanted = read_export(out, table, excel_safe=excel_safe, with_meta=meta)
     if wanted is None:
         raise OptionError("--out has no name; give a file, or - for standard output")
-    with opened_desk(project) as desk, ending_with_reader():
+    with opened_desk(project) as desk:
         execution, agent = find_with_agent(desk, execution_id)
         check_export(wanted, agent.agent_platform)
-        exported = export_rows(wanted, desk.database, execution, agent)
+        exported = while_read(partial(export_rows, wanted, desk.database, execution, agent))
+    if exported is not None:
         line = f"wrote {exported.row_count:,} rows of {exported.table} to {wanted.target}"
         err_console.print(line, markup=False, highlight=False, soft_wrap=True)
 

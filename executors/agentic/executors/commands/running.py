@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.core.cli import console, err_console, print_json
@@ -97,7 +98,7 @@ def _export(
 ) -> Exported | None:
     """Write the rows of an execution that succeeded; half of the rows would look like all of them."""
     from agentic.executors.exports.exporting import export_rows
-    from agentic.executors.exports.targets import ending_with_reader
+    from agentic.executors.exports.targets import while_read
     from agentic.mappers import ExecutionStatus, find_execution
 
     if outcome.status is not ExecutionStatus.SUCCEEDED:
@@ -109,10 +110,7 @@ def _export(
         return None
     with database.reading() as session:
         execution = find_execution(session, agent.project_id, outcome.execution_id)
-    exported = None
-    with ending_with_reader():
-        exported = export_rows(export, database, execution, agent)
-    return exported
+    return while_read(partial(export_rows, export, database, execution, agent))
 
 
 def checked_dispatcher(settings: Settings) -> CeleryDispatcher:

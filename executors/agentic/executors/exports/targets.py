@@ -7,14 +7,16 @@ import io
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from agentic.executors.exports.errors import ExportError
 from agentic.executors.exports.formats import ExportFormat
+
+T = TypeVar("T")
 
 STDOUT = "-"
 _FORMATS = {".jsonl": ExportFormat.JSONL, ".ndjson": ExportFormat.JSONL, ".csv": ExportFormat.CSV}
@@ -72,7 +74,7 @@ class Target:
         if self.path is None or self.is_stream:
             return
         if self.path.is_dir():
-            raise ExportError(f"{self.path} is a folder; name a file in it")
+            raise _folder(self.path)
         probe = _beside(self.path)
         try:
             probe.touch(exist_ok=False)
@@ -94,7 +96,7 @@ class Target:
                 raw.flush()
                 return
             # No time and no name in it: the same rows make the same file.
-            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:
+            with gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
                 buffer = io.BufferedWriter(packed)
                 yield Utf8Writer(buffer)
                 buffer.flush()
@@ -117,15 +119,28 @@ class Utf8Writer:
 
 
 @contextmanager
-def ending_with_reader() -> Iterator[None]:
-    """Let the block end quietly once nobody reads standard output any more, as under ``| head``."""
+def written(path: Path) -> Iterator[Utf8Writer]:
+    """Write a file of text that is there whole at the end of the block, or as it was when that raises.
+
+    Raises:
+        ExportError: It cannot be written.
+    """
+    if path.is_dir():
+        raise _folder(path)
+    with _replaced(path) as raw:
+        yield Utf8Writer(raw)
+
+
+def while_read(write: Callable[[], T]) -> T | None:
+    """Return what ``write`` returns; None once nobody reads standard output any more, as under ``| head``."""
     try:
-        yield
+        return write()
     except BrokenPipeError:
         # What is buffered still would be written when the interpreter ends, and fail once more.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+        return None
 
 
 @contextmanager
@@ -146,6 +161,10 @@ def _replaced(path: Path) -> Iterator[IO[bytes]]:
 
 def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+
+
+def _folder(path: Path) -> ExportError:
+    return ExportError(f"{path} is a folder; name a file in it")
 
 
 def _unwritable(path: Path, exc: OSError) -> ExportError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Subquery, and_, case, func, literal, select, union_all
+from sqlalchemy import ColumnElement, Executable, Subquery, and_, case, func, null, select
 from sqlalchemy.orm import Session, aliased
 
+from agentic.executors.errors import ExecutionError
 from agentic.mappers import ExecutionModel, FrontierModel, FrontierState
 from agentic.mappers.models import CrawlModel
 
@@ -16,6 +17,7 @@ LISTED = 100
 """Pages of a kind that are named; all are counted."""
 
 _GONE = ("gone", "http_404", "http_410")
+_WHY = {True: "no page leads there", False: "not found yet"}
 
 
 class Change(StrEnum):
@@ -29,6 +31,13 @@ class Change(StrEnum):
     GONE = "gone"
     UNCHANGED = "unchanged"
     UNKNOWN = "unknown"
+
+
+_STATES = {
+    Change.NEW: FrontierState.DONE,
+    Change.CHANGED: FrontierState.DONE,
+    Change.GONE: FrontierState.FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +65,18 @@ class ChangeReport:
     counts: dict[Change, int]
     pages: dict[Change, tuple[ChangedPage, ...]]
     is_whole: bool
+
+
+class NoEarlierCrawlError(ExecutionError, LookupError):
+    """There is no crawl to compare with."""
+
+    def __init__(self, execution_id: str, agent: str) -> None:
+        super().__init__(
+            f"agent {agent!r} has no crawl before execution {execution_id}; "
+            f"name another one with --against (`agentic executions list`)"
+        )
+        self.execution_id = execution_id
+        self.agent = agent
 
 
 def earlier_crawl(session: Session, execution: ExecutionModel) -> ExecutionModel | None:
@@ -89,50 +110,99 @@ def compare_crawls(
         against: The earlier one, of the same project.
         listed: Pages of each kind that are named.
     """
-    crawl = session.get(CrawlModel, (execution.project_id, execution.id))
-    is_whole = crawl is not None and crawl.total == crawl.done + crawl.failed
-    kinds = _kinds(execution, against, is_whole=is_whole)
-    counted = session.execute(select(kinds.c.kind, func.count()).group_by(kinds.c.kind))
-    counts = {Change(kind): count for kind, count in counted if kind}
-    named = [change for change in Change if change is not Change.UNCHANGED and counts.get(change)]
-    return ChangeReport(
-        execution_id=execution.id,
-        against_id=against.id,
-        counts={change: counts.get(change, 0) for change in Change},
-        pages={change: tuple(_pages(session, kinds, change, listed)) for change in named},
-        is_whole=is_whole,
-    )
-
-
-def _pages(session: Session, kinds: Subquery, change: Change, listed: int) -> Sequence[ChangedPage]:
-    query = select(kinds.c.url, kinds.c.reason).where(kinds.c.kind == change.value)
-    rows = session.execute(query.order_by(kinds.c.id).limit(listed))
-    return [ChangedPage(url=url, reason=reason or "") for url, reason in rows]
-
-
-def _kinds(execution: ExecutionModel, against: ExecutionModel, *, is_whole: bool) -> Subquery:
-    """Return every page of either crawl with its kind; none for what neither of them fetched."""
     now, then = aliased(FrontierModel), aliased(FrontierModel)
-    is_of_now = and_(now.project_id == execution.project_id, now.run == execution.id)
-    was_fetched = and_(
-        then.project_id == against.project_id,
-        then.run == against.id,
-        then.state == FrontierState.DONE,
-    )
-    is_same_page = now.url_key == then.url_key
-    kind, reason = _kind_and_reason(now, then)
-    known = (
-        select(now.id.label("id"), now.url.label("url"), kind.label("kind"), reason.label("reason"))
-        .outerjoin(then, and_(was_fetched, is_same_page))
-        .where(is_of_now)
-    )
-    missing, why = (Change.GONE, "no page leads there") if is_whole else (Change.UNKNOWN, "not found yet")
-    lost = (
-        select(then.id, then.url, literal(missing.value), literal(why))
-        .outerjoin(now, and_(is_of_now, is_same_page))
-        .where(was_fetched, now.id.is_(None))
-    )
-    return union_all(known, lost).subquery("kinds")
+    return _Comparison(session, execution, against, now, then).report(listed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    session: Session
+    execution: ExecutionModel
+    against: ExecutionModel
+    now: type[FrontierModel]
+    then: type[FrontierModel]
+
+    def report(self, listed: int) -> ChangeReport:
+        is_whole = self._is_whole()
+        known = self._known()
+        counted = self.session.execute(select(known.c.kind, func.count()).group_by(known.c.kind))
+        counts = dict.fromkeys(Change, 0) | {Change(kind): count for kind, count in counted if kind}
+        named = [change for change in Change if counts[change] and change is not Change.UNCHANGED]
+        pages: dict[Change, list[ChangedPage]] = {
+            change: self._pages(_of_kind(known, change, listed)) for change in named
+        }
+        if lost := self._lost_count(counts):
+            change = Change.GONE if is_whole else Change.UNKNOWN
+            counts[change] += lost
+            found = pages.get(change, [])
+            pages[change] = found + self._pages(self._lost(listed - len(found)), _WHY[is_whole])
+        return ChangeReport(
+            execution_id=self.execution.id,
+            against_id=self.against.id,
+            counts=counts,
+            pages={change: tuple(pages[change]) for change in Change if change in pages},
+            is_whole=is_whole,
+        )
+
+    def _is_whole(self) -> bool:
+        crawl = self.session.get(CrawlModel, (self.execution.project_id, self.execution.id))
+        return crawl is not None and crawl.total == crawl.done + crawl.failed
+
+    def _known(self) -> Subquery:
+        """Return the pages that the later crawl knows, each with its kind; what neither fetched has none."""
+        kind, reason = _kind_and_reason(self.now, self.then)
+        return (
+            select(
+                self.now.id.label("id"),
+                self.now.url.label("url"),
+                self.now.state.label("state"),
+                kind.label("kind"),
+                reason.label("reason"),
+            )
+            .outerjoin(self.then, and_(*self._was_fetched, self._is_same_page))
+            .where(*self._is_of_now)
+            .subquery("known")
+        )
+
+    def _lost_count(self, counts: Mapping[Change, int]) -> int:
+        """Return how many pages only the earlier crawl knows: all it fetched but those the later one has."""
+        fetched = self.session.scalar(select(func.count()).where(*self._was_fetched)) or 0
+        return fetched - sum(count for change, count in counts.items() if change is not Change.NEW)
+
+    def _lost(self, limit: int) -> Executable:
+        return (
+            select(self.then.url.label("url"), null().label("reason"))
+            .outerjoin(self.now, and_(*self._is_of_now, self._is_same_page))
+            .where(*self._was_fetched, self.now.id.is_(None))
+            .order_by(self.then.id)
+            .limit(limit)
+        )
+
+    def _pages(self, query: Executable, why: str = "") -> list[ChangedPage]:
+        rows = self.session.execute(query)
+        return [ChangedPage(url=row.url, reason=row.reason or why) for row in rows]
+
+    @property
+    def _is_same_page(self) -> ColumnElement[bool]:
+        return self.now.url_key == self.then.url_key
+
+    @property
+    def _is_of_now(self) -> tuple[ColumnElement[bool], ...]:
+        return (self.now.project_id == self.execution.project_id, self.now.run == self.execution.id)
+
+    @property
+    def _was_fetched(self) -> tuple[ColumnElement[bool], ...]:
+        of_then = (self.then.project_id == self.against.project_id, self.then.run == self.against.id)
+        return (*of_then, self.then.state == FrontierState.DONE)
+
+
+def _of_kind(known: Subquery, change: Change, limit: int) -> Executable:
+    """Return the pages of a kind in the order they were found, which is the index's within a state."""
+    query = select(known.c.url, known.c.reason).where(known.c.kind == change.value)
+    state = _STATES.get(change)
+    if state is not None:
+        query = query.where(known.c.state == state)
+    return query.order_by(known.c.id).limit(limit)
 
 
 def _kind_and_reason(

@@ -89,20 +89,19 @@ class CrawlReader:
             func.sum(case((FrontierModel.state == state, 1), else_=0))
             for state in (FrontierState.DONE, FrontierState.FAILED)
         )
-        query = (
+        grouped = (
             select(host.label("host"), known.label("known"), done.label("done"), failed.label("failed"))
             .where(*self._own)
             .group_by(host)
-            .order_by(known.desc(), host)
+            .subquery()
         )
+        query = select(grouped, func.count().over().label("hosts"))
+        rows = self.session.execute(query.order_by(grouped.c.known.desc(), grouped.c.host).limit(HOSTS)).all()
         found = [
             HostFacts(host=row.host, done=row.done, failed=row.failed, left=row.known - row.done - row.failed)
-            for row in self.session.execute(query.limit(HOSTS))
+            for row in rows
         ]
-        if len(found) < HOSTS:
-            return found, len(found)
-        hosts = select(func.count(UrlHost(FrontierModel.url).distinct())).where(*self._own)
-        return found, self.session.scalar(hosts) or 0
+        return found, rows[0].hosts if rows else 0
 
     def strategies(self) -> StrategyReport:
         """Return what was done about failures of pages that took more than one try."""
@@ -112,9 +111,9 @@ class CrawlReader:
         if not count:
             return StrategyReport()
         query = select(*columns).where(*tried).order_by(FrontierModel.id).limit(MOST_TRIES)
-        tally = _Tally()
+        tally = _Tally(self.shown)
         for url, state, tries in self.session.execute(query).yield_per(1_000):
-            tally.add(self.shown.text(url), is_done=state is FrontierState.DONE, tries=_mappings(tries))
+            tally.add(url, is_done=state is FrontierState.DONE, tries=_mappings(tries))
         return tally.report(count)
 
     def _examples(self) -> Mapping[str | None, Sequence[FailureExample]]:
@@ -142,22 +141,26 @@ class CrawlReader:
 class _Tally:
     """Counts what was done about failures, page by page."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
         self._pages_of: Counter[tuple[str, str, str]] = Counter()
         self._recovered: Counter[tuple[str, str, str]] = Counter()
         self._pages: list[TriedPage] = []
         self._count = 0
+        self._done_count = 0
 
     def add(self, url: str, *, is_done: bool, tries: Sequence[Mapping[str, object]]) -> None:
         """Add a page."""
         self._count += 1
+        self._done_count += is_done
         failed = [one for one in tries if one.get("failure_class")]
         kinds = [(str(one["failure_class"]), str(one.get("action", "")), _next(one)) for one in failed]
         self._pages_of.update(set(kinds))
         if is_done:
             self._recovered.update(set(kinds))
         if len(self._pages) < TRIED_PAGES:
-            self._pages.append(TriedPage(url=url, tries=tuple(map(_told, tries)), is_done=is_done))
+            tried = TriedPage(url=self._shown.text(url), tries=tuple(map(_told, tries)), is_done=is_done)
+            self._pages.append(tried)
 
     def report(self, page_count: int) -> StrategyReport:
         """Return all that was added."""
@@ -172,7 +175,11 @@ class _Tally:
             for kind, count in sorted(self._pages_of.items(), key=lambda item: (-item[1], item[0]))
         ]
         return StrategyReport(
-            page_count=page_count, looked_at=self._count, kinds=tuple(kinds), pages=tuple(self._pages)
+            page_count=page_count,
+            looked_at=self._count,
+            recovered=self._done_count,
+            kinds=tuple(kinds),
+            pages=tuple(self._pages),
         )
 
 

@@ -160,12 +160,14 @@ class StrategyReport:
     Attributes:
         page_count: Pages that took more than one try.
         looked_at: Of these, as many as this is about.
+        recovered: Of those, the ones that were had in the end.
         kinds: What was done, the most frequent first.
         pages: The first few.
     """
 
     page_count: int = 0
     looked_at: int = 0
+    recovered: int = 0
     kinds: tuple[StrategyFacts, ...] = ()
     pages: tuple[TriedPage, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -16,7 +16,7 @@ from agentic.executors.exports.rows import export_tables, read_records
 from agentic.executors.factory import ExecutorFactory
 from agentic.executors.flows import flow_name
 from agentic.executors.pipeline import PipelineAgentExecutor
-from agentic.executors.reports.changes import ChangedPage, ChangeReport, compare_crawls, earlier_crawl
+from agentic.executors.reports.changes import ChangeReport, compare_crawls, earlier_crawl
 from agentic.executors.reports.crawls import EXAMPLES, CrawlReader
 from agentic.executors.reports.facts import (
     FailureExample,
@@ -26,7 +26,7 @@ from agentic.executors.reports.facts import (
     RunReport,
     TableSample,
 )
-from agentic.executors.reports.masking import Shown
+from agentic.executors.reports.masking import Shown, masked_changes
 from agentic.executors.reports.pictures import picture
 from agentic.executors.reports.times import now_utc, page_timeline, run_ids, step_times, workers
 from agentic.mappers import AgentModel, AgentResultModel, Database, ExecutionModel, find_execution
@@ -179,15 +179,6 @@ class _Gathering:
         return masked_changes(
             compare_crawls(self.session, self.execution, earlier, listed=LISTED_CHANGES), self.shown
         )
-
-
-def masked_changes(changes: ChangeReport, shown: Shown) -> ChangeReport:
-    """Return changes with the addresses as they may be shown."""
-    pages = {
-        change: tuple(ChangedPage(url=shown.text(page.url), reason=page.reason) for page in found)
-        for change, found in changes.pages.items()
-    }
-    return replace(changes, pages=pages)
 
 
 def _pipeline(agent: AgentModel) -> PipelineSpec | None:

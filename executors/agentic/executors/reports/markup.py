@@ -22,11 +22,11 @@ class Html(str):
     __slots__ = ()
 
 
-def element(name: str, /, *parts: str, **attributes: str | float | None) -> Html:
+def element(tag: str, /, *parts: str, **attributes: str | float | None) -> Html:
     """Return an element. Parts that are no :class:`Html` are escaped, as are all attributes.
 
     Args:
-        name: Of the element.
+        tag: Its name.
         parts: What is in it.
         attributes: ``class_`` and ``for_`` lose their underscore, others become hyphens; None is left out.
     """
@@ -35,9 +35,9 @@ def element(name: str, /, *parts: str, **attributes: str | float | None) -> Html
         for key, value in attributes.items()
         if value is not None
     )
-    if name in _EMPTY and not parts:
-        return Html(f"<{name}{given}>" if name in {"meta", "br"} else f"<{name}{given}/>")
-    return Html(f"<{name}{given}>{joined(parts)}</{name}>")
+    if tag in _EMPTY and not parts:
+        return Html(f"<{tag}{given}>" if tag in {"meta", "br"} else f"<{tag}{given}/>")
+    return Html(f"<{tag}{given}>{joined(parts)}</{tag}>")
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
@@ -46,7 +46,7 @@ def joined(parts: Iterable[str], between: str = "") -> Html:
 
 
 def escaped(text: str) -> str:
-    """Return text as it may stand in a document, in attributes too; a character that no document may hold is shown."""
+    """Return text as it may stand in a document and its attributes; what none may hold is replaced."""
     return escape(_UNFIT.sub("\ufffd", text), quote=True)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from agentic.core.hooks import get_registry
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.factory import ExecutorFactory
 from agentic.executors.redaction import MASK, Redactor
+from agentic.executors.reports.changes import ChangedPage, ChangeReport
 from agentic.mappers import AgentModel
 
 _TELLING = re.compile(
-    r"token|secret|passw|pwd|api[-_]?key|apikey|^key$|auth|credential|session|^sid$|signature|^sig$|jwt",
+    r"token|secret|passw|pwd|api[-_]?key|apikey|^key$|auth(?!or)|credential|session|^sid$|signature|^sig$|jwt",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://[^\s'\"<>]+", re.IGNORECASE)
@@ -51,6 +52,15 @@ class Shown:
             case dict():
                 return {str(key): self.value(part) for key, part in value.items()}
         return value
+
+
+def masked_changes(changes: ChangeReport, shown: Shown) -> ChangeReport:
+    """Return changes with the addresses as they may be shown."""
+    pages = {
+        change: tuple(ChangedPage(url=shown.text(page.url), reason=page.reason) for page in found)
+        for change, found in changes.pages.items()
+    }
+    return replace(changes, pages=pages)
 
 
 def masked_url(url: str) -> str:

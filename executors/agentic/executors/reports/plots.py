@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from agentic.executors.reports.facts import STEP_BOUNDS_S, Timeline
 from agentic.executors.reports.markup import Html, element, joined
@@ -84,7 +84,8 @@ def rate_plot(timeline: Timeline) -> Html:
         for n, rate in enumerate(rates)
         if rate
     ]
-    told = f"At most {number(max(rates, default=0))} pages a second, in intervals of {duration(timeline.step_s)}."
+    most, step = number(max(rates, default=0)), duration(timeline.step_s)
+    told = f"At most {most} pages a second, in intervals of {step}."
     return _plot("Pages a second", told, frame.lines(), *bars)
 
 
@@ -123,9 +124,7 @@ def spark(classes: Sequence[int]) -> Html:
 def class_labels() -> list[str]:
     """Return what the classes of a histogram of durations are called."""
     starts = ["under " + duration(STEP_BOUNDS_S[0])]
-    between = [
-        f"{duration(a)} to {duration(b)}" for a, b in zip(STEP_BOUNDS_S, STEP_BOUNDS_S[1:], strict=False)
-    ]
+    between = [f"{duration(a)} to {duration(b)}" for a, b in pairwise(STEP_BOUNDS_S)]
     return [*starts, *between, f"{duration(STEP_BOUNDS_S[-1])} or more"]
 
 

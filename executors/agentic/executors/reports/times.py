@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, SQLColumnExpression, case, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    SQLColumnExpression,
+    String,
+    case,
+    func,
+    literal_column,
+    null,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from agentic.core.hooks import Platform
 from agentic.executors.reports.facts import STEP_BOUNDS_S, StepFacts, Timeline
@@ -21,8 +36,35 @@ INTERVALS = 60
 STEPS = 30
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
 _DAY_S = 86_400.0
-_BATCH = 10_000
+_TEXTS = ((21, 60.0), (19, 7_200.0), (16, math.inf))
+"""How much of a time is looked at, for executions that take less than so many seconds."""
+
 _RUNS = 500
+
+
+class TimeText(FunctionElement[str]):
+    """A time in UTC as text, cut off after so many characters, as SQL: ``2026-11-22 20:46:22.6`` has 21.
+
+    To group by it takes a tenth of the time that reading every moment does.
+    """
+
+    type = String()
+    inherit_cache = True
+
+    def __init__(self, time: SQLColumnExpression[Any], length: int) -> None:
+        super().__init__(time, literal_column(str(length), Integer()))
+
+
+@compiles(TimeText, "sqlite")
+def _text_sqlite(element: TimeText, compiler: SQLCompiler, **kw: object) -> str:
+    time, length = (compiler.process(clause, **kw) for clause in element.clauses)
+    return f"substr({time}, 1, {length})"
+
+
+@compiles(TimeText)
+def _text(element: TimeText, compiler: SQLCompiler, **kw: object) -> str:
+    time, length = (compiler.process(clause, **kw) for clause in element.clauses)
+    return f"left(to_char({time} at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS.US'), {length})"
 
 
 def page_timeline(
@@ -41,19 +83,27 @@ def page_timeline(
         return None
     time: SQLColumnExpression[Any] = getattr(model, "fetched_at")  # noqa: B009 - a platform's own column
     own = (model.project_id == execution.project_id, model.execution_id == execution.id)
-    first, last = session.execute(select(func.min(time), func.max(time)).where(*own)).one()
-    if first is None:
+    span_s = _span_s(execution)
+    cut = TimeText(time, next(length for length, below_s in _TEXTS if span_s < below_s))
+    way: SQLColumnExpression[Any] = getattr(model, "fetched_by", null())
+    found = session.execute(select(cut, way, func.count()).where(*own).group_by(cut, way)).all()
+    if not found:
         return None
-    step_s = nice_step((last - first).total_seconds())
-    counts = [0] * (int((last - first).total_seconds() / step_s) + 1)
-    for moment in session.scalars(select(time).where(*own)).yield_per(_BATCH):
-        counts[int((moment - first).total_seconds() / step_s)] += 1
+    moments = [(_moment(text), count) for text, _, count in found]
+    began, last = min(moments)[0], max(moments)[0]
+    step_s = nice_step((last - began).total_seconds())
+    counts = [0] * (_place(last - began, step_s) + 1)
+    for moment, count in moments:
+        counts[_place(moment - began, step_s)] += count
+    ways: Counter[str] = Counter()
+    for _, name, count in found:
+        ways[str(name)] += count
     return Timeline(
-        began=first,
+        began=began,
         step_s=step_s,
         counts=tuple(counts),
         of=max(done, sum(counts)),
-        ways=_ways(session, model, own),
+        ways={} if set(ways) == {"None"} else dict(ways.most_common()),
     )
 
 
@@ -126,6 +176,21 @@ def histogram(below: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(end - start for start, end in pairwise(ends))
 
 
+def _moment(text: str) -> datetime:
+    fraction = float(text[19:] or 0)
+    return datetime.fromisoformat(text[:19]).replace(tzinfo=UTC) + timedelta(seconds=fraction)
+
+
+def _place(since: timedelta, step_s: float) -> int:
+    # A tenth of a second is no binary fraction: three of them are a bit less than 0.3.
+    return int(since.total_seconds() / step_s + 1e-6)
+
+
+def _span_s(execution: ExecutionModel) -> float:
+    began = execution.started_at or execution.created_at
+    return ((execution.finished_at or now_utc()) - began).total_seconds()
+
+
 def now_utc() -> datetime:
     """Return the time of this machine."""
     return datetime.now(UTC)
@@ -134,15 +199,6 @@ def now_utc() -> datetime:
 def _page_model(platform: Platform) -> type[SourceColumns] | None:
     models = [model for model in platform.models if issubclass(model, SourceColumns)]
     return next((model for model in models if hasattr(model, "fetched_at")), None)
-
-
-def _ways(session: Session, model: type[SourceColumns], own: Sequence[ColumnElement[bool]]) -> dict[str, int]:
-    """Return how pages were fetched, where the platform keeps that in a column ``fetched_by``."""
-    way: SQLColumnExpression[Any] | None = getattr(model, "fetched_by", None)
-    if way is None:
-        return {}
-    query = select(way, func.count()).where(*own).group_by(way).order_by(func.count().desc(), way)
-    return {str(name): count for name, count in session.execute(query).tuples()}
 
 
 def _activations(execution: ExecutionModel, runs: Sequence[str]) -> tuple[ColumnElement[bool], ...]:

@@ -8,6 +8,7 @@ from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from agentic.core.logging import get_logger
 from agentic.plugins.fakes.app import create_app, require
 from agentic.plugins.fakes.control import Control
 from agentic.plugins.fakes.errors import AddressTakenError
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
     from uvicorn import Server
 
+log = get_logger(__name__)
+
 STOP_S = 1
+GRACE_S = 4
 KEEP_ALIVE_S = 60
 BACKLOG = 1_024
 
@@ -118,8 +122,13 @@ class FakeServer:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.should_exit = True
-        if self._thread:
-            self._thread.join()
+        if self._thread is None:
+            return
+        self._thread.join(STOP_S + GRACE_S)
+        if self._thread.is_alive():  # an answer that does not end; the thread is a daemon
+            self._server.force_exit = True
+            self._thread.join(GRACE_S)
+            log.warning("fakes.cut_off", port=self.port, left=self._thread.is_alive())
 
 
 def _uvicorn(app: ASGIApp) -> Server:

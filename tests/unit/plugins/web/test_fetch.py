@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.http.urls import with_params
 from agentic.core.types import JSONValue
-from agentic.plugins.web.fetch import FetchActor, FetchInput, page_of, with_params
+from agentic.plugins.web.fetch import FetchActor, FetchInput, page_of
 from agentic.plugins.web.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

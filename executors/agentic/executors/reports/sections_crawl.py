@@ -1,0 +1,168 @@
+"""Sections about a crawl: when, what failed, what was done about it, where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from agentic.executors.reports.facts import (
+    FailureExample,
+    FailureFacts,
+    HostFacts,
+    LetterFacts,
+    StrategyFacts,
+    StrategyReport,
+    Timeline,
+    TriedPage,
+)
+from agentic.executors.reports.markup import NBSP, Html, element, joined, link
+from agentic.executors.reports.parts import (
+    Part,
+    Section,
+    and_more,
+    bullets,
+    folded,
+    shortened,
+    table,
+    track,
+    word,
+)
+from agentic.executors.reports.plots import cumulative_plot, rate_plot
+from agentic.executors.reports.scales import counted, duration, median, number, share
+
+_ACTIONS = {
+    "retry": "tried again by {}",
+    "fallback": "handed to {}",
+    "rerun": "{} run anew, then tried again",
+    "give_up": "given up",
+}
+
+
+def timeline_section(timeline: Timeline) -> Section:
+    """Tell when pages were fetched."""
+    rates = [count / timeline.step_s for count in timeline.counts]
+    about = f"{counted(timeline.total, 'page')} in intervals of {duration(timeline.step_s)}"
+    if timeline.total < timeline.of:
+        about += f"; of {counted(timeline.of - timeline.total, 'page')} more a later execution keeps the time"
+    if timeline.ways:
+        about += "; fetched by " + ", ".join(f"{way} {number(n)}" for way, n in timeline.ways.items())
+    plots = element(
+        "div",
+        _figure("Pages", "fetched so far", cumulative_plot(timeline)),
+        _figure(
+            "Pages a second",
+            f"median {number(median(rates))}, peak {number(max(rates))}",
+            rate_plot(timeline),
+        ),
+        class_="pair",
+    )
+    moments = [(timeline.began + timedelta(seconds=n * timeline.step_s)) for n in range(len(rates))]
+    rows = [
+        (f"{moment:%H:%M:%S}.{moment.microsecond // 100_000}", number(count), number(rate))
+        for moment, count, rate in zip(moments, timeline.counts, rates, strict=True)
+    ]
+    columns = ("from (UTC)", "pages", "pages a second")
+    as_table = folded("As a table", table(columns, rows, numeric=columns[1:]))
+    return Section("pages", "Pages over time", f"{about}.", joined([plots, as_table]))
+
+
+def _figure(name: str, aside: str, plot: Html) -> Html:
+    return element("figure", element("figcaption", element("b", name), f" · {aside}"), plot)
+
+
+def failures_section(failures: Sequence[FailureFacts]) -> Section:
+    """Tell what failed, and what was said."""
+    total, most = sum(one.count for one in failures), max(one.count for one in failures)
+    columns = ("class", "count", "share", " ", "first examples")
+    rows = [
+        (
+            word(one.failure_class),
+            number(one.count),
+            share(one.count, total),
+            track([Part(one.failure_class, one.count, "bad")], most),
+            bullets(map(_example, one.examples)),
+        )
+        for one in failures
+    ]
+    classes = "one class" if len(failures) == 1 else f"{len(failures)} classes"
+    about = f"{counted(total, 'failure')} of {classes}."
+    return Section("failures", "What failed", about, table(columns, rows, numeric=columns[1:3]))
+
+
+def _example(example: FailureExample) -> Html:
+    if not example.subject:
+        return element("span", example.message, class_="said")
+    said = example.message.removeprefix(f"{example.subject} ")
+    return joined([link(example.subject), element("br"), element("span", said, class_="said")])
+
+
+def strategies_section(strategies: StrategyReport) -> Section:
+    """Tell what was done about failures."""
+    columns = ("after", "what was done", "pages", "had in the end", " ")
+    rows = [_strategy_row(kind) for kind in strategies.kinds]
+    about = f"{counted(strategies.page_count, 'page')} took more than one try"
+    if strategies.looked_at < strategies.page_count:
+        about += f"; this is about the first {number(strategies.looked_at)}"
+    pages = [(link(page.url), _tries(page)) for page in strategies.pages]
+    listed = folded(
+        f"The first {counted(len(pages), 'page')}",
+        table(("page", "tries"), pages),
+        and_more(len(pages), strategies.page_count),
+    )
+    content = joined([table(columns, rows, numeric=columns[2:4]), listed])
+    return Section("tries", "What was done about it", f"{about}.", content)
+
+
+def _strategy_row(kind: StrategyFacts) -> Sequence[str]:
+    done = _ACTIONS.get(kind.action, f"{kind.action} {{}}").format(kind.next).strip()
+    lost = kind.count - kind.recovered
+    return (
+        word(kind.failure_class),
+        done,
+        number(kind.count),
+        f"{number(kind.recovered)} · {share(kind.recovered, kind.count)}",
+        track([Part("had", kind.recovered, "ok"), Part("not had", lost, "bad")]),
+    )
+
+
+def _tries(page: TriedPage) -> Html:
+    ends = ["way"] * (len(page.tries) - 1) + ["way ok" if page.is_done else "way bad"]
+    ways = [element("span", one, class_=end) for one, end in zip(page.tries, ends, strict=True)]
+    return joined(ways, f"{NBSP}→ ")
+
+
+def letters_section(letters: Sequence[LetterFacts], total: int) -> Section:
+    """Tell what was given up and kept."""
+    rows = [(one.step, shortened(one.item), word(one.failure_class), one.message) for one in letters]
+    content = joined([table(("step", "item", "class", "message"), rows), and_more(len(rows), total)])
+    about = f"{counted(total, 'item')} given up and kept."
+    return Section("letters", "Left to be looked at", about, content)
+
+
+def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
+    """Tell which hosts the pages are on."""
+    most = max(host.known for host in hosts)
+    columns = ("host", "fetched", "given up", "left", " ")
+    rows = [
+        (
+            element("span", host.host, class_="mono"),
+            number(host.done),
+            number(host.failed),
+            number(host.left),
+            track(
+                [
+                    Part("fetched", host.done, ""),
+                    Part("given up", host.failed, "bad"),
+                    Part("left", host.left, "gray"),
+                ],
+                most,
+            ),
+        )
+        for host in hosts
+    ]
+    about = (
+        f"{counted(total, 'host')} in all."
+        if total <= len(hosts)
+        else f"The busiest {len(hosts)} of {number(total)}."
+    )
+    return Section("hosts", "Hosts", about, table(columns, rows, numeric=columns[1:4]))

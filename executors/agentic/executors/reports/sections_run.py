@@ -1,0 +1,142 @@
+"""Sections about the run as a whole: what it was, its figures, its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from agentic.executors.reports.facts import Header, RunReport, StepFacts
+from agentic.executors.reports.markup import Html, element, joined
+from agentic.executors.reports.parts import Part, Section, table, tile, track, word
+from agentic.executors.reports.plots import spark
+from agentic.executors.reports.scales import duration, number, share
+
+LISTED_WORKERS = 4
+LISTED_HOSTS = 3
+
+_PILLS = {"succeeded": "ok", "failed": "bad", "cancelled": "warn"}
+
+
+def head(report: RunReport) -> Html:
+    """Tell which execution it was, and how it went."""
+    header = report.header
+    place = f"Run report · {header.platform} · project {header.project}"
+    pill = element("span", header.status, class_=f"pill {_PILLS.get(header.status, 'busy')}")
+    facts = [
+        element("div", element("dt", name), element("dd", fact)) for name, fact in _facts(report) if fact
+    ]
+    return element(
+        "header",
+        element("p", place, class_="eyebrow"),
+        element("h1", header.pipeline or header.agent, pill),
+        *([element("p", header.description, class_="lead")] if header.description else []),
+        *([element("p", element("b", "Error: "), header.error, class_="notice bad")] if header.error else []),
+        element("dl", *facts, class_="facts"),
+    )
+
+
+def _facts(report: RunReport) -> Iterator[tuple[str, str]]:
+    header = report.header
+    hosts = [host.host for host in report.hosts[:LISTED_HOSTS]]
+    if report.host_count > len(hosts):
+        hosts.append(f"and {report.host_count - len(hosts)} more")
+    took = "" if header.seconds is None else f" · {duration(header.seconds)}"
+    yield "Execution", element("span", header.execution_id, class_="mono")
+    yield "Agent", "" if header.agent == header.pipeline else header.agent
+    yield "Pipeline", _version(header)
+    yield "Started", moment(header.started_at or header.created_at)
+    yield "Ended", f"{moment(header.finished_at)}{took}" if header.finished_at else ""
+    yield "Attempts", str(header.attempts) if header.attempts > 1 else ""
+    yield "Worked on by", _listed(header.workers, LISTED_WORKERS)
+    yield "Source", ", ".join(hosts)
+
+
+def _version(header: Header) -> Html:
+    if header.digest is None:
+        return joined([])
+    version = "" if header.version is None else f"version {header.version}, "
+    shown = element("span", header.digest[:12], class_="mono", title=header.digest)
+    return joined([version, shown, " · changed since" if header.is_changed else ""])
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join([*names[:most], *([f"and {more} more"] if more > 0 else [])])
+
+
+def tiles(report: RunReport) -> Html:
+    """Tell the figures that matter."""
+    return element("div", *_tiles(report), class_="tiles")
+
+
+def _tiles(report: RunReport) -> Iterator[Html]:
+    pages, seconds = report.pages, report.header.seconds
+    if pages is not None:
+        finished = pages.done + pages.failed
+        left = f", {number(pages.left)} left" if pages.left else ""
+        yield tile("Pages fetched", number(pages.done), "", f"of {number(pages.known)} known{left}")
+        yield tile(
+            "Pages given up",
+            number(pages.failed),
+            "",
+            f"{share(pages.failed, finished)} of those tried",
+            is_alarm=pages.failed > 0.1 * finished,
+        )
+        if seconds:
+            yield tile("Pace", number(finished / seconds), "pages/s", "from start to end")
+    yield tile("Rows", number(sum(report.rows.values())), "", _row_words(report))
+    if tried := report.strategies.looked_at:
+        had = f"{number(report.strategies.recovered)} had in the end"
+        yield tile("Pages tried again", number(tried), "", had)
+    if seconds is not None:
+        run = (
+            f"{number(report.header.superstep_count)} supersteps, {number(report.header.event_count)} events"
+        )
+        yield tile("Time", *_split(duration(seconds)), run)
+
+
+def _row_words(report: RunReport) -> str:
+    words = [f"{number(count)} {name}" for name, count in report.rows.items() if count]
+    return ", ".join(words) or "nothing was stored"
+
+
+def _split(words: str) -> tuple[str, str]:
+    figure, _, unit = words.partition(" ")
+    return figure, unit
+
+
+def graph_section(graph: str, *, is_changed: bool) -> Section:
+    """Show the pipeline."""
+    about = "What it compiles to: each step an executor, each arrow a message."
+    if is_changed:
+        about = "As the agent is configured now; it was changed since."
+    return Section("pipeline", "Pipeline", about, element("div", Html(graph), class_="graph"))
+
+
+def steps_section(steps: Sequence[StepFacts]) -> Section:
+    """Tell where the time went."""
+    most = max(step.total_s for step in steps) or 1.0
+    columns = ("step", "times", "in all", " ", "mean", "longest", "how long they took")
+    rows = [
+        (
+            word(step.name),
+            number(step.count),
+            duration(step.total_s),
+            track([Part(step.name, step.total_s, "")], most),
+            duration(step.total_s / step.count),
+            duration(step.longest_s),
+            spark(step.histogram),
+        )
+        for step in steps
+    ]
+    about = (
+        "Seconds in the activations of each step; those that go on side by side count each. The small bars "
+        "go from under 3 ms to over 100 s."
+    )
+    numeric = ("times", "in all", "mean", "longest")
+    return Section("steps", "Where the time went", about, table(columns, rows, numeric=numeric))
+
+
+def moment(time: datetime) -> str:
+    """Return a time to the second, in UTC."""
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"
