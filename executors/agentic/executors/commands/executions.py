@@ -9,10 +9,11 @@ import typer
 
 from agentic.core.cli import print_json, print_rows
 from agentic.core.types import RunId
+from agentic.executors.commands.finding import ExecutionId, find_with_agent
 from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject
 from agentic.executors.commands.running import checked_dispatcher, print_queued, run_here
 from agentic.executors.commands.runs import Reason, cancel_run
-from agentic.executors.commands.steering import Desk, opened_desk
+from agentic.executors.commands.steering import opened_desk
 from agentic.executors.commands.watching import Every, Once, watch_run
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ executions = typer.Typer(help="Executions: runs of agents.", no_args_is_help=Tru
 
 COLUMNS = ("short_id", "agent", "state", "rows", "started_at")
 HIDDEN = frozenset({"short_id", "status", "inserted", "updated", "unchanged", "rejected"})
-
-ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the execution, or how it begins.")]
 
 
 @executions.command("list")
@@ -54,7 +53,7 @@ def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJso
     from agentic.mappers.ledger_reading import LedgerReader
 
     with opened_desk(project) as desk:
-        execution, agent = _find(desk, execution_id)
+        execution, agent = find_with_agent(desk, execution_id)
         run_id = RunId(execution.id)
         with desk.database.reading() as session:
             result = result_of(session, execution)
@@ -77,7 +76,7 @@ def retry(
 ) -> None:
     """Let an execution that failed or was cancelled go on where it stands; it keeps its id."""
     with opened_desk(project) as desk:
-        execution, agent = _find(desk, execution_id)
+        execution, agent = find_with_agent(desk, execution_id)
         if dispatcher is Dispatcher.CELERY:
             checked_dispatcher(desk.settings)
             desk.decide(partial(_go_on, execution=execution, agent=agent))
@@ -97,7 +96,7 @@ def watch(
 ) -> None:
     """Show an execution while it goes on, until it ends; exit code 1 unless it completes."""
     with opened_desk(project) as desk:
-        execution, _ = _find(desk, execution_id)
+        execution, _ = find_with_agent(desk, execution_id)
         watch_run(desk, RunId(execution.id), once=once, every_s=every, as_json=as_json)
 
 
@@ -107,7 +106,7 @@ def cancel(
 ) -> None:
     """End an execution; what is at work on it is told within seconds."""
     with opened_desk(project) as desk:
-        execution, agent = _find(desk, execution_id)
+        execution, agent = find_with_agent(desk, execution_id)
         desk.decide(partial(_begun, execution=execution, agent=agent))
         cancel_run(desk, RunId(execution.id), reason)
 
@@ -128,13 +127,3 @@ async def _go_on(service: RunService, execution: ExecutionModel, agent: AgentMod
 
     if not await _begun(service, execution, agent):
         await run_again(service.host, RunId(execution.id))
-
-
-def _find(desk: Desk, execution_id: str) -> tuple[ExecutionModel, AgentModel]:
-    from agentic.executors.catalog import find_by_prefix
-    from agentic.mappers import find_agent, find_project
-
-    with desk.database.reading() as session:
-        owner = find_project(session, desk.project)
-        execution = find_by_prefix(session, owner, execution_id)
-        return execution, find_agent(session, owner.id, execution.agent_id)

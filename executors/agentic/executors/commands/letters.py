@@ -9,6 +9,7 @@ import typer
 from agentic.core.cli import console, print_rows
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database, opened
+from agentic.executors.commands.finding import ExecutionId
 from agentic.executors.commands.options import AsJson, InProject
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def list_them(
 
 @letters.command()
 def drop(
-    execution: Annotated[str, typer.Argument(metavar="ID", help="Id of the execution, or how it begins.")],
+    execution: ExecutionId,
     *,
     project: InProject = None,
 ) -> None:

@@ -78,6 +78,7 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
     aliases = ("Authenticate",)
     Input = AuthenticateInput
     Output = AuthenticateOutput
+    failure_classes = frozenset({"auth_expired", "auth_required", "schema_invalid", "selector_missing"})
     capabilities = frozenset({"network"})
 
     async def run(self, ctx: ActorContext, given: AuthenticateInput, /) -> AuthenticateOutput:
