@@ -41,6 +41,8 @@ Actors = Mapping[str, type[Actor]]
 Known = dict[str, tuple[str, ...] | None]
 """Name that may be referred to -> the names below it, None where those are not known."""
 
+ONLY_FOR_ACTORS = "a secret can only be given to an actor, in its config"
+
 _CRAWL_OUTPUTS: Mapping[str, type[BaseModel]] = {
     "fetch": PageOutput,
     "links": LinksOutput,
@@ -131,7 +133,7 @@ def _loop(step: LoopStep, actors: Actors, known: Known, place: Place) -> Iterato
 
 
 def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
-    yield from _references(step.inputs, known, (*place, "inputs"))
+    yield from _references(step.inputs, known, (*place, "inputs"), may_hide=False)
     if isinstance(step.pipeline, str):
         message = (
             f"no pipeline {step.pipeline!r} is known here; give a file, a stored name, or the spec itself"
@@ -170,7 +172,7 @@ def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
 def _expression(text: str, known: Known, place: Place) -> Iterator[Fault]:
     expression = expression_of(text)
     if SECRETS in expression.roots:
-        yield Fault(place=place, message="a secret can only be given to an actor, in its config")
+        yield Fault(place=place, message=ONLY_FOR_ACTORS)
     elif fault := _fault_of(expression, known):
         yield Fault(place=place, message=fault)
 
@@ -193,7 +195,7 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Itera
         if actor is not None and not issubclass(actor.Output, wanted):
             message = f"a crawl needs an actor here that gives {_fields(wanted)}; {actor.name!r} does not"
             yield Fault(place=(*place, key, "actor"), message=message)
-    yield from _references(crawl_settings(step), known, place)
+    yield from _references(crawl_settings(step), known, place, may_hide=False)
 
 
 def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
@@ -223,8 +225,11 @@ def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fa
                 yield Fault(place=(*place, *loc), message=error["msg"])
 
 
-def _references(value: Config, known: Known, place: Place) -> Iterator[Fault]:
+def _references(value: Config, known: Known, place: Place, *, may_hide: bool = True) -> Iterator[Fault]:
     for found in find_references(value):
+        if SECRETS in found.expression.roots and not may_hide:  # it would be written down
+            yield Fault(place=(*place, *found.place), message=ONLY_FOR_ACTORS)
+            continue
         if fault := _fault_of(found.expression, known):
             text = "" if found.expression.fault else f"${{{found.expression.text}}}: "
             yield Fault(place=(*place, *found.place), message=f"{text}{fault}")
