@@ -209,8 +209,10 @@ class TestSecrets:
             "steps: [{actor: read, when: secrets.key, config: {url: x}}]",
             "steps: [{type: loop, source: secrets.key, loop_steps: [{actor: read}]}]",
             "steps: [{type: crawl, start: 'http://a/?key=${secrets.key}'}]",
-            "steps: [{type: pipeline, inputs: {k: '${secrets.key}'}, pipeline: {inputs: {k: {}}, steps: "
-            "[{actor: fetch, config: {url: x}}]}}]",
+            (
+                "steps: [{type: pipeline, inputs: {k: '${secrets.key}'}, pipeline: {inputs: {k: {}}, steps: "
+                "[{actor: fetch, config: {url: x}}]}}]"
+            ),
         ],
     )
     def test_a_secret_is_for_actors_alone(
