@@ -102,16 +102,21 @@ class CrawlSlice:
 
     async def run(self) -> None:
         """Work until the limits are reached or the frontier has nothing to give."""
-        async with asyncio.TaskGroup() as group:
-            while True:
-                self._launch(group)
-                if self._exchange is None and self._is_exchange_due():
-                    self._exchange = group.create_task(self._trade())
-                if self._exchange is None and not self._running:
-                    break
-                await self._wait()
-        if self._queue:
-            await self._store.give_back(list(self._queue))
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._work(group)
+        finally:  # what is cancelled leaves to others what it has not begun
+            if self._queue:
+                await self._store.give_back(list(self._queue))
+
+    async def _work(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            self._launch(group)
+            if self._exchange is None and self._is_exchange_due():
+                self._exchange = group.create_task(self._trade())
+            if self._exchange is None and not self._running:
+                return
+            await self._wait()
 
     def _launch(self, group: asyncio.TaskGroup) -> None:
         while self._queue and self._is_idle() and not self._is_ending():

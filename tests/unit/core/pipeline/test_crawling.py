@@ -236,6 +236,26 @@ class TestSlices:
         assert before.isdisjoint(site.fetched)
         assert result.pages.done == 20
 
+    async def test_a_crawl_that_is_cancelled_leaves_what_it_has_not_begun_to_others(
+        self, compiled: Any, site: Any, frontier: Any
+    ) -> None:
+        begun = asyncio.Event()
+
+        async def hang() -> str:
+            begun.set()
+            await asyncio.Event().wait()
+            return ""
+
+        site.pages.update(star(40))
+        site.pages.update(dict.fromkeys(list(site.pages)[1:], hang))
+        crawl = asyncio.create_task(compiled(CRAWL).run({}))
+        await begun.wait()
+        crawl.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await crawl
+        assert len(frontier.urls("taken")) == 16
+        assert len(frontier.urls("new")) == 23
+
     async def test_progress_is_reported_with_each_commit(self, compiled: Any, site: Any) -> None:
         site.pages.update(star(10))
         stream = compiled(CRAWL).run_stream({})

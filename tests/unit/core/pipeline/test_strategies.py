@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast
 
@@ -9,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again, FromResults
-from agentic.core.graph import EventKind, Workflow
+from agentic.core.graph import EventKind, RunTimeoutError, Workflow
 from agentic.core.pipeline import PipelineResult, SpecError, StepFailedError, parse_spec
 from agentic.core.types import JSONValue
 
@@ -114,6 +115,13 @@ steps:
         assert len((await run(text.replace("LIMITS", "max_failed: 2"))).failed_items) == 2
         with pytest.raises(StepFailedError, match=r"2 failed, more than max_failed \(1\)"):
             await run(text.replace("LIMITS", "max_failed: 1"))
+
+    async def test_a_run_that_takes_longer_than_its_limit_fails(
+        self, compiled: Compile, make_actor: MakeActor
+    ) -> None:
+        make_actor("wait", lambda: asyncio.Event().wait(), gives="items")
+        with pytest.raises(RunTimeoutError):
+            await compiled("limits: {max_seconds: 0.05}\nsteps: [{actor: wait}]").run({})
 
     async def test_an_item_carries_its_tries(self, run: Run, make_actor: MakeActor) -> None:
         asked: list[str] = []
