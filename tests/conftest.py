@@ -39,7 +39,7 @@ def eventually() -> Eventually:
     """Return a function that waits until something holds that other processes bring about."""
 
     async def wait_until(holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not holds():  # noqa: ASYNC110 - other processes set no event of ours
                 await asyncio.sleep(0.01)
 

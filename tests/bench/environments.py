@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +10,13 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.measuring import HOME
+from tests.bench.measuring import HOME, Figures
 
 PEERS: dict[str, tuple[str, ...]] = {
     "maf": ("agent-framework-core",),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite"),
+    "scrapy": ("scrapy",),
+    "crawlee": ("crawlee[parsel,sql-sqlite]",),
 }
 
 
@@ -23,7 +26,7 @@ def python_of(peer: str) -> Path:
     Raises:
         subprocess.CalledProcessError: It cannot be installed; pip has said why.
     """
-    folder = HOME / peer
+    folder = HOME.resolve() / peer
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     complete = folder / "complete"
     if not complete.exists():
@@ -33,6 +36,16 @@ def python_of(peer: str) -> Path:
         subprocess.run([*pip, *PEERS[peer]], check=True)
         complete.touch()
     return python
+
+
+def run_figures(python: Path, module: str, arguments: Sequence[str]) -> Figures:
+    """Run a module of this checkout that measures something, and return what it found.
+
+    Raises:
+        RuntimeError: It failed.
+    """
+    figures: Figures = json.loads(run_module(python, module, arguments))
+    return figures
 
 
 def run_module(python: Path, module: str, arguments: Sequence[str]) -> str:

@@ -125,6 +125,17 @@ def _rss_kib() -> float:
         return peak / 1024 if sys.platform == "darwin" else peak
 
 
+def peak_mib() -> float:
+    """Return the most memory that this process ever had."""
+    try:
+        # Linux tells by getrusage what the process had before it became this program, too.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 1024 / (1024 if sys.platform == "darwin" else 1)
+
+
 def importing(load: Callable[[], object]) -> Figures:
     """Return what an import costs on top of pydantic, which all of them need."""
     from pydantic import BaseModel  # noqa: F401

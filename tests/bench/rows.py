@@ -1,18 +1,14 @@
-"""The rows of the table: what each measures, and which of its figures counts."""
+"""The rows of the tables: what each measures, and which of its figures counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Contender = Literal["ours", "maf", "langgraph", "plain"]
+from tests.bench.contenders import Contender
 
-CONTENDERS: dict[Contender, str] = {
-    "ours": "agentic",
-    "maf": "MAF",
-    "langgraph": "LangGraph",
-    "plain": "no engine",
-}
+Better = Literal["less", "more", ""]
+"""Which figure is the better one; none: the figures are facts beside each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +20,8 @@ class Row:
         what: Is measured, in words.
         figure: Which figure of a measurement counts.
         unit: As it is shown.
-        target: What this project wants to stay below, in ``unit``.
+        better: Whether less of it is better or more.
+        target: What this project wants to reach, in ``unit``.
         peers: Who else is measured.
         case: Which case measures it; several rows may show figures of one.
     """
@@ -33,6 +30,7 @@ class Row:
     what: str
     figure: str = "cpu_us"
     unit: str = "us"
+    better: Better = "less"
     target: float | None = None
     peers: tuple[Contender, ...] = ()
     case: str = ""
@@ -50,7 +48,7 @@ class Row:
 
 ENGINES: tuple[Contender, ...] = ("maf", "langgraph")
 
-ROWS = (
+STEPS = (
     Row(
         name="step",
         what="superstep of a trivial node that sends to itself 1,000 times, durable events on",

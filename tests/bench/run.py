@@ -1,4 +1,4 @@
-"""Measures this project and its peers in one go, and puts the table into the documentation.
+"""Measures this project and its peers in one go, and puts the tables into the documentation.
 
 python -m tests.bench.run [--rounds 5] [--rows step,branch]
 """
@@ -8,29 +8,28 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.bench.environments import PEERS, python_of, run_module
+from tests.bench.contenders import Contender, call_of
+from tests.bench.crawl_rows import CRAWLS, RESUMES
+from tests.bench.environments import run_figures, run_module
 from tests.bench.measuring import Figures
-from tests.bench.rows import CONTENDERS, ROWS, Contender, Row
+from tests.bench.rows import STEPS, Row
 from tests.bench.table import Measured, put_into, render
 
 PAGE = Path("docs/explanation/benchmarks.md")
 
-
-_MODULES = {
-    "durable": "durable",
-    "place": "runs",
-    "group": "runs",
-    "waiting": "runs",
-    "celery": "workers",
+TABLES: Mapping[str, Sequence[Row]] = {
+    "Steps, branches and runs": STEPS,
+    "Crawls": CRAWLS,
+    "A crawl that is killed at 40 % and started again": RESUMES,
 }
-"""Kind of a case -> the module that measures it; ``engine`` measures the others."""
+ROWS = tuple(row for rows in TABLES.values() for row in rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, show the table, and keep it if it is whole."""
+    """Measure, show the tables, and keep them if they are whole."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.run", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="measurements of each row; the median counts")
     parser.add_argument("--rows", default="", help="names, separated by commas; all when omitted")
@@ -40,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(
             f"no row is called {', '.join(sorted(unknown))}; known: {', '.join(r.name for r in ROWS)}"
         )
-    rows = [row for row in ROWS if row.name in wanted]
-    table = render(rows, _measure(rows, given.rounds), _versions(rows), given.rounds)
-    sys.stdout.write(table)
+    tables = {title: [row for row in rows if row.name in wanted] for title, rows in TABLES.items()}
+    rows = [row for chosen in tables.values() for row in chosen]
+    text = render(tables, _measure(rows, given.rounds), _versions(rows), given.rounds)
+    sys.stdout.write(text)
     if len(rows) == len(ROWS):
-        put_into(PAGE, table)
+        put_into(PAGE, text)
 
 
 def _measure(rows: Sequence[Row], rounds: int) -> Measured:
@@ -62,27 +62,16 @@ def _measure(rows: Sequence[Row], rounds: int) -> Measured:
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:
+    calls = [call_of(contender, row.measured_by) for row in rows for contender in row.contenders]
     found: dict[str, str] = {}
-    for contender in CONTENDERS:
-        if any(contender in row.contenders for row in rows):
-            found |= json.loads(run_module(*_called(contender, "versions"), ["versions"]))
+    for python, module in dict.fromkeys((call.python, call.module) for call in calls):
+        found |= json.loads(run_module(python, module, ["versions"]))
     return found
 
 
 def _ask(contender: Contender, case: str) -> Figures:
-    figures: Figures = json.loads(run_module(*_called(contender, case), [case]))
-    return figures
-
-
-def _called(contender: Contender, case: str) -> tuple[Path, str]:
-    """Return the interpreter and the module that measure a case."""
-    kind = case.partition("-")[0]
-    if contender == "ours":
-        return Path(sys.executable), f"tests.bench.{_MODULES.get(kind, 'engine')}"
-    if kind == "celery":
-        return Path(sys.executable), "tests.bench.celery_tasks"
-    python = python_of(contender) if contender in PEERS else Path(sys.executable)
-    return python, f"tests.bench.peers.{contender}"
+    call = call_of(contender, case)
+    return run_figures(call.python, call.module, [call.case])
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
-"""The table of measurements as Markdown."""
+"""The tables of measurements as Markdown."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tests.bench.contenders import CONTENDERS, Contender
 from tests.bench.measuring import Figures
-from tests.bench.rows import CONTENDERS, ENGINES, Contender, Row
+from tests.bench.rows import Row
 
 Measured = Mapping[tuple[Contender, str], Sequence[Figures]]
 """(contender, case) -> what each round gave."""
@@ -17,18 +19,18 @@ Measured = Mapping[tuple[Contender, str], Sequence[Figures]]
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
-def render(rows: Sequence[Row], measured: Measured, versions: Mapping[str, str], rounds: int) -> str:
-    """Return the table, and under what circumstances it was measured."""
-    head = ["", "unit", "target", *CONTENDERS.values(), "best peer : ours"]
-    lines = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
-    lines += [f"| {' | '.join(_cells(row, measured))} |" for row in rows]
+def render(
+    tables: Mapping[str, Sequence[Row]], measured: Measured, versions: Mapping[str, str], rounds: int
+) -> str:
+    """Return each table that has rows below its title, and under what circumstances all was measured."""
+    lines = [line for title, rows in tables.items() if rows for line in _table(title, rows, measured)]
     known = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
     machine = f"{_processor()}, {os.cpu_count()} cores, {platform.system()}"
-    return "\n".join([*lines, "", f"Medians of {rounds} rounds on: {machine}.", f"Versions: {known}.", ""])
+    return "\n".join([*lines, f"Medians of {rounds} rounds on: {machine}.", f"Versions: {known}.", ""])
 
 
-def put_into(page: Path, table: str) -> None:
-    """Replace the table of a page.
+def put_into(page: Path, tables: str) -> None:
+    """Replace the tables of a page.
 
     Raises:
         ValueError: The page does not say where it is.
@@ -36,28 +38,51 @@ def put_into(page: Path, table: str) -> None:
     before, _, rest = page.read_text().partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
-        raise ValueError(f"{page} has no {BEGIN} ... {END} to put the table between")
-    page.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{after}")
+        raise ValueError(f"{page} has no {BEGIN} ... {END} to put the tables between")
+    page.write_text(f"{before}{BEGIN}\n\n{tables}\n{END}{after}")
 
 
-def _cells(row: Row, measured: Measured) -> Iterator[str]:
-    values = {
+def _table(title: str, rows: Sequence[Row], measured: Measured) -> Iterator[str]:
+    columns: list[Contender] = [one for one in CONTENDERS if any(one in row.contenders for row in rows)]
+    head = ["", "unit", "target", *(CONTENDERS[one] for one in columns)]
+    if is_compared := any(row.better and row.peers for row in rows):
+        head.append("times the best peer")
+    yield from (f"**{title}**", "")
+    yield f"| {' | '.join(head)} |"
+    yield f"|---|---|{'---:|' * (len(head) - 2)}"
+    for row in rows:
+        values = _values(row, measured)
+        figures = [shown(values.get(one)) for one in columns]
+        target = "" if row.target is None else f"{row.target:,g}"
+        cells = [f"**{row.name}**: {row.what}", row.unit, target, *figures]
+        yield f"| {' | '.join([*cells, _advantage(row, values)] if is_compared else cells)} |"
+    yield ""
+
+
+def _values(row: Row, measured: Measured) -> dict[Contender, float]:
+    return {
         contender: statistics.median(one[row.figure] for one in found)
-        for contender in CONTENDERS
-        if (found := measured.get((contender, row.measured_by))) and contender in row.contenders
+        for contender in row.contenders
+        if (found := measured.get((contender, row.measured_by)))
     }
-    yield f"**{row.name}**: {row.what}"
-    yield row.unit
-    yield "" if row.target is None else f"{row.target:,g}"
-    yield from (_shown(values.get(contender)) for contender in CONTENDERS)
-    peers = [values[peer] for peer in ENGINES if peer in values]
-    yield f"{min(peers) / values['ours']:.1f}" if peers and "ours" in values else ""
 
 
-def _shown(value: float | None) -> str:
+def _advantage(row: Row, values: Mapping[Contender, float]) -> str:
+    """Return how many times better ours is than the best of the others that are engines."""
+    peers = [value for contender, value in values.items() if contender not in {"ours", "plain"}]
+    if not peers or not row.better or "ours" not in values:
+        return ""
+    own = values["ours"]
+    return f"{own / max(peers) if row.better == 'more' else min(peers) / own:.1f}"
+
+
+def shown(value: float | None) -> str:
+    """Return a figure as it stands in a table: nothing if there is none, ``never`` if it has no end."""
     if value is None:
         return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    if value == math.inf:
+        return "never"
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
 
 
 def _processor() -> str:

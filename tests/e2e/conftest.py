@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,31 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
+def environment_of(home: Path) -> dict[str, str]:
+    """Return an environment in which only ``AGENTIC_HOME`` is set of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
+    return {**kept, "AGENTIC_HOME": str(home), "COLUMNS": "120"}
+
+
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
     """An environment in which only ``AGENTIC_HOME`` is set of ours."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AGENTIC_")}
-    return {**kept, "AGENTIC_HOME": str(home), "COLUMNS": "120"}
+    return environment_of(home)
+
+
+def run_agentic(
+    arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run ``agentic`` with arguments, in a folder."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=dict(environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -33,14 +53,6 @@ def agentic(tmp_path: Path, environment: dict[str, str]) -> Agentic:
     """Run ``agentic`` with arguments, in an empty folder."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            env={**environment, **variables},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
+        return run_agentic(arguments, {**environment, **variables}, tmp_path)
 
     return run

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Agentic
+from tests.e2e.conftest import Agentic, environment_of, run_agentic
 
 pytestmark = pytest.mark.e2e
 
@@ -24,17 +25,25 @@ SPECS = {
 }
 
 
-@pytest.fixture
-def agent(agentic: Agentic) -> str:
-    """A project with an agent."""
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a project that has an agent: what many of these tests begin with."""
+    folder = tmp_path_factory.mktemp("prepared")
     for arguments in (
         ("db", "upgrade"),
         ("projects", "add", "default"),
         ("projects", "add", "theirs"),
         ("agents", "add", "news", "--platform", "hackernews", "--project", "theirs"),
     ):
-        done = agentic(*arguments)
+        done = run_agentic(arguments, environment_of(folder / "home"), folder)
         assert done.returncode == 0, done.stderr
+    return folder / "home"
+
+
+@pytest.fixture
+def agent(prepared: Path, home: Path) -> str:
+    """A project with an agent."""
+    shutil.copytree(prepared, home)
     return "news"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import cast
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
@@ -32,9 +32,19 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _StandardError())),
         cache_logger_on_first_use=True,
     )
+
+
+class _StandardError:
+    """Standard error as it is at each moment: a progress bar or a test puts something else in its place."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def get_logger(name: str) -> FilteringBoundLogger:

@@ -31,6 +31,7 @@ from agentic.core.logging import configure_logging
 from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
 from agentic.executors.durable.process import RunProcess
+from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.worker import Worked
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.host import ExecutionOutcome
@@ -103,7 +104,7 @@ class WorkerProcess:
             app,
             app.amqp.queues.consume_from,
             is_alone=is_alone,
-            worker=f"{current_task.request.hostname}/{os.getpid()}",
+            worker=process_name(current_task.request.hostname),
         )
 
     def check_database(self) -> None:

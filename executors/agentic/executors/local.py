@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentic.core.bus import open_bus
 from agentic.core.settings import Settings
+from agentic.executors.durable.process_names import process_name
 from agentic.executors.runner import EventListener, ExecutionOutcome, Host, run_execution
 from agentic.mappers import Database, ExecutionModel
 
@@ -35,13 +35,24 @@ def run_locally(
 
     async def run() -> ExecutionOutcome:
         async with open_bus(settings) as bus:
-            worker = f"{socket.gethostname()}/{os.getpid()}"
             known = None if settings.nats is None else bus
-            host = Host(database=database, bus=known, worker=worker, shows_errors=True)
+            host = Host(database=database, bus=known, worker=process_name(), shows_errors=True)
             return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
 
-    with _terminable():
-        return asyncio.run(run())
+    with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        return runner.run(run())
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return a new loop: uvloop's, which takes an eighth off the CPU time of a crawl; Python's on Windows.
+
+    A worker's is Python's: what blocks uvloop's cannot be seen from outside, and so nobody be told.
+    """
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop  # takes some milliseconds that commands which run nothing do not need
+
+    return uvloop.new_event_loop()
 
 
 @contextmanager

@@ -20,6 +20,10 @@ CLEANUP_S = 10.0
 STUCK_EXIT_CODE = 70
 
 
+LOOK_S = 0.5
+"""A signal that comes just before a thread waits does not wake it: so it wakes by itself now and then."""
+
+
 class LoopClosedError(RuntimeError):
     """The loop was closed before or while it ran this work; the message says why."""
 
@@ -71,7 +75,7 @@ class LoopThread:
         try:
             # An exception may come at any point from here on, also before this returns.
             self._begin(job)
-            return job.outcome.result()
+            return _awaited(job.outcome)
         except BaseException as exc:
             if self._closed_because is not None and isinstance(exc, concurrent.futures.CancelledError):
                 raise LoopClosedError(self._closed_because) from None
@@ -188,3 +192,12 @@ async def _cancelled(tasks: Collection[asyncio.Task[Any]], reason: str | None) -
     for task in tasks:
         task.cancel(reason)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _awaited(outcome: concurrent.futures.Future[T]) -> T:
+    while True:
+        try:
+            return outcome.result(LOOK_S)
+        except TimeoutError:
+            if outcome.done():  # it is the work's own
+                return outcome.result()

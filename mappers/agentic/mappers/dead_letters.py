@@ -1,4 +1,4 @@
-"""Items that were given up and are to be looked at: kept, listed, dropped."""
+"""Items that were given up and are to be looked at: kept, listed, dropped. Pages can be tried again."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
+from agentic.core.http import url_key
 from agentic.core.pipeline import FailedItem, PipelineResult
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import utc_now
 from agentic.mappers.content import clean, clean_text
+from agentic.mappers.errors import UnknownLetterError
 from agentic.mappers.models import DeadLetterModel, ExecutionModel, FrontierModel, FrontierState
 
 BATCH_SIZE = 500
@@ -27,33 +29,86 @@ CRAWL = "crawl"
 def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
     """Keep the dead letters of an execution, of its steps and of its crawl; return how many there are.
 
-    A letter that is kept already stays as it is.
+    A letter that is kept already gets the newest tries; one whose page was fetched this time is dropped.
 
     Args:
         session: In a transaction.
         execution: That gave them up.
         result: What its pipeline came to.
     """
+    _drop_fetched(session, execution)
     owner = {"project_id": execution.project_id, "execution_id": execution.id, "pipeline": result.pipeline}
     items = (_of_item(item) for item in result.failed_items if item.is_letter)
     count = 0
     for letter in (*items, *_of_pages(session, execution)):
         row = {**owner, **letter, "created_at": utc_now()}
-        session.execute(_insert(session).values(row).on_conflict_do_nothing())
+        session.execute(_put(session, row))
         count += 1
     return count
 
 
-def list_letters(session: Session, project_id: str, limit: int) -> Sequence[DeadLetterModel]:
-    """Return the dead letters of a project, the newest first."""
+def list_letters(
+    session: Session, project_id: str, limit: int | None = None, *, execution_id: str | None = None
+) -> Sequence[DeadLetterModel]:
+    """Return the dead letters of a project, or of one of its executions, the newest first."""
     query = select(DeadLetterModel).where(DeadLetterModel.project_id == project_id)
+    if execution_id is not None:
+        query = query.where(DeadLetterModel.execution_id == execution_id)
     return session.scalars(query.order_by(DeadLetterModel.created_at.desc()).limit(limit)).all()
+
+
+def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
+    """Return the dead letter of that id, see :func:`letter_id`.
+
+    Raises:
+        UnknownLetterError: The project has none, or several that begin so.
+    """
+    execution_id, _, item_key = letter_id.partition("-")
+    query = select(DeadLetterModel).where(
+        DeadLetterModel.project_id == project_id,
+        DeadLetterModel.execution_id.startswith(execution_id, autoescape=True),
+        DeadLetterModel.item_key.startswith(item_key, autoescape=True),
+    )
+    found = session.scalars(query.limit(2)).all()
+    if len(found) != 1:
+        raise UnknownLetterError(letter_id, len(found))
+    return found[0]
+
+
+def letter_id(letter: DeadLetterModel) -> str:
+    """Return what a letter is called: how the id of its execution and the key of its item begin."""
+    return f"{letter.execution_id[:8]}-{letter.item_key[:8]}"
+
+
+def page_key(letter: DeadLetterModel) -> str:
+    """Return the key that the page of a letter has in the frontier."""
+    return url_key(str(letter.item))
 
 
 def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
     """Drop the dead letters of an execution; return how many those were."""
     own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
     return len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
+
+
+def _drop_fetched(session: Session, execution: ExecutionModel) -> None:
+    """Drop the letters that this execution was to try again and whose pages it has fetched."""
+    letters = [
+        letter
+        for letter in list_letters(session, execution.project_id, execution_id=execution.id)
+        if letter.step == CRAWL
+    ]
+    for first in range(0, len(letters), BATCH_SIZE):
+        some = {page_key(letter): letter for letter in letters[first : first + BATCH_SIZE]}
+        fetched = select(FrontierModel.url_key).where(
+            FrontierModel.project_id == execution.project_id,
+            FrontierModel.run == execution.id,
+            FrontierModel.url_key.in_(some),
+            FrontierModel.state == FrontierState.DONE,
+        )
+        for key in session.scalars(fetched).all():
+            session.delete(some[key])
+    session.flush()
 
 
 def _of_item(item: FailedItem) -> dict[str, object]:
@@ -91,6 +146,10 @@ def _key(item: JSONValue) -> str:
     return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
 
 
-def _insert(session: Session) -> SqliteInsert | PostgresqlInsert:
+def _put(session: Session, row: Mapping[str, object]) -> SqliteInsert | PostgresqlInsert:
     is_postgresql = session.get_bind().dialect.name == "postgresql"
-    return (postgresql_insert if is_postgresql else sqlite_insert)(DeadLetterModel)
+    insert = (postgresql_insert if is_postgresql else sqlite_insert)(DeadLetterModel).values(row)
+    return insert.on_conflict_do_update(
+        index_elements=["project_id", "execution_id", "step", "item_key"],
+        set_={name: insert.excluded[name] for name in ("failure_class", "message", "tries")},
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import ClauseElement, Connection, Dialect, SelectBase
-from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy import ClauseElement, Column, Connection, Dialect, SelectBase
+from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -19,15 +19,16 @@ from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.postgresql import hide_detail
 
 Value = str | int | float | None
-Values = Mapping[str, Value]
+Values = Mapping[str, Any]
+Converter = Callable[[Any], Any]
 Row = tuple[Any, ...]
 
 
 class HotStatement:
     """A statement that runs at every step.
 
-    The values are bound by the driver, by the names of the bind parameters and as they are: a type that
-    SQLAlchemy converts on the way (times, JSON) has no place here.
+    The values are bound by the driver, by the names of the bind parameters and as they are: what SQLAlchemy
+    converts on the way (times, JSON) has to be converted before, see :func:`binders`.
     """
 
     def __init__(self, statement: UpdateBase | SelectBase) -> None:
@@ -40,21 +41,48 @@ class HotStatement:
         return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
 
 
+def binders(columns: Iterable[Column[Any]], dialect: Dialect) -> dict[str, Converter]:
+    """Return, by name of the column, what makes values fit for the driver; nothing where they are."""
+    found = {column.key: column.type.dialect_impl(dialect).bind_processor(dialect) for column in columns}
+    return {name: converter for name, converter in found.items() if converter is not None}
+
+
+def readers(
+    columns: Iterable[Column[Any]], dialect: Dialect, type_codes: Iterable[object]
+) -> dict[str, Converter]:
+    """Return, by name of the column, what makes values of what the driver gives; nothing where it does.
+
+    Args:
+        columns: Of a query, in order.
+        dialect: Of the database.
+        type_codes: What the driver calls their types.
+    """
+    found = {
+        column.key: column.type.dialect_impl(dialect).result_processor(dialect, type_code)
+        for column, type_code in zip(columns, type_codes, strict=True)
+    }
+    return {name: converter for name, converter in found.items() if converter is not None}
+
+
 class HotCursor:
-    """Runs hot statements in one transaction."""
+    """Runs hot statements in one transaction; ``dialect`` says of which database."""
 
     def __init__(self, dialect: Dialect, cursor: DBAPICursor) -> None:
-        self._dialect = dialect
+        self.dialect = dialect
         self._cursor = cursor
 
     @property
     def is_postgresql(self) -> bool:
         """Whether this is PostgreSQL, and not SQLite."""
-        return self._dialect.name == "postgresql"
+        return self.dialect.name == "postgresql"
+
+    def control(self, statement: str) -> None:
+        """Run a statement about the transaction itself."""
+        self._cursor.execute(statement)
 
     def run(self, statement: HotStatement, values: Values) -> int:
         """Run once; return how many rows that touched."""
-        text, arranged = statement.compiled(self._dialect)
+        text, arranged = statement.compiled(self.dialect)
         self._cursor.execute(text, arranged(values))
         return self._cursor.rowcount
 
@@ -69,9 +97,14 @@ class HotCursor:
         self.run(statement, values)
         return self._cursor.fetchall()
 
+    @property
+    def type_codes(self) -> Sequence[object]:
+        """What the driver calls the types of the columns of the last query."""
+        return [column[1] for column in self._cursor.description or ()]
+
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
         """Run once for each row; return how many rows that touched."""
-        text, arranged = statement.compiled(self._dialect)
+        text, arranged = statement.compiled(self.dialect)
         self._cursor.executemany(text, [arranged(values) for values in rows])
         return self._cursor.rowcount
 
@@ -83,14 +116,50 @@ def hot_cursor(session: Session) -> Iterator[HotCursor]:
     Raises:
         DBAPIError: The database refuses, by the kind of SQLAlchemy.
     """
-    connection = cast(Connection, session.get_bind())
-    driver_error = connection.dialect.loaded_dbapi.Error
+    with _cursor_of(cast(Connection, session.get_bind())) as cursor:
+        yield cursor
+
+
+@contextmanager
+def hot_savepoint(session: Session) -> Iterator[HotCursor]:
+    """Open a cursor as a part of what ``session`` does: undone alone when the block raises.
+
+    Raises:
+        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+    """
+    session.flush()
+    with _cursor_of(session.connection()) as cursor:
+        cursor.control("SAVEPOINT agentic_rows")
+        try:
+            yield cursor
+        except BaseException:
+            cursor.control("ROLLBACK TO SAVEPOINT agentic_rows")
+            cursor.control("RELEASE SAVEPOINT agentic_rows")
+            raise
+        cursor.control("RELEASE SAVEPOINT agentic_rows")
+
+
+@contextmanager
+def _cursor_of(connection: Connection) -> Iterator[HotCursor]:
+    dialect = connection.dialect
+    driver_error = dialect.loaded_dbapi.Error
     try:
         with closing(connection.connection.cursor()) as cursor:
-            yield HotCursor(connection.dialect, cursor)
+            yield HotCursor(dialect, cursor)
     except driver_error as exc:
         hide_detail(exc)
-        raise DBAPIError.instance(None, None, exc, driver_error, dialect=connection.dialect) from exc
+        is_lost = _is_lost(connection, exc)
+        if is_lost:  # to give it back would be to roll back, and that fails
+            connection.invalidate(exc)
+        raise DBAPIError.instance(
+            None, None, exc, driver_error, connection_invalidated=is_lost, dialect=dialect
+        ) from exc
+
+
+def _is_lost(connection: Connection, error: Exception) -> bool:
+    driven = connection.connection.dbapi_connection
+    driver_error = cast("DBAPIModule.Error", error)
+    return driven is not None and connection.dialect.is_disconnect(driver_error, driven, None)
 
 
 @contextmanager

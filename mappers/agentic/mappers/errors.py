@@ -8,6 +8,7 @@ DataError
   SchemaDriftError            tables differ from the models although every migration was applied
   MigrationError              a migration cannot be loaded or does not run
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
+  UnknownLetterError          no dead letter of that id, or several (LookupError)
   DuplicateProjectError       DuplicateAgentError (ValueError)
   UnknownColumnError          a mapper fills a column its table does not have (LookupError)
 """
@@ -126,6 +127,17 @@ class UnknownPipelineError(DataError, LookupError):
         )
         self.name = name
         self.known = tuple(known)
+
+
+class UnknownLetterError(DataError, LookupError):
+    """The project has no dead letter of that id, or several that begin so."""
+
+    def __init__(self, letter: str, count: int = 0) -> None:
+        found = f"{count} or more dead letters begin with" if count else "there is no dead letter"
+        super().__init__(
+            f"{found} {letter!r}; see `agentic letters list`, or name their execution with --execution"
+        )
+        self.letter = letter
 
 
 class UnknownExecutionError(DataError, LookupError):

@@ -146,8 +146,12 @@ def find_execution(session: Session, project_id: str, execution_id: str) -> Exec
     return execution
 
 
-def list_executions(session: Session, project_id: str, limit: int = 50) -> Sequence[ExecutionModel]:
-    """Return up to ``limit`` executions of that project, the newest first."""
+def list_executions(
+    session: Session, project_id: str, limit: int = 50, *, agent_id: str | None = None
+) -> Sequence[ExecutionModel]:
+    """Return up to ``limit`` executions of that project, or of one of its agents, the newest first."""
     query = select(ExecutionModel).where(ExecutionModel.project_id == project_id)
+    if agent_id is not None:
+        query = query.where(ExecutionModel.agent_id == agent_id)
     newest = query.order_by(ExecutionModel.created_at.desc(), ExecutionModel.id)
     return session.scalars(newest.limit(limit)).all()

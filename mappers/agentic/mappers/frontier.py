@@ -16,12 +16,12 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SliceId,
 )
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
 from agentic.core.threads import in_thread
 from agentic.core.types import SaveCounts
-from agentic.mappers.columns import new_id
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
 from agentic.mappers.driver import HotCursor, Value, hot_cursor, hot_transaction
@@ -30,20 +30,16 @@ from agentic.mappers.frontier_statements import (
     CLAIM,
     COUNT,
     COUNTS,
+    FREE,
     GIVE_BACK,
     MARK_DONE,
     MARK_FAILED,
-    RELEASE_EXPIRED,
     STATES,
     TAKE_TURN,
 )
 from agentic.mappers.models import FrontierState
 
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
-
-LEASE_S = 60.0
-"""How long a page stays with the store that took it; twice what a slice of a crawl may take."""
-
 
 KNOWN_KEYS = 50_000
 """Links a store remembers to be in the frontier: a site's pages repeat the same ones."""
@@ -55,13 +51,11 @@ class SqlCrawlStore:
     """The frontier of one crawl, shared by all stores with the same project and ``run``.
 
     Implements :class:`agentic.core.pipeline.crawl_store.CrawlStore`. Several processes may claim at once:
-    each page is given to one of them, and again to another only after its lease ran out. When two fetched
-    the same page all the same, the first commit counts; the later one stores nothing for that page.
+    each page is given to one slice, and to another only when that one is over. When two fetched the same page
+    all the same, the first commit counts; the later one stores nothing for that page.
     """
 
-    def __init__(
-        self, database: Database, *, project_id: str, run: str, save: RowSink, lease_s: float = LEASE_S
-    ) -> None:
+    def __init__(self, database: Database, *, project_id: str, run: str, save: RowSink) -> None:
         """Remember where the crawl lives; nothing is read or written yet.
 
         Args:
@@ -69,14 +63,11 @@ class SqlCrawlStore:
             project_id: Owns the crawl.
             run: Names the crawl within its project; a later store with the same name goes on with it.
             save: Stores the rows of the pages, in the transaction that marks them done.
-            lease_s: After how many seconds another store may take what this one took and did not finish.
         """
         self._database = database
         self._project_id = project_id
         self._run = run
         self._save = save
-        self._lease_s = lease_s
-        self._holder = new_id()
         self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
         self._known: set[str] = set()
 
@@ -84,21 +75,21 @@ class SqlCrawlStore:
         """Add the pages not known yet, as new, and return how many those were."""
         return await in_thread(self._seed, urls)
 
-    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+    async def begin(self, slice_id: SliceId) -> FrontierCounts:
+        """Make pages new again that nobody works on any more, and return how the frontier stands."""
+        return await in_thread(self._begin, slice_id)
+
+    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
 
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        return await in_thread(self._exchange, batch, limit)
+        return await in_thread(self._exchange, slice_id, batch, limit)
 
-    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
-        """Make pages new again that this store took and nobody will fetch for it."""
-        await in_thread(self._give_back, entries)
-
-    async def progress(self) -> FrontierCounts:
-        """Return how the frontier stands."""
-        return await in_thread(self._progress)
+    async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
+        """Make pages new again that a slice took and nobody will fetch for it."""
+        await in_thread(self._give_back, slice_id, entries)
 
     def _seed(self, urls: Sequence[FrontierLink]) -> int:
         with hot_transaction(self._database) as cursor:
@@ -107,7 +98,14 @@ class SqlCrawlStore:
             self._count(cursor, added, 0, 0)
             return added
 
-    def _exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+    def _begin(self, slice_id: SliceId) -> FrontierCounts:
+        others = f"{slice_id.superstep}.%"
+        with hot_transaction(self._database) as cursor:
+            self._take_turn(cursor)
+            cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
+            return _counts(cursor.rows(COUNTS, self._mine))
+
+    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
         with self._database.joined() as session:
             with hot_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
@@ -115,19 +113,15 @@ class SqlCrawlStore:
                 fresh, done, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
                 counts = self._count(cursor, added, done, failed)
-                entries = self._claim(cursor, limit)
+                entries = self._claim(cursor, slice_id, limit)
             saved = self._save(session, fresh) if fresh else SaveCounts()
         self._remember(batch.links)
         return Exchange(saved=saved, entries=entries, counts=counts)
 
-    def _give_back(self, entries: Sequence[FrontierEntry]) -> None:
+    def _give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         with hot_transaction(self._database) as cursor:
-            rows = [{**self._mine, "page_key": e.url_key, "own_holder": self._holder} for e in entries]
+            rows = [{**self._mine, "page_key": e.url_key, "own_holder": str(slice_id)} for e in entries]
             cursor.run_each(GIVE_BACK, rows)
-
-    def _progress(self) -> FrontierCounts:
-        with self._database.reading() as session, hot_cursor(session) as cursor:
-            return _counts(cursor.rows(COUNTS, self._mine))
 
     def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], int, int]:
         """Mark pages; return those that were not done before, and what that adds to the counts."""
@@ -185,13 +179,10 @@ class SqlCrawlStore:
         added = {**self._mine, "total": total, "done": done, "failed": failed}
         return _counts(cursor.rows(COUNT, added))
 
-    def _claim(self, cursor: HotCursor, limit: int) -> list[FrontierEntry]:
+    def _claim(self, cursor: HotCursor, slice_id: SliceId, limit: int) -> list[FrontierEntry]:
         if limit <= 0:
             return []
-        wanted = {**self._mine, "own_holder": self._holder, "lease_s": self._lease_s}
-        rows = cursor.rows(CLAIM, {**wanted, "most": limit})
-        if len(rows) < limit and cursor.run(RELEASE_EXPIRED, wanted):
-            rows = [*rows, *cursor.rows(CLAIM, {**wanted, "most": limit - len(rows)})]
+        rows = cursor.rows(CLAIM, {**self._mine, "own_holder": str(slice_id), "most": limit})
         return [
             FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
             for _, url, url_key, depth, attempts in sorted(rows)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     ColumnElement,
-    Float,
     Integer,
     String,
     Table,
@@ -18,38 +16,18 @@ from sqlalchemy import (
     false,
     func,
     null,
+    or_,
     select,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 
-from agentic.mappers.columns import StoreNow
 from agentic.mappers.driver import HotStatement
 from agentic.mappers.models import CrawlModel, FrontierModel, FrontierState
+from agentic.mappers.one_of import OneOf
 
 FRONTIER = cast("Table", FrontierModel.__table__)
 CRAWLS = cast("Table", CrawlModel.__table__)
-
-
-class OneOf(FunctionElement[str]):
-    """The texts of a JSON list given as one value, as SQL for the right side of IN."""
-
-    type = String()
-    inherit_cache = True
-
-
-@compiles(OneOf, "sqlite")
-def _one_of_sqlite(element: OneOf, compiler: SQLCompiler, **kw: object) -> str:
-    keys = compiler.process(element.clauses, **kw)
-    return f"(SELECT value FROM json_each({keys}))"  # noqa: S608 - a bind parameter
-
-
-@compiles(OneOf)
-def _one_of(element: OneOf, compiler: SQLCompiler, **kw: object) -> str:
-    return f"(SELECT json_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS json)))"
 
 
 def _text(name: str) -> ColumnElement[str]:
@@ -64,7 +42,6 @@ def _page() -> tuple[ColumnElement[bool], ...]:
     return (*_mine(FRONTIER), FRONTIER.c.url_key == _text("page_key"))
 
 
-_FREE: Mapping[str, Any] = {"lease": null(), "holder": null()}
 _HOLDER = _text("own_holder")
 
 ADD = HotStatement(
@@ -94,7 +71,7 @@ MARK_DONE = HotStatement(
     update(FRONTIER)
     .where(*_page())
     .values(
-        **_FREE,
+        holder=null(),
         state=FrontierState.DONE.value,
         failure_class=null(),
         message=null(),
@@ -107,7 +84,7 @@ MARK_FAILED = HotStatement(
     update(FRONTIER)
     .where(*_page())
     .values(
-        **_FREE,
+        holder=null(),
         state=FrontierState.FAILED.value,
         failure_class=_text("new_class"),
         message=_text("new_message"),
@@ -131,7 +108,6 @@ CLAIM = HotStatement(
     .where(FRONTIER.c.id.in_(select(_OLDEST.c.id)))
     .values(
         state=FrontierState.TAKEN.value,
-        lease=StoreNow(bindparam("lease_s", type_=Float)),
         holder=_HOLDER,
         attempts=FRONTIER.c.attempts + 1,
     )
@@ -142,24 +118,19 @@ CLAIM = HotStatement(
 GIVE_BACK = HotStatement(
     update(FRONTIER)
     .where(*_page(), FRONTIER.c.state == FrontierState.TAKEN.value, FRONTIER.c.holder == _HOLDER)
-    .values(**_FREE, state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
+    .values(holder=null(), state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
 )
 
-_EXPIRED = (
-    select(FRONTIER.c.id)
+FREE = HotStatement(
+    update(FRONTIER)
     .where(
         *_mine(FRONTIER),
         FRONTIER.c.state == FrontierState.TAKEN.value,
-        FRONTIER.c.lease <= StoreNow(),
-        FRONTIER.c.holder != _HOLDER,
+        or_(FRONTIER.c.holder == _HOLDER, FRONTIER.c.holder.not_like(_text("of_superstep"))),
     )
-    .with_for_update(skip_locked=True)
+    .values(holder=null(), state=FrontierState.NEW.value)
 )
-
-RELEASE_EXPIRED = HotStatement(
-    update(FRONTIER).where(FRONTIER.c.id.in_(_EXPIRED)).values(**_FREE, state=FrontierState.NEW.value)
-)
-"""Makes pages new again whose lease ran out."""
+"""Makes pages new again that an earlier attempt at a slice had in hand, or a slice of another superstep."""
 
 _COUNTED = insert(CRAWLS).values(
     project_id=_text("project_id"),

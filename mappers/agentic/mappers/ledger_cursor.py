@@ -181,7 +181,7 @@ class LedgerCursor(HotCursor):
             self._is_lost = False
 
     def _compile(self, statement: HotStatement) -> CompiledStatement:
-        self._compiled[statement] = compiled = statement.compiled(self._dialect)
+        self._compiled[statement] = compiled = statement.compiled(self.dialect)
         return compiled
 
     def _lost(self) -> LedgerError:

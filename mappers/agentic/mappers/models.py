@@ -151,10 +151,10 @@ class AgentResultModel(Base):
 class FrontierModel(Base):
     """A page a crawl knows of. ``run`` names the crawl within its project.
 
-    ``id`` grows, so that pages are fetched in the order they were found. ``lease`` is when the store
-    ``holder`` loses a taken page, by the clock of the database; ``attempts`` counts the claims,
-    ``tries`` holds the attempts at fetching it if they were more than one; ``content_hash`` is of the body;
-    ``is_letter`` says that it is to be kept with the dead letters.
+    ``id`` grows, so that pages are fetched in the order they were found. ``holder`` is the slice that has a
+    taken page in hand, as ``superstep.number``; ``attempts`` counts the claims, ``tries`` holds the attempts
+    at fetching it if they were more than one; ``content_hash`` is of the body; ``is_letter`` says that it is
+    to be kept with the dead letters.
     """
 
     __tablename__ = "frontier"
@@ -171,7 +171,6 @@ class FrontierModel(Base):
     url: Mapped[str] = mapped_column(Text)
     depth: Mapped[int]
     state: Mapped[FrontierState] = mapped_column(names(FrontierState, 8), default=FrontierState.NEW)
-    lease: Mapped[datetime | None] = mapped_column(UTCDateTime)
     holder: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     attempts: Mapped[int] = mapped_column(default=0)
     failure_class: Mapped[str | None] = mapped_column(String(100))

@@ -15,7 +15,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.models import PipelineModel
 
-_REFERENCE = re.compile(r"(?P<name>[\w.-]+?)(?:@(?P<version>[1-9]\d*))?")
+_REFERENCE = re.compile(r"(?P<name>[\w.-]+?)(?:@(?P<version>[1-9]\d{0,8}))?")
 
 
 def store_pipeline(session: Session, project_id: str, spec: PipelineSpec) -> tuple[PipelineModel, bool]:
@@ -61,9 +61,7 @@ def find_stored(session: Session, project_id: str, name: str) -> PipelineModel:
         else session.get(PipelineModel, (project_id, plain, int(version)))
     )
     if pipeline is None:
-        raise UnknownPipelineError(
-            name, sorted({known.name for known in list_pipelines(session, project_id)})
-        )
+        raise UnknownPipelineError(name, _known(list_pipelines(session, project_id), plain))
     return pipeline
 
 
@@ -82,6 +80,12 @@ def digest_of(spec: PipelineSpec) -> str:
 def as_written(spec: PipelineSpec) -> dict[str, JSONValue]:
     """Return a pipeline as data, without what goes without saying."""
     return {"schema_version": 1, **spec.model_dump(mode="json", by_alias=True, exclude_unset=True)}
+
+
+def _known(kept: Sequence[PipelineModel], name: str) -> list[str]:
+    """Return the versions of the pipeline of that name; without one, the names of all."""
+    versions = [f"{known.name}@{known.version}" for known in kept if known.name == name.partition("@")[0]]
+    return versions or sorted({known.name for known in kept})
 
 
 def _newest(session: Session, project_id: str, name: str) -> PipelineModel | None:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
 from agentic.mappers.columns import utc_now
+from agentic.mappers.driver import HotCursor, hot_savepoint
 from agentic.mappers.engine import reason_of
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.postgresql import refuses_values
@@ -96,8 +97,8 @@ class _Upsert:
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
         """Store all at once; when the database refuses, halve until the bad rows are alone."""
         try:
-            with self._session.begin_nested():
-                return self._write(entries)
+            with hot_savepoint(self._session) as cursor:
+                return self._write(cursor, entries)
         except _CameBetweenError:
             return self.store(entries)
         except (StatementError, OverflowError) as exc:
@@ -108,33 +109,22 @@ class _Upsert:
             middle = len(entries) // 2
             return self.store(entries[:middle]) + self.store(entries[middle:])
 
-    def _write(self, entries: Sequence[Entry]) -> SaveCounts:
-        connection = self._session.connection()
-        wanted = self._target.wanted([entry.key for entry in entries])
-        found = [row._asdict() for row in connection.execute(self._target.stored, wanted)]
-        stored = {self._target.key_of(row): row for row in found}
-        new = [
-            self._target.record(entry.values, None, self._now) for entry in entries if entry.key not in stored
-        ]
-        self._add(new)
+    def _write(self, cursor: HotCursor, entries: Sequence[Entry]) -> SaveCounts:
+        target, dialect = self._target, cursor.dialect
+        stored = {target.key_of(row): row for row in target.read(cursor, [entry.key for entry in entries])}
+        new = [target.record(entry.values, None, self._now) for entry in entries if entry.key not in stored]
+        added = [target.bound(record, dialect) for record in new]
+        if added and cursor.run_each(target.adding, added) < len(added):
+            raise _CameBetweenError
         known = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
-        changed = [self._target.record(entry.values, row, self._now) for entry, row in known]
+        changed = [target.record(entry.values, row, self._now) for entry, row in known]
         if changed:
-            connection.execute(self._target.changing, changed)
+            cursor.run_each(target.changing, [target.bound(record, dialect) for record in changed])
         updated = sum(
             before["content_hash"] != after["content_hash"]
             for (_, before), after in zip(known, changed, strict=True)
         )
         return SaveCounts(inserted=len(new), updated=updated, unchanged=len(known) - updated)
-
-    def _add(self, records: Sequence[Row]) -> None:
-        if not records:
-            return
-        result = self._session.connection().execute(
-            self._target.adding, records, execution_options={"preserve_rowcount": True}
-        )
-        if result.rowcount < len(records):
-            raise _CameBetweenError
 
     def _reject(self, what: str, reason: str) -> int:
         self._warn(f"{what} was rejected: {reason}")

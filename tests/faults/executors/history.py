@@ -176,7 +176,7 @@ class History:
             "FROM fault_rows r JOIN activations a ON a.run_id = r.run_id AND a.superstep = r.superstep "
             "AND a.executor_id = r.executor_id"
         ):
-            if (fence, worker) != (last_fence, last_worker) or not str(worker).endswith(f"/{pid}"):
+            if (fence, worker) != (last_fence, last_worker) or str(worker).split("/")[1] != str(pid):
                 yield (
                     f"I5: the row of {run_id}:{superstep}:{executor_id} is of process {pid} with fence "
                     f"{fence} of {worker}; settled was {last_fence} of {last_worker}"

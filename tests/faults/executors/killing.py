@@ -70,7 +70,7 @@ def _children(worker: subprocess.Popen[bytes], word: str) -> Sequence[int]:
 def at_work(scene: Scene, worker: subprocess.Popen[bytes]) -> Sequence[int]:
     """Return the processes of a worker that have a claim."""
     query = "SELECT DISTINCT worker FROM activations WHERE status = 'running' ORDER BY worker"
-    claimants = [int(name.rpartition("/")[2]) for (name,) in scene.read(query)]
+    claimants = [int(name.split("/")[1]) for (name,) in scene.read(query)]
     alive = children_of(worker)
     return [pid for pid in claimants if pid in alive]
 

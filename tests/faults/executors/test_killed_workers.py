@@ -100,7 +100,7 @@ def test_a_process_that_comes_back_after_its_lease_ended_changes_nothing(scene: 
     suspend(scene, stopped)
     try:
         scene.place.eventually(lambda: len(entries(scene.place.path)) == 2)
-        assert scene.pid_at("stopped") != stopped
+        scene.place.eventually(lambda: scene.pid_at("stopped") != stopped)
         scene.open_gate("stopped")
         scene.until_ended()
     finally:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,12 @@ def agentic(home: Path, *arguments: str) -> dict[str, object]:
     return report
 
 
+def requests_for(fakes: FakeServer, path: str) -> int:
+    counted = fakes.control.stats()["requests"]
+    assert isinstance(counted, dict)
+    return int(str(counted.get(path, 0)))
+
+
 def query(home: Path, statement: str) -> list[tuple[object, ...]]:
     try:
         with sqlite3.connect(f"file:{home / 'agentic.db'}?mode=ro", uri=True, timeout=10) as database:
@@ -64,7 +71,7 @@ def query(home: Path, statement: str) -> list[tuple[object, ...]]:
 def kill_when_done(home: Path, spec: Path, pages: int) -> int:
     """Start a crawl, kill its process when ``pages`` pages are in the tables, and return how many were."""
     crawl = subprocess.Popen(
-        [*COMMAND, "run", str(spec)],
+        [*COMMAND, "run", str(spec), "--resume"],
         env=environment(home),
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -79,17 +86,11 @@ def kill_when_done(home: Path, spec: Path, pages: int) -> int:
     return len(query(home, "select 1 from web_pages"))
 
 
-def let_an_hour_pass(home: Path) -> None:
-    """End the leases of the killed process, as if one had waited."""
-    with sqlite3.connect(home / "agentic.db") as database:
-        long_ago = "2020-01-01 00:00:00.000000"
-        database.execute("update activations set lease_until = 0 where status = 'running'")
-        database.execute("update frontier set lease = ? where state = 'taken'", (long_ago,))
-
-
 @pytest.mark.requirement("SC08")
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
-def test_killed_crawl_resumes_with_nothing_lost_or_doubled(tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize("shares", [[0.4], [0.2, 0.5, 0.8]])
+def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
+    tmp_path: Path, shares: Sequence[float]
+) -> None:
     expected = {f"/shop{path}" for path in Shop(products=PRODUCTS).paths()}
     with FakeServer(stories=1, products=PRODUCTS) as fakes:
         fakes.control.add(Fault(path="/shop/*", delay_s=0.02, times=None))
@@ -97,13 +98,10 @@ def test_killed_crawl_resumes_with_nothing_lost_or_doubled(tmp_path: Path, share
         text = SPEC.format(start=fakes.shop_url, parallel=PARALLEL, commit_pages=COMMIT_PAGES)
         spec.write_text(text, encoding="utf-8")
         home = tmp_path / "home"
-        stored = kill_when_done(home, spec, int(share * len(expected)))
-        assert stored < len(expected)
-
-        ((execution_id, status),) = query(home, "select id, status from executions")
-        assert status == "running"
-        let_an_hour_pass(home)
-        report = agentic(home, "executions", "retry", str(execution_id), "--json")
+        for share in shares:
+            assert kill_when_done(home, spec, int(share * len(expected))) < len(expected)
+        assert query(home, "select status from executions") == [("running",)]
+        report = agentic(home, "run", str(spec), "--resume", "--json")
         requests = fakes.control.stats()["requests"]
 
     assert report["status"] == "succeeded"
@@ -116,4 +114,38 @@ def test_killed_crawl_resumes_with_nothing_lost_or_doubled(tmp_path: Path, share
     repeated = sum(
         count - 1 for path, count in requests.items() if path in expected and isinstance(count, int)
     )
-    assert repeated <= COMMIT_PAGES + PARALLEL
+    assert repeated <= (COMMIT_PAGES + PARALLEL) * len(shares)
+
+
+def kill_when_asked(home: Path, spec: Path, fakes: FakeServer, path: str) -> None:
+    """Go on with a crawl, and kill its process when it asks for a page."""
+    asked = requests_for(fakes, path)
+    with subprocess.Popen(
+        [*COMMAND, "run", str(spec), "--resume", "--quiet"], env=environment(home)
+    ) as crawl:
+        try:
+            deadline = time.monotonic() + 60
+            while requests_for(fakes, path) == asked:
+                assert crawl.poll() is None, "the crawl ended without asking for the page"
+                assert time.monotonic() < deadline, "the crawl does not get on"
+                time.sleep(0.01)
+        finally:
+            crawl.kill()
+
+
+def test_a_page_that_kills_every_process_is_given_up_and_takes_no_other_along(tmp_path: Path) -> None:
+    poison = "/shop/product/7"
+    with FakeServer(stories=1, products=40) as fakes:
+        fakes.control.add(Fault(path=poison, delay_s=600, times=None))
+        spec = tmp_path / "shop.yaml"
+        text = SPEC.format(start=fakes.shop_url, parallel=PARALLEL, commit_pages=COMMIT_PAGES)
+        spec.write_text(text, encoding="utf-8")
+        home = tmp_path / "home"
+        for _ in range(4):
+            kill_when_asked(home, spec, fakes, poison)
+        report = agentic(home, "run", str(spec), "--resume", "--json")
+
+    assert report["status"] == "succeeded"
+    assert query(home, "select count(*) from items") == [(39,)]
+    failed = query(home, "select url, failure_class from frontier where state = 'failed'")
+    assert failed == [(f"{fakes.url}{poison}", "process_crashed")]

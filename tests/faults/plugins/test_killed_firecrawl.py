@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,26 +45,20 @@ def requests(fakes: FakeServer, prefix: str) -> int:
     return sum(int(str(counted[path])) for path in fitting)
 
 
-def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def started(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command; if it still runs at the end of the block, it is killed."""
+    with subprocess.Popen(
         [*COMMAND, *arguments],
         env=environment(home),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-
-
-def take_over(home: Path) -> str:
-    """End the leases of a killed process, as if one had waited, and return the id of its execution."""
-    with sqlite3.connect(home / "agentic.db") as database:
-        database.execute("update activations set lease_until = 0 where status = 'running'")
-        return str(database.execute("select id from executions").fetchone()[0])
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.requirement("SP21")
@@ -78,19 +72,14 @@ async def test_a_run_that_is_killed_twice_waits_for_the_crawl_it_has_begun(
         text = SPEC.format(shop=fakes.shop_url, service=fakes.firecrawl_url, pages=PAGES)
         spec.write_text(text, encoding="utf-8")
 
-        in_its_first_look = start(home, "run", str(spec))
-        await eventually(lambda: requests(fakes, LOOKS) == 1)
-        kill(in_its_first_look)
-        execution_id = take_over(home)
-
-        between_two_looks = start(home, "executions", "retry", execution_id, "--json")
-        await eventually(lambda: requests(fakes, LOOKS) == 3)
-        kill(between_two_looks)
-        take_over(home)
+        with started(home, "run", str(spec)):  # killed in its first look
+            await eventually(lambda: requests(fakes, LOOKS) == 1)
+        with started(home, "run", str(spec), "--resume"):  # killed between two looks
+            await eventually(lambda: requests(fakes, LOOKS) == 3)
 
         fakes.control.firecrawl.change(AccountOrder(polls=0))
-        last = start(home, "executions", "retry", execution_id, "--json")
-        told, complaints = last.communicate()
+        with started(home, "run", str(spec), "--resume", "--json") as last:
+            told, complaints = last.communicate()
         begun, credits_count = requests(fakes, BEGINS), fakes.control.stats()["credits"]
 
     assert last.returncode == 0, complaints

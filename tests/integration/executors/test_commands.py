@@ -247,6 +247,19 @@ class TestRun:
         assert counts == {"inserted": 0, "updated": 0, "unchanged": 3, "rejected": 0}
         assert len(bare_shell.json("agents", "list")) == 1
 
+    def test_a_pipeline_that_is_kept_runs_in_the_version_that_is_named(
+        self, bare_shell: Shell, shop: str
+    ) -> None:
+        bare_shell("pipelines", "add", shop)
+        Path(shop).write_text(Path(shop).read_text().replace("default: 3", "default: 2"))
+        bare_shell("pipelines", "add", shop)
+        Path(shop).unlink()
+
+        runs = [bare_shell.json("run", target) for target in ("shop@1", "shop@2", "shop@")]
+
+        assert {run["agent"] for run in runs} == {"shop"}
+        assert [run["tables"]["web_pages"]["total"] for run in runs] == [3, 2, 2]
+
     def test_it_prints_rows_counts_and_where_they_are(self, bare_shell: Shell, shop: str) -> None:
         output = bare_shell("run", shop)
 
@@ -287,6 +300,32 @@ class TestRun:
         [row] = shell.json("executions", "list")
         assert row["status"] == "failed"
         assert row["error"] == str(error)
+
+    def test_one_that_failed_goes_on_under_its_id_when_it_is_resumed(self, shell: Shell, shop: str) -> None:
+        unreachable = ("run", shop, "--input", "start_url=http://127.0.0.1:1/")
+        shell.fails(*unreachable)
+        shell.fails(*unreachable, "--resume")
+
+        assert [row["attempts"] for row in shell.json("executions", "list")] == [2]
+
+    def test_one_whose_agent_was_changed_since_is_not_resumed(self, shell: Shell, shop: str) -> None:
+        shell.fails("run", shop, "--input", "start_url=http://127.0.0.1:1/")
+        error = shell.fails("run", shop, "--resume")
+
+        assert isinstance(error, ExecutionNotRunnableError)
+        assert "run without --resume" in str(error)
+
+    def test_with_nothing_to_resume_one_is_begun(self, shell: Shell, shop: str) -> None:
+        shell("run", shop, "--resume")
+        shell("run", shop, "--resume")
+
+        assert [row["status"] for row in shell.json("executions", "list")] == ["succeeded", "succeeded"]
+
+    def test_what_workers_are_to_run_is_not_resumed_here(self, shell: Shell, shop: str) -> None:
+        error = shell.fails("run", shop, "--resume", "--dispatcher", "celery")
+
+        assert isinstance(error, OptionError)
+        assert "take up by themselves" in str(error)
 
     def test_without_a_broker_nothing_is_queued(self, shell: Shell, shop: str) -> None:
         error = shell.fails("run", shop, "--dispatcher", "celery")

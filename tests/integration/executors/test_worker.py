@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select, text
+from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
@@ -201,6 +202,32 @@ def crawler(place: Place, start: str) -> AgentModel:
     with place.database.writing() as session:
         project = find_project(session, "default")
         return add_agent(session, project, "crawler", "web", {"pipeline": pipeline})
+
+
+@pytest.mark.requirement("SP14")
+def test_a_worker_of_the_browsers_queue_shows_pages_and_leaves_all_else_to_others(place: Place) -> None:
+    require_browser()
+    plain = place.submit(place.agent(say="later"))
+    with FakeServer(stories=1, products=20) as fakes:
+        shown = place.submit(renderer(place, f"{fakes.shop_url}scripted/category/lamps"))
+        place.start_worker("--queues", "agentic.browser")
+        found = place.ended(shown.id)
+
+    assert (found.status, found.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert str(found.worker).startswith("w0@test/")
+    with place.database.reading() as session:
+        assert session.execute(text("SELECT fetched_by, status FROM web_pages")).all() == [("browser", 200)]
+    assert (place.execution(plain.id).status, place.starts()) == (ExecutionStatus.QUEUED, [])
+
+
+def renderer(place: Place, url: str) -> AgentModel:
+    """Add an agent that shows one page with a browser, and stores it."""
+    fetch: JSONValue = {"actor": "fetch", "config": {"mode": "browser", "wait_for": "a.product"}}
+    step: JSONValue = {"type": "crawl", "start": url, "fetch": fetch, "max_depth": 0}
+    pipeline: JSONValue = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
+    with place.database.writing() as session:
+        project = find_project(session, "default")
+        return add_agent(session, project, "renderer", "web", {"pipeline": pipeline})
 
 
 def test_a_worker_told_to_stop_ends_what_it_does_and_gives_it_to_the_next(place: Place) -> None:

@@ -24,6 +24,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SliceId,
 )
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, save_history
 from agentic.core.types import SaveCounts
@@ -48,15 +49,17 @@ pytestmark = [pytest.mark.integration, only_postgresql]
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
+SLICE = SliceId()
+
 
 async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
     """Take pages, with nothing to write down."""
-    return (await store.exchange(CrawlBatch(), limit)).entries
+    return (await store.exchange(SLICE, CrawlBatch(), limit)).entries
 
 
 async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
     """Write down what was done, and take no page."""
-    return (await store.exchange(batch, 0)).saved
+    return (await store.exchange(SLICE, batch, 0)).saved
 
 
 class ThingModel(SourceColumns, Base):
@@ -319,7 +322,7 @@ async def test_stores_of_one_crawl_that_find_the_same_links_never_lock_each_othe
     await crawl.store().seed([link(number) for number in range(30)])
     done = [key for part in await asyncio.gather(*map(work, range(3))) for key in part]
     assert len(done) == len(set(done))
-    assert await crawl.store().progress() == FrontierCounts(total=len(done), done=len(done))
+    assert await crawl.store().begin(SLICE) == FrontierCounts(total=len(done), done=len(done))
 
 
 async def test_pages_are_claimed_while_another_store_commits(crawl: Crawl) -> None:

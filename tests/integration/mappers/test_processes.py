@@ -17,6 +17,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SliceId,
 )
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_project
@@ -27,16 +28,17 @@ pytestmark = pytest.mark.integration
 
 PAGES = 300
 WORKERS = 4
+SLICE = SliceId()
 
 
 async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
     """Take pages, with nothing to write down."""
-    return (await store.exchange(CrawlBatch(), limit)).entries
+    return (await store.exchange(SLICE, CrawlBatch(), limit)).entries
 
 
 async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
     """Write down what was done, and take no page."""
-    return (await store.exchange(batch, 0)).saved
+    return (await store.exchange(SLICE, batch, 0)).saved
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ async def test_processes_share_a_frontier_without_fetching_a_page_twice(
         futures = [workers.submit(crawl, migrated_url, project_id) for _ in range(WORKERS)]
         stored = [key for future in futures for key in future.result()]
     assert sorted(stored) == keys
-    assert await frontier.progress() == FrontierCounts(total=PAGES, done=PAGES)
+    assert await frontier.begin(SLICE) == FrontierCounts(total=PAGES, done=PAGES)
 
 
 def test_a_forked_child_uses_connections_of_its_own(database: Database) -> None:

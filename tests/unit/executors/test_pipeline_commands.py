@@ -69,6 +69,21 @@ def test_a_file_may_name_a_pipeline_that_is_kept() -> None:
     assert shown["steps"][0]["pipeline"]["name"] == "shop"
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("shop@3", "no pipeline 'shop@3' is kept (known: shop@2, shop@1)"),
+        ("shpo@1", "no pipeline 'shpo@1' is kept (known: shop)"),
+        ("shpo@", "no pipeline 'shpo' is kept (known: shop)"),
+        ("ada@home", "no agent 'ada@home'"),
+    ],
+)
+def test_a_pipeline_that_is_not_kept_is_named_with_those_that_are(target: str, said: str) -> None:
+    agentic("pipelines", "add", written(SHOP))
+    agentic("pipelines", "add", written(SHOP.replace("//a/", "//b/")))
+    assert said in str(agentic("run", target).exception)
+
+
 def test_an_intent_becomes_a_pipeline_that_can_be_kept() -> None:
     built = agentic("pipelines", "build", written(INTENT, "intent.yaml"))
     assert "offers@1 is kept" in agentic("pipelines", "add", written(built.output, "offers.yaml")).output

@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from agentic.core.pipeline.crawl_store import (
@@ -17,10 +17,15 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SliceId,
 )
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, FrontierModel, FrontierState, SourceColumns, upsert
 from agentic.mappers.frontier import SqlCrawlStore
+
+SLICE = SliceId(superstep=2, number=0)
+BESIDE = SliceId(superstep=2, number=1)
+LATER = SliceId(superstep=3, number=0)
 
 
 class CrawlPageModel(SourceColumns, Base):
@@ -37,10 +42,8 @@ class Crawl:
         self.database = database
         self.agent = agent
 
-    def store(self, run: str = "r1", lease_s: float = 60.0) -> SqlCrawlStore:
-        return SqlCrawlStore(
-            self.database, project_id=self.agent.project_id, run=run, save=self.save, lease_s=lease_s
-        )
+    def store(self, run: str = "r1") -> SqlCrawlStore:
+        return SqlCrawlStore(self.database, project_id=self.agent.project_id, run=run, save=self.save)
 
     def save(self, session: Session, pages: Sequence[CrawledPage]) -> SaveCounts:
         owner = {"project_id": self.agent.project_id, "agent_id": self.agent.id, "execution_id": "e1"}
@@ -48,10 +51,6 @@ class Crawl:
         counts = upsert(session, CrawlPageModel, rows, key=("project_id", "url_key"))
         session.commit()
         return counts
-
-    def let_leases_expire(self) -> None:
-        with self.database.writing() as session:
-            session.execute(update(FrontierModel).values(lease=datetime.now(UTC) - timedelta(seconds=1)))
 
     def rows(self) -> list[FrontierModel]:
         with self.database.reading() as session:
@@ -90,14 +89,14 @@ def failed(key: str) -> FailedPage:
     return FailedPage(url=f"http://site/{key}", url_key=key, depth=0, failure_class="timeout", message="30 s")
 
 
-async def taken(store: CrawlStore, limit: int) -> Sequence[FrontierEntry]:
+async def taken(store: CrawlStore, limit: int, slice_id: SliceId = SLICE) -> Sequence[FrontierEntry]:
     """Take pages, with nothing to write down."""
-    return (await store.exchange(CrawlBatch(), limit)).entries
+    return (await store.exchange(slice_id, CrawlBatch(), limit)).entries
 
 
 async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
     """Write down what was done, and take no page."""
-    return (await store.exchange(batch, 0)).saved
+    return (await store.exchange(SLICE, batch, 0)).saved
 
 
 async def test_seeding_counts_only_pages_not_known_yet(crawl: Crawl) -> None:
@@ -105,7 +104,7 @@ async def test_seeding_counts_only_pages_not_known_yet(crawl: Crawl) -> None:
     assert await store.seed(links("a", "b", "a")) == 2
     assert await store.seed(links("b", "c")) == 1
     assert await store.seed([]) == 0
-    assert await store.progress() == FrontierCounts(total=3)
+    assert await store.begin(SLICE) == FrontierCounts(total=3)
 
 
 async def test_pages_are_claimed_in_the_order_they_were_found(crawl: Crawl) -> None:
@@ -116,7 +115,7 @@ async def test_pages_are_claimed_in_the_order_they_were_found(crawl: Crawl) -> N
         ("http://site/c", "c", 2, 0),
         ("http://site/a", "a", 2, 0),
     ]
-    assert await store.progress() == FrontierCounts(total=3)
+    assert await store.begin(SLICE) == FrontierCounts(total=3)
 
 
 async def test_no_page_is_given_to_two_stores(crawl: Crawl) -> None:
@@ -127,21 +126,40 @@ async def test_no_page_is_given_to_two_stores(crawl: Crawl) -> None:
     assert len(keys) == len(set(keys)) == 100
 
 
-async def test_a_page_whose_lease_ran_out_goes_to_another_store(crawl: Crawl) -> None:
-    killed, other = crawl.store(), crawl.store()
-    await killed.seed(links("a", "b"))
+async def test_pages_of_a_slice_that_was_cut_off_are_given_to_its_next_attempt(crawl: Crawl) -> None:
+    killed, again = crawl.store(), crawl.store()
+    await killed.seed(links("a", "b", "c"))
     await taken(killed, 1)
-    assert [e.url_key for e in await taken(other, 10)] == ["b"]
-    crawl.let_leases_expire()
-    assert [(e.url_key, e.attempts) for e in await taken(crawl.store(), 10)] == [("a", 1), ("b", 1)]
+    await taken(killed, 1, BESIDE)
+    assert await again.begin(SLICE) == FrontierCounts(total=3)
+    assert [(e.url_key, e.attempts) for e in await taken(again, 10)] == [("a", 1), ("c", 0)]
 
 
-async def test_a_store_is_not_given_its_own_page_again(crawl: Crawl) -> None:
-    store = crawl.store(lease_s=0)
+async def test_pages_of_an_earlier_superstep_are_given_to_a_later_one(crawl: Crawl) -> None:
+    store = crawl.store()
+    await store.seed(links("a", "b"))
+    await taken(store, 1)
+    await taken(store, 1, BESIDE)
+    await store.begin(LATER)
+    assert [e.url_key for e in await taken(store, 10, LATER)] == ["a", "b"]
+
+
+async def test_pages_of_the_slices_beside_stay_with_them(crawl: Crawl) -> None:
+    store = crawl.store()
     await store.seed(links("a"))
-    assert len(await taken(store, 10)) == 1
+    await taken(store, 10)
+    await store.begin(BESIDE)
+    assert await taken(store, 10, BESIDE) == []
+
+
+async def test_pages_that_are_given_back_go_to_whoever_asks_next(crawl: Crawl) -> None:
+    store = crawl.store()
+    await store.seed(links("a", "b"))
+    first, _ = await taken(store, 2)
+    await store.give_back(BESIDE, [first])
     assert await taken(store, 10) == []
-    assert len(await taken(crawl.store(), 10)) == 1
+    await store.give_back(SLICE, [first])
+    assert [(e.url_key, e.attempts) for e in await taken(store, 10, BESIDE)] == [("a", 0)]
 
 
 async def test_a_commit_marks_pages_adds_links_and_stores_rows(crawl: Crawl) -> None:
@@ -150,7 +168,7 @@ async def test_a_commit_marks_pages_adds_links_and_stores_rows(crawl: Crawl) -> 
     await taken(store, 2)
     batch = CrawlBatch(done=[page("a")], failed=[failed("b")], links=links("a", "c", depth=1))
     assert await written(store, batch) == SaveCounts(inserted=1)
-    assert await store.progress() == FrontierCounts(total=3, done=1, failed=1)
+    assert await store.begin(SLICE) == FrontierCounts(total=3, done=1, failed=1)
     assert crawl.titles() == ["t"]
     gone = crawl.rows()[1]
     assert (gone.state, gone.failure_class, gone.message) == (FrontierState.FAILED, "timeout", "30 s")
@@ -167,7 +185,7 @@ async def test_a_commit_whose_rows_fail_leaves_nothing(crawl: Crawl) -> None:
     await taken(store, 1)
     with pytest.raises(RuntimeError, match="disk full"):
         await written(store, CrawlBatch(done=[page("a")], links=links("b")))
-    assert await store.progress() == FrontierCounts(total=1)
+    assert await store.begin(SLICE) == FrontierCounts(total=1)
     assert crawl.titles() == []
 
 
@@ -180,7 +198,7 @@ async def test_a_row_sink_that_rolls_back_does_not_undo_the_marks(crawl: Crawl) 
     await store.seed(links("a"))
     await taken(store, 1)
     assert await written(store, CrawlBatch(done=[page("a")], links=links("b"))) == SaveCounts(rejected=1)
-    assert await store.progress() == FrontierCounts(total=2, done=1)
+    assert await store.begin(SLICE) == FrontierCounts(total=2, done=1)
 
 
 @pytest.mark.requirement("PL28")
@@ -188,12 +206,12 @@ async def test_a_page_fetched_by_two_stores_counts_once_and_the_first_commit_sta
     slow, fast = crawl.store(), crawl.store()
     await slow.seed(links("a"))
     await taken(slow, 1)
-    crawl.let_leases_expire()
+    await fast.begin(SLICE)
     await taken(fast, 1)
     assert await written(fast, CrawlBatch(done=[page("a", "first")])) == SaveCounts(inserted=1)
     assert await written(slow, CrawlBatch(done=[page("a", "late")], links=links("b"))) == SaveCounts()
     assert crawl.titles() == ["first"]
-    assert await fast.progress() == FrontierCounts(total=2, done=1)
+    assert await fast.begin(SLICE) == FrontierCounts(total=2, done=1)
 
 
 async def test_a_late_failure_does_not_undo_a_page_that_is_done(crawl: Crawl) -> None:
@@ -201,7 +219,7 @@ async def test_a_late_failure_does_not_undo_a_page_that_is_done(crawl: Crawl) ->
     await store.seed(links("a"))
     await written(store, CrawlBatch(done=[page("a")]))
     await written(store, CrawlBatch(failed=[failed("a")]))
-    assert await store.progress() == FrontierCounts(total=1, done=1)
+    assert await store.begin(SLICE) == FrontierCounts(total=1, done=1)
 
 
 async def test_a_page_that_failed_elsewhere_and_was_fetched_here_is_done(crawl: Crawl) -> None:
@@ -209,7 +227,7 @@ async def test_a_page_that_failed_elsewhere_and_was_fetched_here_is_done(crawl: 
     await store.seed(links("a"))
     await written(store, CrawlBatch(failed=[failed("a")]))
     assert await written(store, CrawlBatch(done=[page("a")])) == SaveCounts(inserted=1)
-    assert await store.progress() == FrontierCounts(total=1, done=1)
+    assert await store.begin(SLICE) == FrontierCounts(total=1, done=1)
     assert crawl.rows()[0].failure_class is None
 
 
@@ -219,9 +237,9 @@ async def test_crawls_of_other_names_and_projects_are_apart(crawl: Crawl, strang
     theirs = Crawl(crawl.database, stranger).store("r1")
     assert [await store.seed(links("a")) for store in (ours, another, theirs)] == [1, 1, 1]
     await written(theirs, CrawlBatch(done=[page("a")]))
-    assert await ours.progress() == FrontierCounts(total=1)
+    assert await ours.begin(SLICE) == FrontierCounts(total=1)
     assert len(await taken(ours, 10)) == 1
-    assert await another.progress() == FrontierCounts(total=1)
+    assert await another.begin(SLICE) == FrontierCounts(total=1)
 
 
 async def test_a_crawl_goes_on_after_its_process_was_killed(crawl: Crawl) -> None:
@@ -229,11 +247,11 @@ async def test_a_crawl_goes_on_after_its_process_was_killed(crawl: Crawl) -> Non
     await first.seed(links("a", "b", "c"))
     await taken(first, 2)
     await written(first, CrawlBatch(done=[page("a")], links=links("d")))
-    crawl.let_leases_expire()
     second = crawl.store()
+    await second.begin(SLICE)
     while entries := await taken(second, 10):
         await written(second, CrawlBatch(done=[page(entry.url_key) for entry in entries]))
-    assert await second.progress() == FrontierCounts(total=4, done=4)
+    assert await second.begin(SLICE) == FrontierCounts(total=4, done=4)
     assert len(crawl.titles()) == 4
 
 

@@ -21,6 +21,7 @@ FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
     "gone",
     "not_html",
     "out_of_scope",
+    "process_crashed",
     "quota_exhausted",
     "reference",
     "schema_invalid",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from agentic.core.http.errors import PrivateAddressError
@@ -59,6 +60,7 @@ class AddressGuard:
         return admitted
 
 
+@lru_cache(maxsize=1_024)
 def is_public(address: str) -> bool:
     """Tell whether ``address`` belongs to the public internet.
 
@@ -81,6 +83,7 @@ def _carried(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
     return [carried for carried in found if carried is not None]
 
 
+@lru_cache(maxsize=1_024)  # asked for each request
 def _looks_numeric(host: str) -> bool:
     """Tell whether an HTTP client would connect to ``host`` without asking a name server."""
     if ":" in host or host.replace(".", "").isdigit():

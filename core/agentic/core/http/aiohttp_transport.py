@@ -78,7 +78,7 @@ class AiohttpTransport:
             url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
             async with self._session.request(
                 request.method,
-                url.with_user(None),
+                url.with_user(None) if url.user or url.password else url,
                 headers=wire_headers(request, url, self._user_agent),
                 data=request.body,
                 allow_redirects=False,

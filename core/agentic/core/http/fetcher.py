@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -102,11 +102,12 @@ class Fetcher:
                 error policy of whoever asks.
         """
         asked = HttpRequest(url=request) if isinstance(request, str) else request
-        response = await self._follow(asked, self._obeyed)
+        response = await self._follow(asked, self._obeyed if asked.obey_robots else None)
         await self.judge(asked, response)
         return response
 
-    def turn(self, url: str) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def turn(self, url: str) -> AsyncIterator[None]:
         """Wait until ``url`` may be loaded by other means than :meth:`fetch`, a browser say::
 
             async with fetcher.turn(url):
@@ -118,7 +119,11 @@ class Fetcher:
         Raises:
             FetchError: As from :meth:`fetch`, for what there is before a page is loaded.
         """
-        return self._turn(url, self._obeyed)
+        leave = await self._begin(url, self._obeyed)
+        try:
+            yield
+        finally:
+            leave()
 
     async def judge(self, request: HttpRequest, response: HttpResponse) -> None:
         """Refuse an answer that is a failure, and let nobody ask its host again before it wants to be asked.
@@ -157,19 +162,21 @@ class Fetcher:
         self, request: HttpRequest, *, robots: RobotsGate | None, timeout_s: float, is_secure: bool
     ) -> HttpResponse:
         """Send one request, with what its session has for that URL, and keep the cookies that come."""
-        async with self._turn(request.url, robots):
+        leave = await self._begin(request.url, robots)
+        try:
             response = await self._transport.send(
                 _dressed(request, is_secure=is_secure), timeout_s=timeout_s, max_bytes=self.policy.max_bytes
             )
+        finally:
+            leave()
         if request.session is not None:
             request.session.cookies.store(request.url, response.set_cookies)
         return response
 
-    @asynccontextmanager
-    async def _turn(self, url: str, robots: RobotsGate | None) -> AsyncIterator[None]:
+    async def _begin(self, url: str, robots: RobotsGate | None) -> Callable[[], None]:
+        """Wait until ``url`` may be asked for; return what ends the turn."""
         delay_s = await robots.check(url) if robots else 0.0
-        async with self._turns.turn(url, delay_s):
-            yield
+        return await self._turns.begin(url, delay_s)
 
 
 def _dressed(request: HttpRequest, *, is_secure: bool) -> HttpRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address
 
 
@@ -31,6 +32,7 @@ def _split_entry(entry: str) -> tuple[str, int | None]:
     return _normal_host(entry), None
 
 
+@lru_cache(maxsize=1_024)  # asked for each request
 def _normal_host(host: str) -> str:
     bare = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
     try:

@@ -53,6 +53,8 @@ class HttpRequest:
         body: Sent as it is.
         timeout_s: Overrides the policy's.
         session: What is sent along to show who asks; where it may go, it says itself.
+        obey_robots: Whether robots.txt counts, if the policy obeys it at all: what is no crawling, a message
+            to the user's own endpoint say, needs nobody's leave.
     """
 
     url: str
@@ -61,6 +63,7 @@ class HttpRequest:
     body: bytes | None = field(default=None, repr=False)
     timeout_s: float | None = None
     session: HttpSession | None = None
+    obey_robots: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

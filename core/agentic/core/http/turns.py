@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -42,22 +42,28 @@ class HostTurns:
         # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
         self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def turn(self, url: str, delay_s: float) -> AsyncIterator[None]:
-        """Wait for one of the host's connections and for its turn; keep the connection until the end.
+    async def begin(self, url: str, delay_s: float) -> Callable[[], None]:
+        """Wait for one of the host's connections and for its turn.
 
         Args:
             url: What is to be asked for.
             delay_s: Seconds the site wants between two requests; the policy may want more.
+
+        Returns:
+            Gives the connection back; to be called when the answer is there.
 
         Raises:
             FetchError: The wait would be too long (``rate_limited``).
         """
         host = host_of(url)
         lane = self._lanes.setdefault(host, _Lane(self._policy.max_connections_per_host))
-        async with lane.slots:
+        await lane.slots.acquire()
+        try:
             await self._wait(host, lane, url, max(self._interval_s, delay_s))
-            yield
+        except BaseException:
+            lane.slots.release()
+            raise
+        return lane.leave
 
     async def note(self, failure: FetchError, host: str) -> None:
         """Let nobody ask ``host`` for as long as ``failure`` says that it wants peace."""
@@ -109,3 +115,7 @@ class _Lane:
     def __init__(self, width: int) -> None:
         self.slots = asyncio.Semaphore(width)
         self.gate = asyncio.Lock()
+
+    def leave(self) -> None:
+        """Give a slot back."""
+        self.slots.release()

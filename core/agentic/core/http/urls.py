@@ -20,6 +20,13 @@ TRACKING = re.compile(
     re.IGNORECASE,
 )
 
+# The common case, in which nothing has to be changed: lower case, nothing encoded, no dot segments, no query.
+PLAIN = re.compile(
+    r"(?P<scheme>https?)://(?=[a-z0-9.-]{1,63}[:/])(?P<host>[a-z0-9]+(?:[.-][a-z0-9]+)*)"
+    r"(?::(?!80/|443/)(?P<port>[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
+    r"(?:/|(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)"
+)
+
 
 @lru_cache(maxsize=16_384)  # the pages of a site repeat the same links: 0.1 us instead of 20
 def canonical_url(url: str) -> str:
@@ -31,6 +38,8 @@ def canonical_url(url: str) -> str:
     Raises:
         InvalidUrlError: It is no absolute http or https URL.
     """
+    if PLAIN.fullmatch(url):
+        return url
     try:
         parts = urlsplit(canonicalize_url(url, keep_blank_values=True, keep_fragments=False))
         netloc = _netloc(parts)
@@ -57,6 +66,9 @@ def origin_of(url: str) -> str:
     Raises:
         InvalidUrlError: It is no absolute http or https URL.
     """
+    if plain := PLAIN.fullmatch(url):
+        scheme, host, given_port = plain.groups()
+        return f"{scheme}://{host}:{given_port or DEFAULT_PORTS[scheme]}"
     try:
         parts = urlsplit(url)
         port = parts.port or DEFAULT_PORTS.get(parts.scheme)
@@ -79,6 +91,8 @@ def host_of(url: str) -> str:
 
 def without_credentials(url: str) -> str:
     """Return an absolute ``url`` as a request line has it: no user name, no password, no fragment."""
+    if PLAIN.fullmatch(url):
+        return url
     parts = urlsplit(url)
     netloc = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))

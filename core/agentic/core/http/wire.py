@@ -42,6 +42,8 @@ def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, s
     if url.user or url.password:
         pair = f"{url.user or ''}:{url.password or ''}".encode()
         found["Authorization"] = f"Basic {b64encode(pair).decode()}"
+    if not request.headers:
+        return found
     own = {name.lower() for name in request.headers}
     return {name: value for name, value in found.items() if name.lower() not in own} | dict(request.headers)
 

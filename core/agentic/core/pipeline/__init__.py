@@ -17,6 +17,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    SliceId,
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
@@ -67,6 +68,7 @@ __all__ = [
     "PipelineSpec",
     "PipelineStep",
     "RuleBuilder",
+    "SliceId",
     "SpecError",
     "StepFailedError",
     "actor_schema",

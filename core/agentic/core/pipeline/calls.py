@@ -117,33 +117,22 @@ class ActorCall:
             raise ActorError(message, failure_class="timeout") from exc
 
 
-async def call_actor(actor: type[Actor], ctx: ActorContext, given: Mapping[str, object]) -> BaseModel | Again:
-    """Check ``given`` against the actor's input and run it.
+async def call_actor(
+    actor: type[Actor], ctx: ActorContext, given: Mapping[str, object] | BaseModel
+) -> BaseModel | Again:
+    """Run an actor; what is given it is checked against its input, if it is not that already.
 
     Raises:
         Exception: The input does not fit, or whatever the actor raised.
     """
-    output: BaseModel | Again = await actor().run(ctx, actor.Input.model_validate(given))
+    checked = given if isinstance(given, BaseModel) else actor.Input.model_validate(given)
+    output: BaseModel | Again = await actor().run(ctx, checked)
     return output
 
 
-def settled(actor: type[Actor], config: Config, given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return ``config`` with its values as the actor's input makes them, so that each call need not again.
-
-    Args:
-        actor: Its class.
-        config: References replaced.
-        given: A first value for what changes from call to call.
-
-    Raises:
-        ValidationError: It does not fit the actor's input.
-    """
-    model = actor.Input.model_validate({**config, **given})
-    names = {field.alias or name: name for name, field in actor.Input.model_fields.items()}
-    return {key: getattr(model, names.get(key, key)) for key in config}
-
-
-async def call_until_done(actor: type[Actor], ctx: ActorContext, given: Mapping[str, object]) -> BaseModel:
+async def call_until_done(
+    actor: type[Actor], ctx: ActorContext, given: Mapping[str, object] | BaseModel
+) -> BaseModel:
     """Do as :func:`call_actor`, and call again, in place, as often as the actor asks for it."""
     output = await call_actor(actor, ctx, given)
     if not isinstance(output, Again):

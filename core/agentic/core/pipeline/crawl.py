@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -11,11 +9,11 @@ from typing import cast
 from pydantic import ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Failure, LinksOutput
-from agentic.core.graph import Executor, WorkflowContext, handler
+from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError, canonical_url
 from agentic.core.pipeline.calls import ActorCall, call_until_done
 from agentic.core.pipeline.crawl_report import CrawlReport
-from agentic.core.pipeline.crawl_store import CrawlStore, FrontierCounts
+from agentic.core.pipeline.crawl_store import CrawlStore, FrontierCounts, SliceId
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.follow import frontier_link, scope_of
@@ -30,8 +28,6 @@ from agentic.core.pipeline.statistics import CrawlsUnderWay
 from agentic.core.pipeline.telling import tell_changes
 from agentic.core.pipeline.visits import Visitor
 from agentic.core.types import JSONValue, RunId
-
-POLL_S = 0.5
 
 SITEMAP_ACTOR = "sitemap"
 """Reads the sitemaps of a crawl that is to start at their pages."""
@@ -82,8 +78,13 @@ class CrawlTools:
 class CrawlNode(Executor):
     """Crawls, slices after slices: it sends itself a :class:`CrawlTurn` for each until the frontier is empty.
 
+    A slice goes on where it was when its process dies, so it may die often: a page that kills its process is
+    found and given up before.
+
     What the slices came to adds up in the run's state, under ``CRAWL_TOTALS``.
     """
+
+    crash = CrashPolicy(max_crashes=10)
 
     def __init__(self, name: str, place: Place, step: CrawlStep, tools: CrawlTools) -> None:
         super().__init__(name, max_parallel=MAX_SLICES)
@@ -123,7 +124,7 @@ class CrawlNode(Executor):
         visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
-        counts = await self._work_off(turn, visitor, store, report)
+        counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
         report.end()
         ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
@@ -190,50 +191,33 @@ class CrawlNode(Executor):
         )
 
     async def _work_off(
-        self, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
+        self, superstep: int, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
     ) -> FrontierCounts:
-        """Work off a slice, and return where the frontier stands then."""
-        step = visitor.step
-        counts = await store.progress()
-        until = time.monotonic() + step.slice_seconds
-        while not _is_over(step, counts):
-            taken = await self._work(turn.width, store, visitor, counts, report)
-            counts = await store.progress()
-            if taken or turn.width > 1 or time.monotonic() >= until:
-                break
-            # Another process had the rest until it was killed: its leases run out.
-            await asyncio.sleep(POLL_S)
-        return counts
-
-    async def _work(
-        self,
-        width: int,
-        store: CrawlStore,
-        visitor: Visitor,
-        counts: FrontierCounts,
-        report: CrawlReport,
-    ) -> int:
-        """Run one slice; return how many pages it took.
+        """Work off a slice, and return where the frontier stands then.
 
         Raises:
             StepFailedError: A page failed, and a rule says that this fails the pipeline.
         """
         step = visitor.step
+        slice_id = SliceId(superstep, turn.number)
+        counts = await store.begin(slice_id)
+        if _is_over(step, counts):
+            return counts
         limits = SliceLimits(
             pages=step.slice_pages,
             seconds=step.slice_seconds,
-            budget=_share(step.max_pages - counts.finished, width),
+            budget=_share(step.max_pages - counts.finished, turn.width),
             commit_pages=step.commit_pages,
             commit_seconds=step.commit_seconds,
-            max_parallel=_share(step.max_parallel, width),
+            max_parallel=_share(step.max_parallel, turn.width),
         )
-        part = CrawlSlice(store, visitor.visit, limits, report.committed)
+        part = CrawlSlice(slice_id, store, visitor.visit, limits, report.committed)
         await part.run()
         if part.ending is not None and part.ending.failed is not None:
             page = part.ending.failed
             failure = Failure(failure_class=page.failure_class, message=page.message)
             raise StepFailedError(self._place.step, failure, part.ending.attempt_count)
-        return part.taken
+        return part.counts or counts
 
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:

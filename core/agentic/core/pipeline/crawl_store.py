@@ -133,6 +133,25 @@ class Exchange:
     counts: FrontierCounts
 
 
+@dataclass(frozen=True, slots=True)
+class SliceId:
+    """Which slice of a crawl takes pages.
+
+    Slices of one superstep end before the next one begins, so that what one of an earlier superstep still
+    holds nobody works on.
+
+    Attributes:
+        superstep: Of the run.
+        number: Within the superstep, from 0.
+    """
+
+    superstep: int = 0
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.superstep}.{self.number}"
+
+
 class CrawlStore(Protocol):
     """The frontier of one crawl. Safe to use from several processes at once."""
 
@@ -140,19 +159,21 @@ class CrawlStore(Protocol):
         """Add the pages not known yet, as new, and return how many those were."""
         ...
 
-    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
-        """Mark pages, add links, store rows and take up to ``limit`` pages, all in one transaction.
+    async def begin(self, slice_id: SliceId) -> FrontierCounts:
+        """Make pages new again that nobody works on any more, and return how the frontier stands.
 
-        What is taken are new pages, and those taken by others whose lease ran out; a page taken by this store
-        object is not given to it again. No entries: nothing to fetch at the moment. Cancelled meanwhile, it
-        ends the transaction before the cancellation goes on.
+        They are those taken in other supersteps, and those an attempt at this slice took that was cut off.
         """
         ...
 
-    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
-        """Make pages new again that this store object took and nobody will fetch for it."""
+    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
+        """Mark pages, add links, store rows and take up to ``limit`` new pages, all in one transaction.
+
+        No entries: nothing to fetch at the moment. Cancelled meanwhile, it ends the transaction before the
+        cancellation goes on.
+        """
         ...
 
-    async def progress(self) -> FrontierCounts:
-        """Return how the frontier stands."""
+    async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
+        """Make pages new again that a slice took and nobody will fetch for it."""
         ...

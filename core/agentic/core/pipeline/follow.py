@@ -74,9 +74,12 @@ def frontier_link(url: str, depth: int) -> FrontierLink:
 
 def fits(url: str, patterns: Iterable[str]) -> bool:
     """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
+    return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
+
+
+def _path_of(url: str) -> str:
     parts = urlsplit(url)
-    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    return any(_compiled(p).match(path if p.startswith("/") else url) for p in patterns)
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
 
 
 @lru_cache(maxsize=1024)

@@ -5,15 +5,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawlStore, Exchange, FrontierEntry
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawlStore,
+    Exchange,
+    FrontierCounts,
+    FrontierEntry,
+    SliceId,
+)
 from agentic.core.pipeline.visits import Visit
 
 Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
 Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
+
+SUSPECT_AFTER = 2
+"""A page that was in hand when so many processes died is fetched alone: if it was the one, it takes no other
+along."""
 
 AHEAD = 4
 """Pages that wait in hand, for each that is fetched: while one batch is written, the others go on."""
@@ -65,6 +77,7 @@ class CrawlSlice:
     written, and those pages are taken again.
 
     Args:
+        slice_id: Says whose the pages are that it takes.
         store: The frontier.
         visit: Visits one page; never raises for what a page did.
         limits: How much to do.
@@ -73,11 +86,13 @@ class CrawlSlice:
 
     Attributes:
         taken: Pages taken so far.
+        counts: How the frontier stood after the last write; None before the first.
         ending: The page that is to fail the pipeline.
     """
 
     def __init__(
         self,
+        slice_id: SliceId,
         store: CrawlStore,
         visit: Visiting,
         limits: SliceLimits,
@@ -85,6 +100,7 @@ class CrawlSlice:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._id = slice_id
         self._store = store
         self._visit = visit
         self._limits = limits
@@ -92,22 +108,33 @@ class CrawlSlice:
         self._clock = clock
         self._began = clock()
         self._queue: deque[FrontierEntry] = deque()
+        self._in_hand: dict[str, FrontierEntry] = {}
+        self._is_alone = False
+        self._is_careful = False
         self._running: dict[asyncio.Task[Visit], float] = {}
         self._finished: list[Visit] = []
         self._finished_since = 0.0
         self._exchange: asyncio.Task[None] | None = None
         self._is_dry = False
         self.taken = 0
+        self.counts: FrontierCounts | None = None
         self.ending: Visit | None = None
 
     async def run(self) -> None:
-        """Work until the limits are reached or the frontier has nothing to give."""
+        """Work until the limits are reached or the frontier has nothing to give.
+
+        Raises:
+            Exception: What the store, or ``committed``, raised; the first of several.
+        """
         try:
             async with asyncio.TaskGroup() as group:
                 await self._work(group)
-        finally:  # what is cancelled leaves to others what it has not begun
-            if self._queue:
-                await self._store.give_back(list(self._queue))
+        except BaseExceptionGroup as group_error:
+            first = group_error.exceptions[0]
+            raise first from first.__cause__
+        finally:  # what is cancelled leaves to others what it has not written
+            if self._in_hand:
+                await self._store.give_back(self._id, list(self._in_hand.values()))
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
         while True:
@@ -119,9 +146,15 @@ class CrawlSlice:
             await self._wait()
 
     def _launch(self, group: asyncio.TaskGroup) -> None:
-        while self._queue and self._is_idle() and not self._is_ending():
+        while self._queue and self._is_idle() and not self._is_ending() and self._may_begin(self._queue[0]):
             entry = self._queue.popleft()
+            self._is_alone = _is_suspect(entry)
             self._running[group.create_task(self._visit(entry))] = self._clock()
+
+    def _may_begin(self, entry: FrontierEntry) -> bool:
+        if not _is_suspect(entry):
+            return not (self._is_alone and self._running)
+        return not (self._running or self._finished or self._exchange)
 
     async def _wait(self) -> None:
         """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
@@ -154,13 +187,17 @@ class CrawlSlice:
         if not self._finished:
             return wanted > 0 and not self._is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
-        # Finished pages may hold the links that idle slots wait for.
-        is_starved = not self._running or (not self._queue and self._is_idle() and wanted > 0)
-        return len(self._finished) >= self._limits.commit_pages or is_old or is_starved
+        # Finished pages may hold the links that slots will soon wait for; but each write has its price.
+        is_worth_it = 2 * len(self._finished) >= self._limits.max_parallel
+        is_short = wanted > 0 and is_worth_it and len(self._queue) <= self._limits.max_parallel
+        is_starved = not self._running or (wanted > 0 and not self._queue and self._is_idle())
+        return len(self._finished) >= self._limits.commit_pages or is_old or is_short or is_starved
 
     def _wanted(self) -> int:
         """Return how many pages to take now: none while enough are in hand."""
-        in_hand = self._limits.max_parallel * AHEAD
+        in_hand = 1 if self._is_careful else self._limits.max_parallel * AHEAD
+        if self._is_careful and self._running:
+            return 0
         if self._is_ending() or len(self._queue) > in_hand // 2:
             return 0
         now = self._clock()
@@ -177,17 +214,36 @@ class CrawlSlice:
             links=[link for visit in visits for link in visit.links],
         )
         wanted = self._wanted()
-        exchange = await self._store.exchange(batch, wanted)
-        self._queue.extend(exchange.entries)
-        self.taken += len(exchange.entries)
+        exchange = await self._store.exchange(self._id, batch, wanted)
+        for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
+            self._in_hand.pop(key, None)
+        entries = await self._kept(exchange.entries)
+        self._in_hand.update((entry.url_key, entry) for entry in entries)
+        self._queue.extend(entries)
+        self.taken += len(entries)
+        self.counts = exchange.counts
         if wanted:
             self._is_dry = len(exchange.entries) < wanted
         elif batch.links:
             self._is_dry = False
         await self._committed(batch, exchange)
 
+    async def _kept(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
+        """Return the pages up to the first suspect, or that one alone; the others wait for their turn."""
+        self._is_careful = any(map(_is_suspect, entries))
+        if not self._is_careful:
+            return entries
+        kept = list(takewhile(lambda entry: not _is_suspect(entry), entries)) or entries[:1]
+        if others := entries[len(kept) :]:
+            await self._store.give_back(self._id, others)
+        return kept
+
     def _is_idle(self) -> bool:
         return len(self._running) < self._limits.max_parallel
 
     def _is_ending(self) -> bool:
         return self.ending is not None or self._clock() - self._began >= self._limits.seconds
+
+
+def _is_suspect(entry: FrontierEntry) -> bool:
+    return entry.attempts >= SUSPECT_AFTER

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from pydantic import BaseModel
+
 from agentic.core.actors import (
     Actor,
     ActorContext,
@@ -16,14 +18,18 @@ from agentic.core.actors import (
     PageOutput,
 )
 from agentic.core.pipeline.attempts import GivenUp, Manner, Tell, try_until_settled
-from agentic.core.pipeline.calls import call_until_done, known_parts, settled
+from agentic.core.pipeline.calls import call_until_done, known_parts
 from agentic.core.pipeline.crawl_store import CrawledPage, FailedPage, FrontierEntry, FrontierLink
 from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
 from agentic.core.pipeline.policies import Levels
+from agentic.core.pipeline.repeated import RepeatedInput
 from agentic.core.pipeline.spec import CrawlStep, PageActor
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
+
+GIVEN_UP_AFTER = 4
+"""A page over which so many processes died is not fetched any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,7 @@ class Visitor:
         hidden: Secrets that no message may hold.
         tell: Gives what is told of the failed attempts at a page.
         rerun: Runs an earlier step anew, by its id.
-        kept: Part of the step -> config of its actor, once that was checked.
+        kept: Part of the step -> input of its actor, once that was checked.
     """
 
     step: CrawlStep
@@ -73,7 +79,7 @@ class Visitor:
     hidden: Hidden
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
-    kept: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    kept: dict[str, RepeatedInput] = field(default_factory=dict)
 
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
@@ -81,6 +87,11 @@ class Visitor:
         context = replace(self.context, call=f"{self.call}/{entry.url_key}")
 
         async def once(fetcher: str) -> CrawledPage:
+            if entry.attempts >= GIVEN_UP_AFTER:
+                message = (
+                    f"{entry.attempts} processes died while they had it in hand, the last one with it alone"
+                )
+                raise ActorError(message, failure_class="process_crashed")
             page = await self._fetch(fetcher, entry, context)
             found = await self._links(page)
             links[:] = self.scope.links(
@@ -110,11 +121,11 @@ class Visitor:
 
     async def _fetch(self, fetcher: str, entry: FrontierEntry, context: ActorContext) -> Page:
         actor = self.actors[fetcher]
-        given: Mapping[str, object] = {"url": entry.url}
+        given: Mapping[str, object] | BaseModel
         if fetcher != self.step.fetch.actor:
             given = known_parts(actor, {**self.step.fetch.config, "url": entry.url})
         else:
-            given = self._given("fetch", self.step.fetch, given)
+            given = self._given("fetch", self.step.fetch, {"url": entry.url})
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
@@ -137,11 +148,11 @@ class Visitor:
         given = self._given(part, page_actor, {"page": page})
         return await call_until_done(self.actors[page_actor.actor], self.context, given)
 
-    def _given(self, part: str, page_actor: PageActor, given: Mapping[str, object]) -> Mapping[str, object]:
+    def _given(self, part: str, page_actor: PageActor, given: Mapping[str, object]) -> BaseModel:
         """Return the input of an actor; what its part of the step says is checked with the first page."""
         if part not in self.kept:
-            self.kept[part] = settled(self.actors[page_actor.actor], page_actor.config, given)
-        return {**self.kept[part], **given}
+            self.kept[part] = RepeatedInput(self.actors[page_actor.actor], page_actor.config, given)
+        return self.kept[part].of(given)
 
     def _crawled(
         self, entry: FrontierEntry, page: Page, title: str | None, fields: Mapping[str, JSONValue]

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentic.core.types import RunId
 from agentic.executors.commands.steering import Desk
+from agentic.executors.errors import ExecutionNotRunnableError
 
 if TYPE_CHECKING:
-    from agentic.mappers import AgentModel, ExecutionModel
+    from agentic.mappers import AgentModel, Database, ExecutionModel
 
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the execution, or how it begins.")]
 
@@ -28,3 +30,27 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
         owner = find_project(session, desk.project)
         execution = find_by_prefix(session, owner, execution_id)
         return execution, find_agent(session, owner.id, execution.agent_id)
+
+
+def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | None:
+    """Return the newest execution of an agent, to go on with; None if it succeeded or there is none.
+
+    Raises:
+        ExecutionNotRunnableError: The agent was changed since that execution began.
+    """
+    from agentic.executors.flows import flow_name
+    from agentic.mappers import ExecutionStatus, list_executions
+    from agentic.mappers.ledger_reading import LedgerReader
+
+    with database.reading() as session:
+        newest = list_executions(session, agent.project_id, 1, agent_id=agent.id)
+        execution = newest[0] if newest else None
+        if execution is None or execution.status is ExecutionStatus.SUCCEEDED:
+            return None
+        run_id = RunId(execution.id)
+        run = LedgerReader(session, agent.project_id).named([run_id]).get(run_id)
+    if run is not None and run.workflow != flow_name(agent):
+        raise ExecutionNotRunnableError(
+            execution.id, "its agent or inputs were changed since; run without --resume to begin anew"
+        )
+    return execution

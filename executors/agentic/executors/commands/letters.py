@@ -1,16 +1,18 @@
-"""``agentic letters``: items that were given up and wait to be looked at."""
+"""``agentic letters``: items that were given up and wait to be looked at, or to be tried again."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, print_rows
+from agentic.core.cli import console, err_console, print_json, print_rows
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.finding import ExecutionId
-from agentic.executors.commands.options import AsJson, InProject
+from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject
+from agentic.executors.commands.steering import opened_desk, say
 
 if TYPE_CHECKING:
     from agentic.mappers.models import DeadLetterModel
@@ -33,8 +35,39 @@ def list_them(
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)
         rows = [_row(letter) for letter in list_letters(session, owner.id, limit)]
-    columns = ["execution", "pipeline", "step", "item", "failure_class", "message"]
+    columns = ["id", "pipeline", "step", "item", "failure_class", "message"]
     print_rows(f"Dead letters of {owner.name}", columns, rows, as_json=as_json)
+
+
+@letters.command()
+def retry(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Letters, as listed.")] = None,
+    *,
+    execution: Annotated[
+        str | None, typer.Option(metavar="ID", help="Those of this execution, or of what begins so.")
+    ] = None,
+    is_all: Annotated[bool, typer.Option("--all", help="Those of all executions.")] = False,
+    project: InProject = None,
+    dispatcher: By = Dispatcher.LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Try pages of crawls again that were given up; those that are fetched are letters no more.
+
+    Each execution that gave some up gets a new one, which goes on where its crawl had ended.
+    """
+    from agentic.executors.commands import letter_retries
+
+    choice = letter_retries.Choice(ids=ids or (), execution=execution, is_all=is_all)
+    with opened_desk(project) as desk:
+        found = letter_retries.sort_letters(desk, choice)
+        for hint in found.hints():
+            err_console.print(hint, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        retried = list(letter_retries.retry(desk, found, dispatcher, quiet=as_json))
+    if as_json:
+        print_json([asdict(one) for one in retried])
+    else:
+        for one in retried:
+            say(str(one))
 
 
 @letters.command()
@@ -57,7 +90,10 @@ def drop(
 
 
 def _row(letter: DeadLetterModel) -> dict[str, object]:
+    from agentic.mappers.dead_letters import letter_id
+
     return {
+        "id": letter_id(letter),
         "execution": letter.execution_id[:8],
         "execution_id": letter.execution_id,
         "pipeline": letter.pipeline,

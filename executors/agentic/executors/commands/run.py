@@ -1,32 +1,34 @@
-"""``agentic run``: runs an agent, or a pipeline file as one."""
+"""``agentic run``: runs an agent, or a pipeline as one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
 from agentic.executors.commands.exporting import ExcelSafe, Out, Table, read_export
+from agentic.executors.commands.finding import find_unfinished
 from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject, OptionError, read_values
 from agentic.executors.commands.running import RunOutput, checked_dispatcher, print_queued, run_here
+from agentic.executors.commands.targets import PIPELINE_PLATFORM, pipeline_facts
 
 if TYPE_CHECKING:
     from agentic.executors.catalog import AgentFacts
     from agentic.executors.exports.exporting import Export
     from agentic.mappers import AgentModel, Database
 
-PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
-PIPELINE_PLATFORM = "web"
-
 
 def run(  # noqa: PLR0913  # one parameter for each option
-    target: Annotated[str, typer.Argument(help="An agent, or a pipeline file (.yaml, .yml, .json).")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="An agent, a pipeline file (.yaml, .yml, .json) or one that is kept: NAME@VERSION, NAME@."
+        ),
+    ],
     *,
     project: InProject = None,
     inputs: Annotated[
@@ -35,6 +37,12 @@ def run(  # noqa: PLR0913  # one parameter for each option
     ] = None,
     goals: Annotated[str | None, typer.Option(help="New goals for the agent, separated by commas.")] = None,
     dispatcher: By = Dispatcher.LOCAL,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the newest execution, if it was killed, cancelled or failed."
+        ),
+    ] = False,
     out: Out = None,
     table: Table = None,
     excel_safe: ExcelSafe = False,
@@ -45,14 +53,14 @@ def run(  # noqa: PLR0913  # one parameter for each option
 ) -> None:
     """Run an agent and show what it stored.
 
-    A pipeline file becomes an agent of the platform `web`, named after the pipeline; it needs no server and
-    no set-up. Inputs and goals are stored with the agent.
+    A pipeline becomes an agent of the platform `web`, named after it; that needs no server and no set-up.
+    Inputs and goals are stored with the agent.
     """
     export = read_export(out, table, excel_safe=excel_safe)
-    _check_options(export, dispatcher, as_json=as_json)
+    _check_options(export, dispatcher, resume=resume, as_json=as_json)
     settings = load_settings()
     given = read_values(inputs or (), "--input")
-    facts = _read_pipeline(target, given, goals) if target.endswith(PIPELINE_ENDINGS) else None
+    facts = pipeline_facts(target, given, goals, project=project)
     workers = checked_dispatcher(settings) if dispatcher is Dispatcher.CELERY else None
     with opened(ready_database(settings) if facts else current_database(settings)) as database:
         if facts is not None:
@@ -63,11 +71,18 @@ def run(  # noqa: PLR0913  # one parameter for each option
             print_queued(workers.submit(database, agent), agent, as_json=as_json)
         else:
             seen = RunOutput(is_quiet=quiet, export=export)
-            run_here(agent, database=database, settings=settings, as_json=as_json, output=seen)
+            unfinished = find_unfinished(database, agent) if resume else None
+            run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
 
 
-def _check_options(export: Export | None, dispatcher: Dispatcher, *, as_json: bool) -> None:
+def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: bool, as_json: bool) -> None:
     """Refuse options that contradict each other."""
+    if resume and dispatcher is Dispatcher.CELERY:
+        raise OptionError(
+            "--resume goes on in this process, and --dispatcher celery hands the run to a worker; workers "
+            "take up by themselves what was killed, and what failed after `agentic executions retry ID "
+            "--dispatcher celery`"
+        )
     if export is None:
         return
     if dispatcher is Dispatcher.CELERY:
@@ -77,18 +92,6 @@ def _check_options(export: Export | None, dispatcher: Dispatcher, *, as_json: bo
         )
     if as_json and export.target.path is None:
         raise OptionError("--out - and --json both write to standard output; leave one of them out")
-
-
-def _read_pipeline(path: str, inputs: Mapping[str, JSONValue], goals: str | None) -> AgentFacts:
-    """Return the agent that a pipeline file makes; the file is not needed afterwards."""
-    from agentic.core.pipeline import load_spec, read_inputs
-    from agentic.executors.catalog import AgentFacts
-
-    spec = load_spec(Path(path), get_registry().actors)
-    read_inputs(spec, inputs)
-    pipeline: dict[str, JSONValue] = spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
-    config: dict[str, JSONValue] = {"pipeline": pipeline, "inputs": dict(inputs)}
-    return AgentFacts(name=spec.name, platform=PIPELINE_PLATFORM, config=config, goals=goals)
 
 
 def _put_pipeline(

@@ -21,6 +21,7 @@ from agentic.executors.durable.encoding import write_result
 from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.preparing import prepare
+from agentic.executors.durable.process_names import is_gone
 from agentic.executors.durable.tending import tend
 
 log = get_logger(__name__)
@@ -61,6 +62,19 @@ class Swept:
         return not (self.expired or self.dispatched or self.tended)
 
 
+def _abandoned(ledger: LedgerTransaction) -> Sequence[ActivationRow]:
+    """Return claims whose worker is gone: their lease ended, or it is known to have ended here."""
+    running = ledger.list_activations(statuses=[ActivationStatus.RUNNING])
+    found = [*ledger.expired(), *(row for row in running if row.worker is not None and is_gone(row.worker))]
+    return list({row.id: row for row in found}.values())
+
+
+def _is_abandoned(row: ActivationRow, now: float) -> bool:
+    has_ended = row.lease_until is not None and row.lease_until <= now
+    is_running = row.status is ActivationStatus.RUNNING
+    return has_ended or (is_running and row.worker is not None and is_gone(row.worker))
+
+
 class Reconciler:
     """Sweeps the ledger.
 
@@ -81,7 +95,7 @@ class Reconciler:
         """
         swept = Swept()
         minds = self._host.me.minds
-        for row in await self._host.lane.do(lambda ledger: ledger.expired()):
+        for row in await self._host.lane.do(_abandoned):
             if minds(row.id.run_id):
                 await self._take_back(row, swept)
         neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
@@ -116,10 +130,8 @@ class Reconciler:
         def write(ledger: LedgerTransaction) -> bool:
             # It may have come back to life since, and must not do so now.
             still = ledger.activation(row.id, lock=True)
-            is_gone = (
-                still is not None and still.lease_until is not None and still.lease_until <= ledger.now()
-            )
-            return is_gone and ledger.settle(lease, settled)
+            is_abandoned = still is not None and _is_abandoned(still, ledger.now())
+            return is_abandoned and ledger.settle(lease, settled)
 
         if not await self._host.lane.do(write):
             return

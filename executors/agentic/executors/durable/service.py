@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -18,6 +16,7 @@ from agentic.executors.durable.host import Dispatcher, RunHost
 from agentic.executors.durable.images import Images
 from agentic.executors.durable.lane import DirectLane, LedgerLane
 from agentic.executors.durable.leases import LEASE_S, Leases
+from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.starting import Submission, start_run
 
 
@@ -39,7 +38,7 @@ class HostOptions:
     is_alone: bool = False
     tell: Callable[[WorkflowEvent], None] | None = None
     only: RunId | None = None
-    worker: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}")
+    worker: str = field(default_factory=process_name)
 
 
 def make_host(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+from turbohtml import SelectorSyntaxError, parse
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Page, PageOutput
 from agentic.core.http.urls import Param, with_params
@@ -28,8 +28,8 @@ SCREENSHOT: dict[str, dict[str, JSONValue]] = {
 
 def _checked(selector: str) -> str:
     try:
-        LexborHTMLParser("").css_first(selector)
-    except SelectolaxError:
+        parse("").select_one(selector)
+    except SelectorSyntaxError:
         raise ValueError(f"{selector!r} is no CSS selector") from None
     return selector
 
@@ -137,7 +137,7 @@ async def _check(page: Page, given: FirecrawlScrapeInput) -> None:
 
 
 def _has(markup: str, selector: str) -> bool:
-    return LexborHTMLParser(markup).css_first(selector) is not None
+    return parse(markup).remove("template").select_one(selector) is not None
 
 
 def _item(document: Document, given: FirecrawlScrapeInput, url: str) -> dict[str, JSONValue]:

@@ -46,10 +46,11 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
                 failure_class="empty",
                 status=given.page.status,
             )
-        root = document.css_first("html")
-        link = document.css_first("link[rel~=canonical][href]")
-        canonical = absolute(base_of(given.page), link.attributes["href"] or "") if link else None
-        language = found.pop("language") or (root.attributes.get("lang") if root else None)
+        link = document.select_one("link[rel~=canonical][href]")
+        canonical = (
+            absolute(base_of(document, given.page.final_url), link.attr("href") or "") if link else None
+        )
+        language = found.pop("language") or (document.root.attr("lang") if document.root else None)
         item: dict[str, JSONValue] = {"url": given.page.final_url, "canonical_url": canonical}
         return ItemOutput(item={**item, "language": language, **found})
 

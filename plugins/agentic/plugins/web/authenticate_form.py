@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from selectolax.lexbor import LexborHTMLParser
+from turbohtml import Document
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.actors.pages import HTML_TYPES
@@ -46,9 +46,9 @@ async def log_in_by_form(ctx: ActorContext, login: FormLogin, name: str) -> Made
 def fault_of(login: FormLogin, response: HttpResponse) -> str:
     """Return why the answer to a login is a refusal, "" if it is none."""
     document = document_of(response)
-    if login.failure is not None and document.css_first(login.failure) is not None:
+    if login.failure is not None and document.select_one(login.failure) is not None:
         return f"the page has {login.failure!r}"
-    if login.success is not None and document.css_first(login.success) is None:
+    if login.success is not None and document.select_one(login.success) is None:
         return f"the page has no {login.success!r}"
     if login.success_url is not None and not fits(response.url, [login.success_url]):
         return f"it does not lead to {login.success_url!r}"
@@ -58,7 +58,7 @@ def fault_of(login: FormLogin, response: HttpResponse) -> str:
     return "" if form is None else "the form is there again"
 
 
-def document_of(response: HttpResponse) -> LexborHTMLParser:
+def document_of(response: HttpResponse) -> Document:
     """Return the document of an answer; an empty one of what is no HTML."""
     return parse(response.text if response.content_type in HTML_TYPES else "")
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from turbohtml import Document, Element
 
 from agentic.core.http import HttpRequest
 from agentic.core.http.urls import origin_of
+from agentic.plugins.web.html import base_of
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -48,9 +49,7 @@ class Form:
         return kept + [(name, value) for name, value in values.items() if name not in sent]
 
 
-def find_form(
-    document: LexborHTMLParser, url: str, wanted: frozenset[str], selector: str | None
-) -> Form | None:
+def find_form(document: Document, url: str, wanted: frozenset[str], selector: str | None) -> Form | None:
     """Return the form at ``selector``; without one the first that has all fields of ``wanted``.
 
     Args:
@@ -60,11 +59,10 @@ def find_form(
         selector: Of the form, or of something in it.
     """
     if selector is not None:
-        node = document.css_first(selector)
-        while node is not None and node.tag != "form":
-            node = node.parent
+        place = document.select_one(selector)
+        node = place.closest("form") if place is not None else None
         return None if node is None else _form(document, node, url)
-    forms = (_form(document, node, url) for node in document.css("form"))
+    forms = (_form(document, node, url) for node in document.select("form"))
     return next((form for form in forms if wanted <= form.names), None)
 
 
@@ -93,90 +91,77 @@ def request_of(
     return HttpRequest(url=form.action, method="POST", headers=headers, body=body)
 
 
-def _form(document: LexborHTMLParser, node: LexborNode, url: str) -> Form:
-    base = document.css_first("base[href]")
-    action = (node.attributes.get("action") or "").strip()
+def _form(document: Document, node: Element, url: str) -> Form:
+    action = (node.attr("action") or "").strip()
     controls = list(_controls(document, node))
-    enctype = (node.attributes.get("enctype") or "").lower()
+    enctype = (node.attr("enctype") or "").lower()
     return Form(
-        action=urljoin(urljoin(url, base.attributes.get("href") if base else None), action)
-        if action
-        else url,
-        method="POST" if (node.attributes.get("method") or "").lower() == "post" else "GET",
+        action=urljoin(base_of(document, url), action) if action else url,
+        method="POST" if (node.attr("method") or "").lower() == "post" else "GET",
         enctype=enctype if enctype in (MULTIPART, PLAIN) else URLENCODED,
         pairs=[*(pair for control in controls for pair in _pairs(control)), *_clicked(node)],
-        names=frozenset(control.attributes["name"] or "" for control in controls),
+        names=frozenset(control.attr("name") or "" for control in controls),
     )
 
 
-def _controls(document: LexborHTMLParser, form: LexborNode) -> Iterator[LexborNode]:
+def _controls(document: Document, form: Element) -> Iterator[Element]:
     """Yield the fields of a form, those outside that name it included; disabled ones are none."""
-    name = form.attributes.get("id")
-    for node in document.css(CONTROLS) if name else form.css(CONTROLS):
-        owner = node.attributes.get("form")
+    name = form.attr("id")
+    for node in document.select(CONTROLS) if name else form.select(CONTROLS):
+        owner = node.attr("form")
         is_within = owner is None and _is_below(node, form)
         if (is_within or (owner is not None and owner == name)) and not _is_disabled(node):
             yield node
 
 
-def _pairs(control: LexborNode) -> Iterator[tuple[str, str]]:
-    name = control.attributes["name"] or ""
+def _pairs(control: Element) -> Iterator[tuple[str, str]]:
+    name = control.attr("name") or ""
     if not name:
         return
-    kind = (control.attributes.get("type") or "").lower()
+    kind = (control.attr("type") or "").lower()
     match control.tag:
         case "textarea":
-            yield name, control.text()
+            yield name, control.text
         case "select":
             yield from ((name, value) for value in _selected(control))
         case "input" if kind in ("checkbox", "radio"):
-            if "checked" in control.attributes:
-                yield name, control.attributes.get("value") or "on"
+            if control.attr("checked") is not None:
+                yield name, control.attr("value") or "on"
         case "input" if kind not in NOT_SENT:
-            yield name, control.attributes.get("value") or ""
+            yield name, control.attr("value") or ""
         case _:
             return
 
 
-def _selected(select: LexborNode) -> list[str]:
-    options = select.css("option")
-    chosen = [option for option in options if "selected" in option.attributes]
-    if "multiple" not in select.attributes:
+def _selected(select: Element) -> list[str]:
+    options = select.select("option")
+    chosen = [option for option in options if option.attr("selected") is not None]
+    if select.attr("multiple") is None:
         chosen = chosen[-1:] or options[:1]
     return [_value_of(option) for option in chosen]
 
 
-def _value_of(option: LexborNode) -> str:
-    value = option.attributes.get("value")
-    return " ".join(option.text().split()) if "value" not in option.attributes else value or ""
+def _value_of(option: Element) -> str:
+    value = option.attr("value")
+    return " ".join(option.text.split()) if value is None else value
 
 
-def _clicked(form: LexborNode) -> Iterator[tuple[str, str]]:
+def _clicked(form: Element) -> Iterator[tuple[str, str]]:
     """Yield the name and value of the button that sends the form, if it has a name."""
-    button = next((node for node in form.css(SUBMITS) if not _is_disabled(node)), None)
-    if button is not None and (name := button.attributes.get("name")):
-        if button.attributes.get("type") == "image":
+    button = next((node for node in form.select(SUBMITS) if not _is_disabled(node)), None)
+    if button is not None and (name := button.attr("name")):
+        if button.attr("type") == "image":
             yield from ((f"{name}.x", "0"), (f"{name}.y", "0"))
         else:
-            yield name, button.attributes.get("value") or ""
+            yield name, button.attr("value") or ""
 
 
-def _is_below(node: LexborNode, ancestor: LexborNode) -> bool:
-    above = node.parent
-    while above is not None and above.mem_id != ancestor.mem_id:
-        above = above.parent
-    return above is not None
+def _is_below(node: Element, ancestor: Element) -> bool:
+    return ancestor in node.ancestors
 
 
-def _is_disabled(node: LexborNode) -> bool:
-    if "disabled" in node.attributes:
-        return True
-    above = node.parent
-    while above is not None:
-        if above.tag == "fieldset" and "disabled" in above.attributes:
-            return True
-        above = above.parent
-    return False
+def _is_disabled(node: Element) -> bool:
+    return node.attr("disabled") is not None or node.closest("fieldset[disabled]") is not None
 
 
 def _encoded(enctype: str, pairs: Pairs, boundary: Callable[[], str]) -> tuple[str, bytes]:

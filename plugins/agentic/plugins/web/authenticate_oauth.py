@@ -82,7 +82,9 @@ def token_request(login: OAuth2Login, refresh_token: SecretStr | None) -> HttpRe
     else:
         fields |= {"client_id": client, "client_secret": secret}
     body = urlencode({name: value for name, value in fields.items() if value}, errors="replace")
-    return HttpRequest(url=login.token_url, method="POST", headers=headers, body=body.encode())
+    return HttpRequest(
+        url=login.token_url, method="POST", headers=headers, body=body.encode(), obey_robots=False
+    )
 
 
 def _read(response: HttpResponse) -> _Granted:

@@ -94,11 +94,11 @@ def lines_of(given: DiffInput) -> list[str]:
     if given.page.content_type and not given.page.is_html and given.selector is None:
         return _plain(given.page.text.splitlines())
     document = readable(given.page)
-    nodes = document.css(given.selector or "body")
+    nodes = document.select(given.selector or "body")
     if given.selector is not None and not nodes:
         message = f"nothing on {given.page.final_url} fits {given.selector!r}"
         raise ActorError(message, failure_class="selector_missing", status=given.page.status)
-    return _plain(line for node in nodes for line in node.text(separator="\n").splitlines())
+    return _plain(line for node in nodes for text in node.strings for line in text.splitlines())
 
 
 def remembered(lines: Sequence[str]) -> dict[str, JSONValue]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
-from selectolax.lexbor import LexborNode
+from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, LinksOutput, Page
 from agentic.core.types import JSONValue
 from agentic.plugins.web.fields import Item, Schema, read_fields, source_of
-from agentic.plugins.web.html import Selector, absolute, title_of
+from agentic.plugins.web.html import Selector, absolute, select_one, title_of
 
 MAY_LACK = frozenset({"items", "page"})
 
@@ -59,11 +59,11 @@ class ExtractListActor(Actor[ExtractListInput, ListOutput]):
         """Return the links, the next page's if there is one, the title, and the items if they have fields."""
         source = source_of(given.page)
         document, base = source.document, source.base
-        nodes = document.css(given.item_selector)
+        nodes = document.select(given.item_selector)
         if given.required and not nodes:
             message = f"nothing on {given.page.final_url} fits {given.item_selector!r}"
             raise ActorError(message, failure_class="selector_missing", status=given.page.status)
-        following = document.css_first(given.next_selector) if given.next_selector else None
+        following = document.select_one(given.next_selector) if given.next_selector else None
         fields = given.fields
         return ListOutput(
             list_item_urls=tuple(_urls(nodes, given.link_selector, base)),
@@ -78,18 +78,19 @@ class ExtractListActor(Actor[ExtractListInput, ListOutput]):
         )
 
 
-def _urls(items: Iterable[LexborNode], link_selector: str, base: str) -> dict[str, None]:
+def _urls(items: Iterable[Element], link_selector: str, base: str) -> dict[str, None]:
     """Return the addresses the items link to, in order, each once."""
     # Joining costs more than parsing, and most links of a page repeat others or differ by fragment only.
     hrefs = dict.fromkeys(href for item in items if (href := _href(item, link_selector)))
     return dict.fromkeys(url for href in hrefs if (url := absolute(base, href)) is not None)
 
 
-def _url(item: LexborNode, link_selector: str, base: str) -> JSONValue:
+def _url(item: Element, link_selector: str, base: str) -> JSONValue:
     return next(iter(_urls([item], link_selector, base)), None)
 
 
-def _href(item: LexborNode, link_selector: str) -> str:
-    link = item if "href" in item.attributes else item.css_first(link_selector)
-    address = link.attributes.get("href") if link is not None else None
+def _href(item: Element, link_selector: str) -> str:
+    address = item.attr("href")
+    if address is None and (link := select_one(item, link_selector)) is not None:
+        address = link.attr("href")
     return (address or "").partition("#")[0]

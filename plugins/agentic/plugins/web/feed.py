@@ -90,5 +90,5 @@ def _named_feed(response: HttpResponse) -> str | None:
     """Return the feed that a page names, None if it is no page or names none."""
     if response.content_type not in ("text/html", "application/xhtml+xml"):
         return None
-    link = parse(response.text).css_first(FEED_LINKS)
-    return absolute(response.url, link.attributes.get("href") or "") if link is not None else None
+    link = parse(response.text).select_one(FEED_LINKS)
+    return absolute(response.url, link.attr("href") or "") if link is not None else None

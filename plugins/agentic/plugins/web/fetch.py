@@ -12,7 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validato
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
 from agentic.core.browser import BrowserRequest, BrowserStep
-from agentic.core.http import HttpRequest, HttpResponse, HttpSession, canonical_url
+from agentic.core.http import (
+    FailureClass,
+    FetchError,
+    HttpRequest,
+    HttpResponse,
+    HttpSession,
+    canonical_url,
+)
 from agentic.core.http.urls import Param, with_params
 from agentic.core.types import JSONValue
 from agentic.plugins.web.browsing import show
@@ -31,7 +38,8 @@ class FetchInput(BaseModel):
     url: str
     mode: Literal["http", "browser", "auto"] = Field(
         default="http",
-        description="auto: over HTTP, and with a browser if scripts write the page; that is remembered.",
+        description="auto: over HTTP, and with a browser if scripts write the page or a wall is before it; "
+        "that is remembered.",
     )
     use_playwright: bool | None = Field(default=None, description="true is short for mode: browser.")
     wait_for: Selector | None = Field(
@@ -108,8 +116,11 @@ class FetchActor(Actor[FetchInput, PageOutput]):
 
 
 async def _by_http(ctx: ActorContext, given: FetchInput) -> Page:
-    async with used_session(ctx, given.session) as session:
-        response = await ctx.http.fetch(_request(given, session))
+    if given.session is None:
+        response = await ctx.http.fetch(_request(given, None))
+    else:
+        async with used_session(ctx, given.session) as session:
+            response = await ctx.http.fetch(_request(given, session))
     return page_of(given.url, response, datetime.now(UTC))
 
 
@@ -128,15 +139,32 @@ async def _by_browser(ctx: ActorContext, given: FetchInput) -> Page:
 
 async def _by_either(ctx: ActorContext, given: FetchInput) -> Page:
     """Fetch over HTTP, unless pages like this one needed a browser lately; with a browser if it needs one."""
-    key = verdict_key(given.url)
-    if not needs_browser(await ctx.memory.get(key), datetime.now(UTC)):
+    if needs_browser(await ctx.memory.get(verdict_key(given.url)), datetime.now(UTC)):
+        return await _remembered(ctx, given)
+    try:
         page = await _by_http(ctx, given)
-        is_lacking = _lacks(page, given)
-        if not page.is_html or not looks_scripted(page.text, is_lacking=is_lacking):
-            return _complete(page, given)
+    except FetchError as exc:
+        if exc.failure_class == FailureClass.BLOCKED:
+            return await _past_wall(ctx, given, exc)
+        raise
+    if page.is_html and looks_scripted(page.text, is_lacking=_lacks(page, given)):
+        return await _remembered(ctx, given)
+    return _complete(page, given)
+
+
+async def _remembered(ctx: ActorContext, given: FetchInput) -> Page:
+    """Fetch with a browser, and remember that pages like this one need it."""
     page = await _by_browser(ctx, given)
-    await ctx.memory.put(key, browser_verdict(datetime.now(UTC)))
+    await ctx.memory.put(verdict_key(given.url), browser_verdict(datetime.now(UTC)))
     return page
+
+
+async def _past_wall(ctx: ActorContext, given: FetchInput, refusal: FetchError) -> Page:
+    """Fetch with a browser what was refused over HTTP; where there is none, the refusal is what counts."""
+    try:
+        return await _remembered(ctx, given)
+    except ActorError:  # what a browser meets is a FetchError
+        raise refusal from None
 
 
 def _complete(page: Page, given: FetchInput) -> Page:
@@ -150,7 +178,7 @@ def _complete(page: Page, given: FetchInput) -> Page:
 
 def _lacks(page: Page, given: FetchInput) -> bool:
     return given.wait_for is not None and (
-        not page.is_html or parse(page.text).css_first(given.wait_for) is None
+        not page.is_html or parse(page.text).select_one(given.wait_for) is None
     )
 
 

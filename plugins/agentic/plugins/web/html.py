@@ -9,7 +9,8 @@ from typing import Annotated
 from urllib.parse import urljoin
 
 from pydantic import AfterValidator
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from turbohtml import Document, Element, Node, SelectorSyntaxError, Text
+from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
 from agentic.core.http import HttpError, canonical_url
@@ -21,29 +22,36 @@ _SHALLOW = (
     "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|body|colgroup|dd|dt|head|html|li|optgroup|"
     "option|p|rp|rt|tbody|td|tfoot|th|thead|tr|circle|ellipse|line|path|polygon|polyline|rect|stop|use"
 )
+# Most links of most pages, and nothing in them to be resolved: to join one the long way takes 15 us.
+_FROM_ROOT = re.compile(r"(?:/[a-z0-9_-][\w.~%=&?+,-]*)+/?", re.ASCII | re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
 _TAG = re.compile(rf"<(/?)(?!(?:{_SHALLOW})\b)[a-z]", re.IGNORECASE)
 
 
 # A crawl reads links and then details of one page. The trees are not kept for long: two pages at most.
 @lru_cache(maxsize=2)
-def parse(text: str) -> LexborHTMLParser:
+def parse(text: str) -> Document:
     """Return the document as :func:`parse_apart` does. It is shared: do not change it."""
     return parse_apart(text)
 
 
-def parse_apart(text: str) -> LexborHTMLParser:
-    """Return a document that is nobody else's; whatever the text is, there is one.
+def parse_apart(text: str) -> Document:
+    """Return a document that is nobody else's; whatever the text is, there is one. Its templates are empty.
 
     Raises:
         ActorError: Its elements are nested more than 2,000 deep (``too_large``).
     """
-    # The parser looks through all open elements for each new one: 100,000 of them take it half a minute.
+    # The text of an element is read anew for each that it is in: of 100,000 that is gigabytes.
     if text.count("<") > MAX_DEPTH and _depth_at_most(text) > MAX_DEPTH and _is_too_deep(text):
         message = (
             f"its elements are nested more than {MAX_DEPTH} deep; no browser would show that, leave it out"
         )
         raise ActorError(f"a page was not read: {message}", failure_class="too_large")
-    return LexborHTMLParser(text)
+    document = read_tree(text, positions=False, allow_declarative_shadow_roots=False)
+    # What scripts make elements from is not on the page, but selectors would find it.
+    for template in document.select("template"):
+        template.clear()
+    return document
 
 
 def _depth_at_most(text: str) -> int:
@@ -66,7 +74,7 @@ def _is_too_deep(text: str) -> bool:
     return False
 
 
-def document_of(page: Page) -> LexborHTMLParser:
+def document_of(page: Page) -> Document:
     """Return the document of a page.
 
     Raises:
@@ -81,8 +89,8 @@ def document_of(page: Page) -> LexborHTMLParser:
 @lru_cache(maxsize=1024)
 def _checked(selector: str) -> str:
     try:
-        LexborHTMLParser("").css(selector)
-    except SelectolaxError:
+        read_tree("").select(selector)
+    except SelectorSyntaxError:
         raise ValueError(f"{selector!r} is no CSS selector") from None
     return selector
 
@@ -91,22 +99,30 @@ Selector = Annotated[str, AfterValidator(_checked)]
 """A CSS selector, checked when the spec is read."""
 
 
-INLINE = [
-    *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd"),
-    *("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
-]
-TEXT = "-text"
-BREAKING = frozenset(
-    [
-        *("address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure"),
-        *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol"),
-        *("option", "p", "pre", "section", "table", "td", "th", "tr", "ul"),
-    ]
+INLINE = (
+    "a, abbr, b, bdi, bdo, cite, code, data, del, dfn, em, font, i, ins, kbd, mark, q, s, samp, small, span, "
+    "strong, sub, sup, time, u, var, wbr"
 )
-UNSEEN = ["script", "style", "template", "noscript", "svg"]
+BREAKING = (
+    "address, article, aside, blockquote, br, dd, div, dl, dt, figcaption, figure, footer, form, h1, h2, h3, "
+    "h4, h5, h6, header, hr, li, main, nav, ol, option, p, pre, section, table, td, th, tr, ul"
+)
+UNSEEN = "script, style, template, noscript, svg"
+_BREAKING = frozenset(BREAKING.split(", "))
 
 
-def readable(page: Page) -> LexborHTMLParser:
+def select(scope: Document | Element, selector: str) -> list[Element]:
+    """Return the elements that fit, in the order of the page: ``scope`` itself and those in it."""
+    found = scope.select(selector)
+    return [scope, *found] if isinstance(scope, Element) and scope.matches(selector) else found
+
+
+def select_one(scope: Document | Element, selector: str) -> Element | None:
+    """Return the first of what :func:`select` does, None if there is none."""
+    return scope if isinstance(scope, Element) and scope.matches(selector) else scope.select_one(selector)
+
+
+def readable(page: Page) -> Document:
     """Return the document of a page with what people read only, one text for each line they would see.
 
     It is nobody else's: it may be changed.
@@ -116,54 +132,48 @@ def readable(page: Page) -> LexborHTMLParser:
     """
     document_of(page)
     document = parse_apart(page.text)
-    document.strip_tags(UNSEEN)
-    document.unwrap_tags(INLINE)
-    document.merge_text_nodes()
+    document.remove(UNSEEN).strip_tags(INLINE)
+    if document.root is not None:
+        document.root.normalize()
     return document
 
 
-def text_of(node: LexborNode) -> str:
+def text_of(element: Element) -> str:
     """Return the text of an element and all below it, blanks collapsed, and one between lines."""
-    child = node.child
-    is_plain = child is None or (child.tag == TEXT and child.next is None)
-    text = node.text() if is_plain else "".join(_pieces(node))
+    text = element.text if element.select_one(BREAKING) is None else "".join(_pieces(element))
     return " ".join(text.split())
 
 
-def _pieces(node: LexborNode) -> Iterator[str]:
-    for inner in node.traverse(include_text=True):
-        before = inner.prev
-        if inner.tag in BREAKING or (before is not None and before.tag in BREAKING):
+def _pieces(element: Element) -> Iterator[str]:
+    for node in element.descendants:
+        if _is_breaking(node) or _is_breaking(node.previous_sibling):
             yield " "
-        if inner.tag == TEXT:
-            yield inner.text_content or ""
+        if isinstance(node, Text):
+            yield node.data
 
 
-def title_of(document: LexborHTMLParser) -> str | None:
+def _is_breaking(node: Node | None) -> bool:
+    return isinstance(node, Element) and node.tag in _BREAKING
+
+
+def title_of(document: Document) -> str | None:
     """Return the text of ``<title>``, None if there is none or it is empty."""
-    node = document.css_first("title")
+    node = document.select_one("title")
     return text_of(node) or None if node is not None else None
 
 
-def base_of(page: Page) -> str:
-    """Return what relative addresses on a page are relative to.
-
-    Raises:
-        ActorError: The page is no HTML (``not_html``), or nested too deep (``too_large``).
-    """
-    return _base(document_of(page), page.final_url)
-
-
-@lru_cache(maxsize=4)  # a crawl asks for its links and for its details
-def _base(document: LexborHTMLParser, url: str) -> str:
-    node = document.css_first("base[href]")
-    href = node.attributes.get("href") if node is not None else None
+def base_of(document: Document, url: str) -> str:
+    """Return what relative addresses on a page from ``url`` are relative to."""
+    node = document.select_one("base[href]")
+    href = node.attr("href") if node is not None else None
     return urljoin(url, href) if href else url
 
 
 def absolute(base: str, address: str) -> str | None:
     """Return an address on a page as an absolute canonical URL; None for what is no page: ``mailto:`` etc."""
+    address = address.strip()
+    origin = _ORIGIN.match(base) if _FROM_ROOT.fullmatch(address) else None
     try:
-        return canonical_url(urljoin(base, address.strip()))
+        return canonical_url(origin[0] + address if origin else urljoin(base, address))
     except (HttpError, ValueError):
         return None

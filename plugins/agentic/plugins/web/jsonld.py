@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from selectolax.lexbor import LexborHTMLParser
+from turbohtml import Document
 
 from agentic.core.types import JSONValue
 
@@ -16,9 +16,9 @@ SCRIPTS = 'script[type^="application/ld+json" i]'
 MAX_DEPTH = 50
 
 
-def read_jsonld(document: LexborHTMLParser) -> list[Node]:
+def read_jsonld(document: Document) -> list[Node]:
     """Return the objects of a page's JSON-LD, those of a ``@graph`` side by side; no JSON, no object."""
-    return [node for script in document.css(SCRIPTS) for node in _flat(_loads(script.text()))]
+    return [node for script in document.select(SCRIPTS) for node in _flat(_loads(script.text))]
 
 
 def values_at(nodes: Sequence[Node], path: str) -> list[JSONValue]:

@@ -27,15 +27,15 @@ def looks_scripted(markup: str, *, is_lacking: bool) -> bool:
             to those who have none, is enough.
     """
     document = parse_apart(markup)
-    if document.css_first("script") is None:
+    if document.select_one("script") is None:
         return False
-    hints = " ".join(node.text() for node in document.css("noscript"))
-    document.strip_tags(UNSEEN)
-    body = document.body
-    if body is None or len(" ".join(body.text().split())) < FEW_CHARACTERS:
+    hints = " ".join(node.text for node in document.select("noscript"))
+    document.remove(UNSEEN)
+    body = document.select_one("body")
+    if body is None or len(" ".join(body.text.split())) < FEW_CHARACTERS:
         return True
-    mounts = document.css(MOUNTS)
-    return is_lacking and (bool(HINT.search(hints)) or any(not node.text().strip() for node in mounts))
+    mounts = document.select(MOUNTS)
+    return is_lacking and (bool(HINT.search(hints)) or any(not node.text.strip() for node in mounts))
 
 
 def verdict_key(url: str) -> str:

@@ -109,7 +109,7 @@ async def _as_the_site_says(
     ctx: ActorContext, given: SearchInput, page: Page, session: HttpSession | None
 ) -> tuple[str, bytes | None]:
     document = document_of(page)
-    base = base_of(page)
+    base = base_of(document, page.final_url)
     if (form := find_form(document, base)) is not None:
         return form.filled(given.query)
     described = description_url(document, base)

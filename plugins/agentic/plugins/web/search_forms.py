@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from turbohtml import Document, Element
+
+from agentic.plugins.web.html import parse_apart
 
 QUERY_NAMES = frozenset({"q", "query", "s", "search", "keywords", "keyword", "k", "term", "text", "wd"})
 TYPED = frozenset({"", "search", "text"})
@@ -41,23 +43,27 @@ class SearchForm:
         return urlunsplit(urlsplit(self.action)._replace(query=fields, fragment="")), None
 
 
-def find_form(document: LexborHTMLParser, base: str) -> SearchForm | None:
+def find_form(document: Document, base: str) -> SearchForm | None:
     """Return the page's search form: the one that says so before one that only looks like it."""
-    marked = document.css('form[role="search"], [role="search"] form, search form')
-    found = (form for node in [*marked, *document.css("form")] if (form := _form(node, base)) is not None)
+    marked = document.select('form[role="search"], [role="search"] form, search form')
+    found = (form for node in [*marked, *document.select("form")] if (form := _form(node, base)) is not None)
     return next(found, None)
 
 
-def description_url(document: LexborHTMLParser, base: str) -> str | None:
+def description_url(document: Document, base: str) -> str | None:
     """Return where the site describes its search, None if it does not."""
-    link = document.css_first(DESCRIPTION)
-    return urljoin(base, link.attributes.get("href") or "") if link is not None else None
+    link = document.select_one(DESCRIPTION)
+    return urljoin(base, link.attr("href") or "") if link is not None else None
 
 
 def template_of(description: str, base: str) -> str | None:
-    """Return the URL template of an OpenSearch description's results as pages; None if it has none."""
-    node = LexborHTMLParser(description).css_first(RESULTS)
-    template = (node.attributes.get("template") or "") if node is not None else ""
+    """Return the URL template of an OpenSearch description's results as pages; None if it has none.
+
+    Raises:
+        ActorError: Its elements are nested more than 2,000 deep (``too_large``).
+    """
+    node = parse_apart(description).select_one(RESULTS)
+    template = (node.attr("template") or "") if node is not None else ""
     return urljoin(base, template) if "{searchTerms" in template else None
 
 
@@ -69,37 +75,34 @@ def fill(template: str, words: str) -> str:
     return UNFILLED.sub("", template)
 
 
-def _form(form: LexborNode, base: str) -> SearchForm | None:
-    names = [node.attributes["name"] or "" for node in form.css("input[name]") if _takes_words(node)]
+def _form(form: Element, base: str) -> SearchForm | None:
+    names = [node.attr("name") or "" for node in form.select("input[name]") if _takes_words(node)]
     if not names:
         return None
     query = names[0]
     return SearchForm(
-        action=urljoin(base, form.attributes.get("action") or ""),
-        method="POST" if (form.attributes.get("method") or "").upper() == "POST" else "GET",
+        action=urljoin(base, form.attr("action") or ""),
+        method="POST" if (form.attr("method") or "").upper() == "POST" else "GET",
         query=query,
         others=tuple((name, value) for name, value in _defaults(form) if name != query),
     )
 
 
-def _takes_words(node: LexborNode) -> bool:
-    kind = (node.attributes.get("type") or "").lower()
-    name = (node.attributes.get("name") or "").lower()
+def _takes_words(node: Element) -> bool:
+    kind = (node.attr("type") or "").lower()
+    name = (node.attr("name") or "").lower()
     return kind == "search" or (kind in TYPED and name in QUERY_NAMES)
 
 
-def _defaults(form: LexborNode) -> Iterator[tuple[str, str]]:
+def _defaults(form: Element) -> Iterator[tuple[str, str]]:
     """Yield what the form sends if nobody touches it."""
-    for node in form.css("input[name]"):
-        attributes = node.attributes
-        kind = (attributes.get("type") or "").lower()
-        is_sent = (
-            kind in TYPED or kind == "hidden" or (kind in ("checkbox", "radio") and "checked" in attributes)
-        )
-        if is_sent:
-            yield attributes["name"] or "", attributes.get("value") or ("on" if kind == "checkbox" else "")
-    for node in form.css("select[name]"):
-        chosen = node.css_first("option[selected]") or node.css_first("option")
+    for node in form.select("input[name]"):
+        kind = (node.attr("type") or "").lower()
+        is_chosen = kind in ("checkbox", "radio") and node.attr("checked") is not None
+        if kind in TYPED or kind == "hidden" or is_chosen:
+            yield node.attr("name") or "", node.attr("value") or ("on" if kind == "checkbox" else "")
+    for node in form.select("select[name]"):
+        chosen = node.select_one("option[selected]") or node.select_one("option")
         if chosen is not None:
-            value = chosen.attributes.get("value")
-            yield node.attributes["name"] or "", chosen.text().strip() if value is None else value
+            value = chosen.attr("value")
+            yield node.attr("name") or "", chosen.text.strip() if value is None else value

@@ -36,7 +36,7 @@ class StructuredDataActor(Actor[StructuredDataInput, ItemOutput]):
     async def run(self, ctx: ActorContext, given: StructuredDataInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""
         document = document_of(given.page)
-        base = base_of(given.page)
+        base = base_of(document, given.page.final_url)
         found: dict[str, JSONValue] = {
             "json_ld": [*read_jsonld(document)],
             "microdata": [*read_annotations(document, MICRODATA, base)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from turbohtml import Document, Element
 
 from agentic.core.types import JSONValue
 from agentic.plugins.web.html import absolute, text_of
@@ -39,66 +39,64 @@ MICRODATA = Vocabulary("itemscope", "itemtype", "itemid", "itemprop")
 RDFA = Vocabulary("typeof", "typeof", "resource", "property")
 
 
-def read_annotations(document: LexborHTMLParser, vocabulary: Vocabulary, base: str) -> list[Node]:
+def read_annotations(document: Document, vocabulary: Vocabulary, base: str) -> list[Node]:
     """Return the objects of a page in the shape of JSON-LD: ``@type``, ``@id`` and properties.
 
     A property that occurs several times is a list. Addresses are absolute.
     """
     outermost = f"[{vocabulary.scope}]:not([{vocabulary.part}])"
-    return [_object(node, vocabulary, base, 0) for node in document.css(outermost)]
+    return [_object(node, vocabulary, base, 0) for node in document.select(outermost)]
 
 
-def read_opengraph(document: LexborHTMLParser) -> Node:
+def read_opengraph(document: Document) -> Node:
     """Return the ``og:`` properties of a page and those of its relatives: ``article:``, ``twitter:`` etc."""
     found: Node = {}
-    for node in document.css("meta[content]"):
-        name = node.attributes.get("property") or node.attributes.get("name") or ""
+    for node in document.select("meta[content]"):
+        name = node.attr("property") or node.attr("name") or ""
         if ":" in name:
-            _add(found, name.lower(), node.attributes.get("content") or "")
+            _add(found, name.lower(), node.attr("content") or "")
     return found
 
 
-def _object(node: LexborNode, vocabulary: Vocabulary, base: str, depth: int) -> Node:
+def _object(node: Element, vocabulary: Vocabulary, base: str, depth: int) -> Node:
     found: Node = {}
     kinds: list[JSONValue] = [
         word.rpartition("/")[2].rpartition("#")[2] for word in _words(node, vocabulary.kind)
     ]
     if kinds:
         found["@type"] = kinds[0] if len(kinds) == 1 else kinds
-    if identity := node.attributes.get(vocabulary.identity):
+    if identity := node.attr(vocabulary.identity):
         found["@id"] = absolute(base, identity) or identity
     for part in _parts(node, vocabulary) if depth < MAX_DEPTH else ():
-        is_object = vocabulary.scope in part.attributes
+        is_object = part.attr(vocabulary.scope) is not None
         value = _object(part, vocabulary, base, depth + 1) if is_object else _value(part, base)
         for name in _words(part, vocabulary.part):
             _add(found, name.rpartition(":")[2] if "://" not in name else name.rpartition("/")[2], value)
     return found
 
 
-def _parts(scope: LexborNode, vocabulary: Vocabulary) -> Iterator[LexborNode]:
+def _parts(scope: Element, vocabulary: Vocabulary) -> Iterator[Element]:
     """Yield the elements below ``scope`` that are its properties, in order, none of objects in it."""
     waiting = _children(scope)
     while waiting:
         node = waiting.pop()
-        attributes = node.attributes
-        if vocabulary.part in attributes:
+        if node.attr(vocabulary.part) is not None:
             yield node
-        if vocabulary.scope not in attributes:
+        if node.attr(vocabulary.scope) is None:
             waiting += _children(node)
 
 
-def _children(node: LexborNode) -> list[LexborNode]:
-    return list(node.iter(include_text=False))[::-1]
+def _children(node: Element) -> list[Element]:
+    return [child for child in reversed(node.children) if isinstance(child, Element)]
 
 
-def _value(node: LexborNode, base: str) -> JSONValue:
-    attributes = node.attributes
-    if (content := attributes.get("content")) is not None:
+def _value(node: Element, base: str) -> JSONValue:
+    if (content := node.attr("content")) is not None:
         return content.strip()
     for name, tags in _ADDRESSES.items():
-        if node.tag in tags and (address := attributes.get(name)):
+        if node.tag in tags and (address := node.attr(name)):
             return absolute(base, address) or address
-    return (attributes.get(_VALUES.get(node.tag or "", "")) or text_of(node)).strip()
+    return (node.attr(_VALUES.get(node.tag, "")) or text_of(node)).strip()
 
 
 def _add(found: Node, name: str, value: JSONValue) -> None:
@@ -109,5 +107,5 @@ def _add(found: Node, name: str, value: JSONValue) -> None:
         found[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]
 
 
-def _words(node: LexborNode, attribute: str) -> list[str]:
-    return (node.attributes.get(attribute) or "").split()
+def _words(node: Element, attribute: str) -> list[str]:
+    return (node.attr(attribute) or "").split()

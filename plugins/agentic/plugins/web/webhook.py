@@ -88,7 +88,12 @@ def request_of(given: WebhookInput, delivery: str, now_s: int) -> HttpRequest:
         signature = sign(given.secret.get_secret_value(), f"{delivery}.{now_s}.".encode() + body)
         signed = {**signed, "webhook-signature": f"v1,{signature}"}
     return HttpRequest(
-        url=given.url, method=given.method, headers={**own, **signed}, body=body, timeout_s=given.timeout_s
+        url=given.url,
+        method=given.method,
+        headers={**own, **signed},
+        body=body,
+        timeout_s=given.timeout_s,
+        obey_robots=False,
     )
 
 

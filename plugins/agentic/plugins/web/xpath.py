@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator
+from turbohtml import Document, Element, Node
+from turbohtml import XPath as Compiled
 
 from agentic.core.types import JSONValue
-from agentic.plugins.web.extras import load
-
-EXTRA = "xpath"
+from agentic.plugins.web.html import parse_apart
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> Any:  # noqa: ANN401 - a class of turbohtml, which may not be installed
-    turbohtml = load("turbohtml", EXTRA)
+def _compiled(expression: str) -> Compiled:
     try:
-        compiled = turbohtml.XPath(expression)
-        compiled(turbohtml.parse(""))  # functions and variables are looked up when it runs
+        compiled = Compiled(expression)
+        compiled(parse_apart(""))  # functions and variables are looked up when it runs
     except (TypeError, ValueError) as exc:
         raise ValueError(f"{expression!r} is no XPath: {exc}") from None
     return compiled
@@ -33,30 +32,25 @@ XPath = Annotated[str, AfterValidator(_checked)]
 """An XPath expression, checked when the spec is read."""
 
 
-def find(expression: str, markup: str, *, as_html: bool) -> list[JSONValue]:
+def find(expression: str, scope: Document | Element, *, as_html: bool) -> list[JSONValue]:
     """Return what ``expression`` leads to: texts of elements, values of attributes, a number or a truth.
 
     Args:
         expression: XPath 1.0.
-        markup: A page, or an element of one.
+        scope: A page, or an element of one: for the expression it is a page of its own.
         as_html: Elements as markup instead of their text.
-
-    Raises:
-        MissingExtraError: turbohtml is not installed.
     """
-    found = _compiled(expression)(_parsed(markup))
+    found = _compiled(expression)(_apart(scope.html) if isinstance(scope, Element) else scope)
     if isinstance(found, list):
         return [_value(each, as_html=as_html) for each in found]
     return [] if found == "" else [found]
 
 
-# Several fields are read from one page, and two pages at a time at most.
-@lru_cache(maxsize=2)
-def _parsed(markup: str) -> Any:  # noqa: ANN401 - as above
-    return load("turbohtml", EXTRA).parse(markup)
+# Several fields are read from one element.
+_apart = lru_cache(maxsize=2)(parse_apart)
 
 
-def _value(found: Any, *, as_html: bool) -> JSONValue:  # noqa: ANN401 - as above
+def _value(found: Node | str, *, as_html: bool) -> JSONValue:
     if not isinstance(found, str):
         found = found.html if as_html else found.text
-    return str(found) if as_html else " ".join(str(found).split())
+    return str(found) if as_html else " ".join(found.split())

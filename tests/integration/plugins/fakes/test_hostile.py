@@ -86,6 +86,7 @@ async def test_a_flaky_page_fails_and_then_works(client: Client, fakes: FakeServ
         ("status/204", 204, ""),
         ("challenge/cloudflare", 403, "text/html"),
         ("challenge/captcha", 200, "text/html"),
+        ("challenge/aws", 202, "text/html"),
         ("charset/bom", 200, "text/html"),
         ("malformed/nested", 200, "text/html"),
         ("malformed/nothing", 404, "text/plain"),

@@ -266,6 +266,12 @@ async def test_a_webhook_is_signed_so_that_its_receiver_can_check_it(site: FakeS
     assert sent.headers["webhook-signature"] == f"v1,{expected}"
 
 
+async def test_a_webhook_asks_no_robots_txt(site: FakeServer, act: Act) -> None:
+    site.control.reset()
+    assert (await act("webhook", url=f"{site.sink_url}own", payload={})).status == 202
+    assert site.control.stats()["requests"] == {"/sink/own": 1}
+
+
 async def test_a_webhook_that_is_refused_is_a_failure_of_its_status(site: FakeServer, act: Act) -> None:
     site.control.add(Fault(path="/sink/closed", status=503))
     with pytest.raises(FetchError) as caught:

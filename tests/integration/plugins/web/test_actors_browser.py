@@ -97,6 +97,30 @@ async def test_the_browser_is_asked_where_it_is_needed_and_that_is_remembered(
     assert await ctx.memory.get(verdict_key(category))
 
 
+@pytest.mark.requirement("SP14")
+async def test_what_is_refused_without_a_browser_is_asked_with_one_and_that_is_remembered(
+    site: FakeServer, ctx: ActorContext, act: Act
+) -> None:
+    url = f"{site.hostile_url}challenge/aws"
+    with pytest.raises(FetchError, match="blocked"):
+        await act("fetch", url=url)
+    page = (await act("fetch", url=url, mode="auto", wait_for="h1")).page
+    assert (page.fetched_by, page.status, "Past the wall" in page.text) == ("browser", 200, True)
+    before = asked(site, "/hostile/challenge/aws")
+    again = (await act("fetch", url=f"{url}?page=2", mode="auto", wait_for="h1")).page
+    assert (again.fetched_by, asked(site, "/hostile/challenge/aws")) == ("browser", before + 2)
+
+
+async def test_what_is_refused_with_a_browser_too_is_blocked_and_not_remembered(
+    site: FakeServer, ctx: ActorContext, act: Act
+) -> None:
+    url = f"{site.hostile_url}challenge/cloudflare"
+    with pytest.raises(FetchError) as caught:
+        await act("fetch", url=url, mode="auto")
+    assert (caught.value.failure_class, asked(site, "/hostile/challenge/cloudflare")) == ("blocked", 2)
+    assert await ctx.memory.get(verdict_key(url)) is None
+
+
 async def test_the_browser_is_not_asked_where_it_is_not_needed(
     site: FakeServer, ctx: ActorContext, act: Act
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-LEASE_S = 0.3
-
 
 class Crawler:
     """Runs one crawl of the shop, again and again under one name, as processes that come and go."""
@@ -47,9 +44,7 @@ class Crawler:
         spec = parse_spec(
             f"steps: [{{type: crawl, start: {self.shop_url}, commit_pages: 5, max_parallel: 4}}]"
         )
-        store = SqlCrawlStore(
-            self.database, project_id=self.agent.project_id, run="e1", save=self.save, lease_s=LEASE_S
-        )
+        store = SqlCrawlStore(self.database, project_id=self.agent.project_id, run="e1", save=self.save)
         async with open_fetcher(HttpPolicy(allow_private_hosts=("127.0.0.1",))) as fetcher:
             services = PipelineServices(
                 frontier=lambda _: store, context=lambda _: ActorContext(http=fetcher)
@@ -82,12 +77,3 @@ async def test_a_crawl_that_was_cut_off_goes_on_and_loses_and_doubles_no_page(
     assert crawler.stored[: len(before)] == before
     assert result.pages is not None
     assert (result.pages.done, result.pages.left) == (len(shop_urls), 0)
-
-
-async def test_two_crawlers_share_one_frontier(
-    crawler: Crawler, stored_urls: Callable[[], list[str]], shop_urls: set[str]
-) -> None:
-    async with crawler.workflow() as one, crawler.workflow() as other:
-        await asyncio.gather(one.run({}), other.run({}))
-    assert sorted(crawler.stored) == sorted(set(crawler.stored))
-    assert set(stored_urls()) == shop_urls

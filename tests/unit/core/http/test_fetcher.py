@@ -206,6 +206,13 @@ async def test_robots_txt_is_not_asked_for_a_site_of_our_own() -> None:
     assert world.urls == ["http://h/private/x"]
 
 
+async def test_robots_txt_is_asked_on_no_hop_of_a_request_that_is_no_crawling() -> None:
+    world = Script(walled)
+    message = HttpRequest(url="http://h/go", method="POST", body=b"{}", obey_robots=False)
+    await world.fetcher(obey_robots=True).fetch(message)
+    assert world.urls == ["http://h/go", "http://other/private/x"]
+
+
 @pytest.mark.parametrize("url", ["", "/relative", "ftp://h/", "http://"])
 async def test_what_is_no_url_is_not_sent(url: str) -> None:
     world = Script(reply)

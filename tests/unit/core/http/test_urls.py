@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentic.core.http import FetchError, InvalidUrlError, canonical_url, url_key
+from agentic.core.http.urls import PLAIN, origin_of, without_credentials
 
 hosts = st.from_regex(r"[A-Za-z0-9]{1,8}(\.[A-Za-z]{2,4})?|\[::1\]|127\.0\.0\.1", fullmatch=True)
 ports = st.sampled_from(["", ":", ":80", ":443", ":8080"])
@@ -28,6 +29,13 @@ def urls(draw: st.DrawFn) -> str:
 def test_the_canonical_url_of_a_canonical_url_is_itself(url: str) -> None:
     once = canonical_url(url)
     assert canonical_url(once) == once
+
+
+@given(st.from_regex(PLAIN, fullmatch=True))
+def test_what_is_taken_for_canonical_at_a_glance_comes_out_of_a_close_look_unchanged(url: str) -> None:
+    assert canonical_url(f"{url}#looked-at-closely") == canonical_url(url) == url
+    assert without_credentials(f"{url}#looked-at-closely") == without_credentials(url) == url
+    assert origin_of(f"{url}#looked-at-closely") == origin_of(url)
 
 
 @given(urls())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ from agentic.core.pipeline import (
     FrontierLink,
     PipelineResult,
     PipelineServices,
+    SliceId,
     compile_pipeline,
     parse_spec,
 )
@@ -53,6 +55,8 @@ class MemoryFrontier:
 
     links: dict[str, FrontierLink] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    holders: dict[str, SliceId] = field(default_factory=dict)
+    claims: Counter[str] = field(default_factory=Counter)
     commits: list[CrawlBatch] = field(default_factory=list)
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
@@ -61,23 +65,41 @@ class MemoryFrontier:
         self.states.update({link.url_key: "new" for link in unseen})
         return len(unseen)
 
-    async def exchange(self, batch: CrawlBatch, limit: int) -> Exchange:
+    async def begin(self, slice_id: SliceId) -> FrontierCounts:
+        for key, holder in list(self.holders.items()):
+            if holder == slice_id or holder.superstep != slice_id.superstep:
+                self._change([key], "new")
+        return self._counts()
+
+    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
         if batch != CrawlBatch():
             self.commits.append(batch)
-        self.states.update({page.url_key: "done" for page in batch.done})
-        self.states.update({page.url_key: "failed" for page in batch.failed})
+        self._change([page.url_key for page in batch.done], "done")
+        self._change([page.url_key for page in batch.failed], "failed")
         await self.seed(batch.links)
         new = [key for key, state in self.states.items() if state == "new"][:limit]
-        self.states.update(dict.fromkeys(new, "taken"))
+        self._change(new, "taken")
+        self.holders.update(dict.fromkeys(new, slice_id))
         found = [self.links[key] for key in new]
-        entries = [FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=0) for f in found]
+        entries = [
+            FrontierEntry(url=f.url, url_key=f.url_key, depth=f.depth, attempts=self.claims[f.url_key])
+            for f in found
+        ]
+        self.claims.update(new)
         saved = SaveCounts(inserted=len(batch.done))
-        return Exchange(saved=saved, entries=entries, counts=await self.progress())
+        return Exchange(saved=saved, entries=entries, counts=self._counts())
 
-    async def give_back(self, entries: Sequence[FrontierEntry]) -> None:
-        self.states.update(dict.fromkeys((entry.url_key for entry in entries), "new"))
+    async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
+        keys = [e.url_key for e in entries if self.holders.get(e.url_key) == slice_id]
+        self._change(keys, "new")
+        self.claims.subtract(keys)
 
-    async def progress(self) -> FrontierCounts:
+    def _change(self, keys: Sequence[str], state: str) -> None:
+        for key in keys:
+            self.states[key] = state
+            self.holders.pop(key, None)
+
+    def _counts(self) -> FrontierCounts:
         states = list(self.states.values())
         return FrontierCounts(total=len(states), done=states.count("done"), failed=states.count("failed"))
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentic.core.actors import ActorError
 from agentic.core.graph import EventKind
+from agentic.core.http import url_key
 from agentic.core.pipeline import PipelineResult, StepFailedError
 from agentic.core.pipeline.slices import SliceLimits, pages_to_take
 
@@ -236,7 +237,7 @@ class TestSlices:
         assert before.isdisjoint(site.fetched)
         assert result.pages.done == 20
 
-    async def test_a_crawl_that_is_cancelled_leaves_what_it_has_not_begun_to_others(
+    async def test_a_crawl_that_is_cancelled_leaves_what_it_has_not_written_to_others(
         self, compiled: Any, site: Any, frontier: Any
     ) -> None:
         begun = asyncio.Event()
@@ -253,8 +254,57 @@ class TestSlices:
         crawl.cancel()
         with pytest.raises(asyncio.CancelledError):
             await crawl
-        assert len(frontier.urls("taken")) == 16
-        assert len(frontier.urls("new")) == 23
+        assert len(frontier.urls("new")) == 39
+        assert set(frontier.claims.values()) == {0, 1}
+
+    async def test_pages_that_were_in_hand_when_processes_died_are_fetched_one_by_one_and_written_each(
+        self, run: Run, site: Any, frontier: Any
+    ) -> None:
+        running: set[str] = set()
+        beside: dict[str, set[str]] = {}
+
+        def page(url: str) -> Callable[[], Any]:
+            async def begin() -> str:
+                beside[url] = set(running)
+                running.add(url)
+                await asyncio.sleep(0)
+                running.remove(url)
+                return ""
+
+            return begin
+
+        site.pages.update(star(30))
+        site.pages.update({url: page(url) for url in list(site.pages)[1:]})
+        suspects = {f"http://a/{n}" for n in range(3, 9)}
+        frontier.claims.update([url_key(url) for url in suspects] * 2)
+        result = await run(CRAWL)
+        assert result.pages.done == 30
+        assert all(not beside[url] for url in suspects)
+        assert all(beside[url].isdisjoint(suspects) for url in beside)
+        written = [{page.url for page in batch.done} for batch in frontier.commits]
+        assert all(len(batch) == 1 for batch in written if batch & suspects)
+
+    async def test_a_page_over_which_four_processes_died_is_given_up(
+        self, run: Run, site: Any, frontier: Any
+    ) -> None:
+        site.pages.update(star(10))
+        frontier.claims.update([url_key("http://a/5")] * 4)
+        result = await run(CRAWL)
+        assert result.failures["process_crashed"].count == 1
+        assert result.pages.done == 9
+        assert "http://a/5" not in site.fetched
+
+    async def test_what_the_store_raises_is_raised_with_its_cause(
+        self, run: Run, site: Any, frontier: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object) -> None:
+            raise OSError("no database") from ValueError("disk full")
+
+        site.pages.update(star(3))
+        monkeypatch.setattr(frontier, "exchange", fail)
+        with pytest.raises(OSError, match="no database") as caught:
+            await run(CRAWL)
+        assert isinstance(caught.value.__cause__, ValueError)
 
     async def test_progress_is_reported_with_each_commit(self, compiled: Any, site: Any) -> None:
         site.pages.update(star(10))

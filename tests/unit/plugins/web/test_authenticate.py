@@ -140,6 +140,7 @@ async def test_a_client_gets_a_token_that_is_used_until_it_ends() -> None:
     first = await stage.run(credential="Api")
     again = await stage.run(credential="Api")
     [asked] = stage.site.asked
+    assert not asked.obey_robots
     assert asked.headers["authorization"] == "Basic Y2xpZW50K2lkOmh1bnRlcjI="
     assert asked.body == b"grant_type=client_credentials&scope=jobs"
     assert await headers_of(stage) == {"authorization": "Bearer access-1"}

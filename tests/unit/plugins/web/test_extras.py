@@ -29,6 +29,6 @@ async def test_an_actor_says_what_to_install(act: Any, page: Any, lacking: Any) 
 async def test_a_spec_that_needs_a_library_is_refused_before_anything_runs(
     act: Any, page: Any, lacking: Any
 ) -> None:
-    lacking("turbohtml")
-    with pytest.raises(ValidationError, match=r"agentic-pipelines\[xpath\]"):
-        await act(ExtractDetailActor, page=page(""), schema={"a": {"xpath": "//a[@id='unheard of']"}})
+    lacking("jsonschema")
+    with pytest.raises(ValidationError, match=r"agentic-pipelines\[schema\]"):
+        await act(ExtractDetailActor, page=page(""), schema={"a": "b"}, json_schema={"title": "unheard of"})

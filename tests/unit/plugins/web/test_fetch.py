@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.actors import ActorContext, ActorError
-from agentic.core.http import Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse
+from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
 from agentic.core.http.urls import with_params
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.hostile.oddities import challenge_page
 from agentic.plugins.web.fetch import FetchActor, FetchInput, page_of
 from agentic.plugins.web.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 
@@ -27,13 +29,16 @@ def answer(body: bytes, content_type: str, url: str = "http://shop.example/a") -
 class Recorded:
     """A transport that answers a page and keeps what it was asked."""
 
-    def __init__(self, body: str) -> None:
+    def __init__(self, body: str, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> None:
         self.body = body
+        self.status = status
+        self.headers = headers
         self.asked: list[HttpRequest] = []
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
         self.asked.append(request)
-        return answer(self.body.encode(), "text/html", request.url)
+        headers = Headers([("content-type", "text/html"), *self.headers])
+        return HttpResponse(url=request.url, status=self.status, headers=headers, body=self.body.encode())
 
 
 async def fetch(transport: Recorded, **given: Any) -> Any:
@@ -154,6 +159,21 @@ async def test_a_page_that_scripts_write_needs_a_browser_and_says_so_where_there
     with pytest.raises(ActorError, match="there is no browser here") as caught:
         await fetch(Recorded(SCRIPT), mode="auto")
     assert caught.value.failure_class == "browser_crashed"
+
+
+@pytest.mark.parametrize("kind", ["cloudflare", "captcha"])
+async def test_where_there_is_no_browser_a_refusal_stays_what_it_is(kind: str) -> None:
+    wall = challenge_page(kind)
+    assert wall is not None
+    with pytest.raises(FetchError) as caught:
+        await fetch(Recorded(wall.body.decode(), headers=wall.headers), mode="auto")
+    assert caught.value.failure_class == "blocked"
+
+
+async def test_what_fails_otherwise_is_not_asked_with_a_browser() -> None:
+    with pytest.raises(FetchError) as caught:
+        await fetch(Recorded("", status=404), mode="auto")
+    assert caught.value.failure_class == "http_404"
 
 
 async def test_a_page_that_is_there_is_taken_as_it_is() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from selectolax.lexbor import LexborHTMLParser
 
+from agentic.plugins.web.html import parse
 from agentic.plugins.web.search_forms import SearchForm, description_url, fill, find_form, template_of
 
 BASE = "http://shop.example/list/"
@@ -12,7 +12,7 @@ FIND = '<form action="/find"><input type="search" name="words"></form>'
 
 
 def form_of(markup: str) -> SearchForm | None:
-    return find_form(LexborHTMLParser(markup), BASE)
+    return find_form(parse(markup), BASE)
 
 
 @pytest.mark.requirement("SP16")
@@ -81,7 +81,7 @@ def test_a_template_is_filled(template: str, url: str) -> None:
 
 def test_a_site_may_describe_its_search() -> None:
     markup = '<link rel="search" type="application/opensearchdescription+xml" href="/os.xml">'
-    assert description_url(LexborHTMLParser(markup), BASE) == "http://shop.example/os.xml"
+    assert description_url(parse(markup), BASE) == "http://shop.example/os.xml"
     description = """<?xml version="1.0"?><OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
         <Url type="application/json" template="/suggest?q={searchTerms}"/>
         <Url type="text/html" template="/find?q={searchTerms}&amp;x=1"/></OpenSearchDescription>"""

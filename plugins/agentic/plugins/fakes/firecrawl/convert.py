@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from urllib.parse import urldefrag, urljoin
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from turbohtml import Document, Element, parse
 
 from agentic.core.types import JSONValue
 from agentic.plugins.fakes.firecrawl.fetching import Fetched
@@ -23,7 +23,7 @@ def document_of(
 ) -> dict[str, JSONValue]:
     """Return the document for a page; a refusal of the site is a document too, its status in the metadata."""
     is_html = "html" in fetched.content_type
-    page = LexborHTMLParser(bytes(fetched.body) if is_html else b"")
+    page = parse(bytes(fetched.body) if is_html else b"")
     metadata = {**(_described(page) if is_html else {}), **_response(fetched, asked_url, options, scrape_id)}
     document: dict[str, JSONValue] = {}
     for wanted in options.formats:
@@ -33,14 +33,14 @@ def document_of(
 
 def links_of(body: bytes, url: str) -> list[str]:
     """Return where a page links to: absolute, without fragments, each once, in their order."""
-    found = (urldefrag(link).url for link in _hrefs(LexborHTMLParser(body), url))
+    found = (urldefrag(link).url for link in _hrefs(parse(body), url))
     return [*dict.fromkeys(link for link in found if link.startswith(("http://", "https://")))]
 
 
-def title_of(page: LexborHTMLParser) -> str:
+def title_of(page: Document) -> str:
     """Return the title, empty if there is none."""
-    node = page.css_first("title")
-    return node.text(strip=True) if node else ""
+    node = page.select_one("title")
+    return node.text.strip() if node else ""
 
 
 def _formatted(wanted: Format, fetched: Fetched, options: ScrapeOptions, *, is_html: bool) -> JSONValue:
@@ -54,7 +54,7 @@ def _formatted(wanted: Format, fetched: Fetched, options: ScrapeOptions, *, is_h
         case "rawHtml":
             return raw.decode("utf-8", "replace")
         case "json":
-            return _picked(LexborHTMLParser(raw), wanted.wanted.get("properties"))
+            return _picked(parse(raw), wanted.wanted.get("properties"))
         case "html":
             return _main(raw, options)
         case _:
@@ -62,27 +62,26 @@ def _formatted(wanted: Format, fetched: Fetched, options: ScrapeOptions, *, is_h
 
 
 def _main(raw: bytes, options: ScrapeOptions) -> str:
-    page = LexborHTMLParser(raw)
+    page = parse(raw)
     if options.only_main_content:
-        for node in page.css(AROUND):
-            node.decompose()
-    return page.html or ""
+        page.remove(AROUND)
+    return page.html
 
 
-def _picked(page: LexborHTMLParser, properties: object) -> JSONValue:
+def _picked(page: Document, properties: object) -> JSONValue:
     """Stand in for the model: a property is the text of the first element of that class or ``itemprop``."""
     if not isinstance(properties, Mapping):
         return {"title": title_of(page)}
     picked: dict[str, JSONValue] = {}
     for name, schema in properties.items():
-        node = page.css_first(f'.{name}, [itemprop="{name}"]')
+        node = page.select_one(f'.{name}, [itemprop="{name}"]')
         kind = schema.get("type") if isinstance(schema, Mapping) else None
         picked[str(name)] = _typed(node, str(kind)) if node else None
     return picked
 
 
-def _typed(node: LexborNode, kind: str) -> JSONValue:
-    text = node.text(strip=True)
+def _typed(node: Element, kind: str) -> JSONValue:
+    text = node.text.strip()
     if kind not in {"number", "integer"}:
         return text
     try:
@@ -91,21 +90,21 @@ def _typed(node: LexborNode, kind: str) -> JSONValue:
         return None
 
 
-def _hrefs(page: LexborHTMLParser, url: str) -> Iterator[str]:
-    for node in page.css("a[href]"):
+def _hrefs(page: Document, url: str) -> Iterator[str]:
+    for node in page.select("a[href]"):
         try:
-            yield urljoin(url, (node.attributes["href"] or "").strip())
+            yield urljoin(url, (node.attr("href") or "").strip())
         except ValueError:  # no URL at all
             continue
 
 
-def _described(page: LexborHTMLParser) -> dict[str, JSONValue]:
+def _described(page: Document) -> dict[str, JSONValue]:
     described: dict[str, JSONValue] = {"title": title_of(page)}
-    if root := page.css_first("html"):
-        described["language"] = root.attributes.get("lang")
-    for node in page.css("meta[content]"):
-        content, name = node.attributes["content"], node.attributes.get("name")
-        key = node.attributes.get("property") or ""
+    if root := page.select_one("html"):
+        described["language"] = root.attr("lang")
+    for node in page.select("meta[content]"):
+        content, name = node.attr("content"), node.attr("name")
+        key = node.attr("property") or ""
         if name in {"description", "keywords", "robots"}:
             described[name] = content
         elif key in ARTICLE:

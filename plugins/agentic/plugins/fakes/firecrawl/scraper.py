@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from protego import Protego
-from selectolax.lexbor import LexborHTMLParser
+from turbohtml import parse
 
 from agentic.core.types import JSONValue
 from agentic.plugins.fakes.firecrawl.account import Account
@@ -120,7 +120,7 @@ def _is_near(link: str, url: str) -> bool:
 
 def _results(page: Fetched) -> list[dict[str, str]]:
     nodes: Iterable[tuple[str, str]] = zip(
-        (node.text(strip=True) for node in LexborHTMLParser(bytes(page.body)).css("a.product")),
+        (node.text.strip() for node in parse(bytes(page.body)).select("a.product")),
         [link for link in links_of(bytes(page.body), page.url) if "/product/" in link],
         strict=True,
     )

@@ -8,6 +8,7 @@ from agentic.plugins.fakes.pages import HTML, TODAY, Page, document
 
 BARE = "text/html"
 NESTED = 100_000
+CLEARANCE = "aws-waf-token"
 CHALLENGE = "/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"
 LINE_BYTES = 10 << 20
 WORDS = "Café, Straße: 5 € „quoted“"
@@ -83,6 +84,15 @@ def challenge_page(kind: str) -> Page | None:
             return Page(document("Verify you are human", body).encode(), HTML)
         case _:
             return None
+
+
+def walled_page(*, is_cleared: bool) -> Page:
+    """Return a page for those who have the cookie ``CLEARANCE``; for others a wall whose script sets it."""
+    if is_cleared:
+        return Page(document("Past the wall", "<h1>Past the wall</h1>").encode(), HTML)
+    script = f'window.gokuProps = {{}}; document.cookie = "{CLEARANCE}=fake; path=/"; location.reload();'
+    body = document("", f"<script>{script}</script>").encode()
+    return Page(body, HTML, 202, (("x-amzn-waf-action", "challenge"),))
 
 
 def _plain(text: str, head: str = "") -> str:

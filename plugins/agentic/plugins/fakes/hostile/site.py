@@ -5,6 +5,7 @@
     /redirects/{n}                n redirects, then 200   /loop               redirects to itself
     /to?url=&status=302           redirects anywhere      /status/{code}      answers with it
     /charset/{kind}, /malformed/{kind}, /challenge/{kind}   see :mod:`agentic.plugins.fakes.hostile.oddities`
+    /challenge/aws                a wall that lets through who runs its script
     /ratelimit?per_s=1&burst=1&key=a    429 with Retry-After past the rate
     /ratelimit/stats              by key: allowed, refused, and early (asked again inside a Retry-After)
     /flaky?status=503&times=2&key=a     fails so often, then answers
@@ -65,6 +66,7 @@ class Hostile:
             Route("/ratelimit", self.rate_limited),
             Route("/ratelimit/stats", self.rate_stats),
             Route("/flaky", self.flaky),
+            Route("/challenge/aws", _walled),
             Route("/{group}/{kind}", _odd),
         ]
 
@@ -139,6 +141,10 @@ async def _status(request: Request) -> Response:
 
 async def _not_html(request: Request) -> Response:
     return page_response(Page(oddities.PDF, "application/pdf"), request)
+
+
+async def _walled(request: Request) -> Response:
+    return page_response(oddities.walled_page(is_cleared=oddities.CLEARANCE in request.cookies), request)
 
 
 async def _odd(request: Request) -> Response:

@@ -1,0 +1,164 @@
+"""Which dead letters can be tried again, and how a command does so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentic.executors.commands.options import Dispatcher, OptionError
+from agentic.executors.commands.running import RunOutput, checked_dispatcher, run_here
+from agentic.executors.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from agentic.executors.commands.steering import Desk
+    from agentic.mappers import AgentModel, ExecutionModel
+    from agentic.mappers.models import DeadLetterModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which letters to try again; one of the three.
+
+    Attributes:
+        ids: Letters by id.
+        execution: All of this execution: its id, or how that begins.
+        is_all: All of the project.
+    """
+
+    ids: Sequence[str]
+    execution: str | None
+    is_all: bool
+
+    def __post_init__(self) -> None:
+        if [bool(self.ids), self.execution is not None, self.is_all].count(True) != 1:
+            raise OptionError("name letters by their ids, or give one of --execution ID and --all")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    """Letters by whether they can be tried again.
+
+    Attributes:
+        pages: Execution that has succeeded -> keys of the pages it gave up.
+        items: Letters of steps.
+        under_way: Executions that have not succeeded, and so may yet do it themselves.
+    """
+
+    pages: dict[str, list[str]]
+    items: int
+    under_way: list[ExecutionModel]
+
+    def hints(self) -> Iterator[str]:
+        """Say what to do about those that cannot be tried again here."""
+        for execution in self.under_way:
+            name = execution.id[:8]
+            yield (
+                f"execution {name} is {execution.status}, and its letters are its own to try; wait for its "
+                f"end, or let it go on with `agentic executions retry {name}`"
+            )
+        if self.items:
+            yield (
+                f"{self.items} of steps cannot be tried by themselves, as what earlier steps gave is gone; "
+                f"run their agent again with `agentic run`, and then drop them with `agentic letters drop`"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """What becomes of the letters of one execution.
+
+    Attributes:
+        execution_id: The execution that tries them again.
+        retry_of: The one that gave them up.
+        letters: To try.
+        left: Those that are letters still: given up again, or not fetched yet.
+    """
+
+    execution_id: str
+    retry_of: str
+    letters: int
+    left: int
+
+    def __str__(self) -> str:
+        which = f"{self.left} of {self.letters} letters of {self.retry_of[:8]}"
+        return f"execution {self.execution_id[:8]} has {which} left"
+
+
+def sort_letters(desk: Desk, choice: Choice) -> Sorted:
+    """Find the chosen letters, and sort them.
+
+    Raises:
+        ExecutionError: None can be tried again; the message says what to do.
+        UnknownLetterError: There is none of an id.
+        UnknownExecutionError: There is no such execution.
+    """
+    from agentic.mappers import ExecutionModel, ExecutionStatus
+    from agentic.mappers.dead_letters import CRAWL
+
+    pages: defaultdict[str, list[str]] = defaultdict(list)
+    under_way: dict[str, ExecutionModel] = {}
+    items = 0
+    with desk.database.reading() as session:
+        for letter in _chosen(desk, choice):
+            execution = session.get_one(ExecutionModel, letter.execution_id)
+            if letter.step != CRAWL:
+                items += 1
+            elif execution.status is ExecutionStatus.SUCCEEDED:
+                pages[execution.id].append(letter.item_key)
+            else:
+                under_way[execution.id] = execution
+    found = Sorted(pages=dict(pages), items=items, under_way=list(under_way.values()))
+    if not pages:
+        raise ExecutionError("; ".join(found.hints()) or "there are no dead letters to try again")
+    return found
+
+
+def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> Iterator[Retried]:
+    """Try letters again, one execution after the other; on workers, say how they stand at the beginning.
+
+    Raises:
+        ExecutionFailedError: One failed in this process; its letters stay, and its retry is theirs.
+        BrokerUnavailableError: The broker does not answer.
+    """
+    workers = checked_dispatcher(desk.settings) if dispatcher is Dispatcher.CELERY else None
+    for execution_id, item_keys in found.pages.items():
+        made, agent, count = _begin(desk, execution_id, item_keys)
+        if workers is not None:
+            workers.dispatch(made, agent)
+        else:
+            seen = RunOutput(is_quiet=quiet)
+            run_here(agent, made, database=desk.database, settings=desk.settings, as_json=False, output=seen)
+        left = _count_left(desk, made, item_keys)
+        yield Retried(execution_id=made.id, retry_of=execution_id, letters=count, left=left)
+
+
+def _chosen(desk: Desk, choice: Choice) -> Sequence[DeadLetterModel]:
+    from agentic.executors.commands.finding import find_with_agent
+    from agentic.mappers.dead_letters import find_letter, list_letters
+
+    execution_id = None if choice.execution is None else find_with_agent(desk, choice.execution)[0].id
+    with desk.database.reading() as session:
+        if choice.ids:
+            return [find_letter(session, desk.project_id, name) for name in dict.fromkeys(choice.ids)]
+        return list_letters(session, desk.project_id, execution_id=execution_id)
+
+
+def _begin(desk: Desk, execution_id: str, item_keys: Iterable[str]) -> tuple[ExecutionModel, AgentModel, int]:
+    from agentic.mappers import find_agent, find_execution
+    from agentic.mappers.letter_retries import retry_letters
+
+    with desk.database.writing() as session:
+        execution = find_execution(session, desk.project_id, execution_id)
+        agent = find_agent(session, desk.project_id, execution.agent_id)
+        made, count = retry_letters(session, execution, agent, item_keys)
+        return made, agent, count
+
+
+def _count_left(desk: Desk, made: ExecutionModel, item_keys: Iterable[str]) -> int:
+    from agentic.mappers.dead_letters import list_letters
+
+    with desk.database.reading() as session:
+        left = list_letters(session, desk.project_id, execution_id=made.id)
+        return len({letter.item_key for letter in left}.intersection(item_keys))

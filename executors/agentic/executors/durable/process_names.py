@@ -1,0 +1,65 @@
+"""Names of the processes that work on runs, which tell those beside them whether one of them is gone."""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+_SYSTEM = Path("/proc")
+_PLACE_DIGITS = 8
+
+
+def process_name(who: str | None = None) -> str:
+    """Return the name of this process: ``who/pid``, and on Linux ``who/pid/place``.
+
+    Processes of one place see each other by their ids: the same system since it was started, the same
+    container.
+
+    Args:
+        who: Whose process it is; the host when left out.
+    """
+    place = _place(os.getpid())
+    name = f"{who or socket.gethostname()}/{os.getpid()}"
+    return name if place is None else f"{name}/{place}"
+
+
+def is_gone(name: str) -> bool:
+    """Whether the process of this name is known to have ended.
+
+    One of another place is never known to have; nor is one whose id was given to another process since.
+    """
+    _, _, process = name.partition("/")
+    pid, _, place = process.partition("/")
+    if not place or place != _place(os.getpid()) or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)  # not /proc: it may hide what belongs to other users
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return _is_zombie(pid)
+
+
+def _is_zombie(pid: str) -> bool:
+    """Whether a process is dead, and its parent has not looked yet."""
+    try:
+        text = (_SYSTEM / pid / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    # The name of the program, in parentheses, may hold anything; the state is what follows it.
+    return text.rpartition(")")[2].strip()[:1] in {"Z", "X"}
+
+
+@lru_cache(maxsize=1)
+def _place(pid: int) -> str | None:
+    """Return what stands for where process ``pid``, this one, runs; None where that cannot be told."""
+    try:
+        boot = (_SYSTEM / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+        namespace = (_SYSTEM / str(pid) / "ns/pid").readlink()
+    except OSError:
+        return None
+    return sha256(f"{boot} {namespace}".encode()).hexdigest()[:_PLACE_DIGITS]

@@ -1,0 +1,108 @@
+"""A crawl whose pages mean harm: each gets its class, the good ones become rows, and the run succeeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from agentic.core.types import JSONValue
+from agentic.mappers import Database, ExecutionStatus, FrontierModel, FrontierState
+from agentic.plugins.fakes.server import FakeServer
+from agentic.plugins.web.models import WebPageModel
+
+if TYPE_CHECKING:
+    from tests.integration.plugins.web.conftest import MakeAgent, RunAgent
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc"),
+]
+
+ROOM_MIB = 64.0
+"""For a crawl that is sent far more than a GiB; its server, in this process too, has its share of that."""
+
+FAILING = {
+    "huge?mib=512": "too_large",
+    "endless": "too_large",
+    "gzip-bomb?mib=512": "too_large",
+    "malformed/line": "too_large",
+    "malformed/nested": "too_large",
+    "loop": "too_many_redirects",
+    "slow?bytes=1000&every_ms=100": "timeout",
+    "challenge/captcha": "blocked",
+    "status/500": "http_500",
+    "status/410": "gone",
+    "to?url=http%3A%2F%2F127.0.0.2%2F": "private_address",
+    "to?url=file%3A%2F%2F%2Fetc%2Fpasswd": "invalid_url",
+}
+GOOD = {
+    "malformed/unclosed": None,
+    "malformed/nulls": None,
+    "malformed/binary": None,
+    "charset/mislabelled": "Caf\ufffd, Stra\ufffde: 5 \ufffd \ufffdquoted\ufffd",  # as browsers show it
+    "charset/unlabelled": "Café, Straße: 5 € „quoted“",
+    "charset/bom": "Café, Straße: 5 € „quoted“ 日本語のページです",
+    "charset/meta": "日本語のページです",
+    "not-html": None,
+}
+
+
+def memory_mib(name: str) -> float:
+    """Return ``VmRSS``, or ``VmHWM``, the most it was since :func:`forget_peak`."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
+
+
+def forget_peak() -> float:
+    """Begin to watch the memory anew; return what is in use."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory_mib("VmRSS")
+
+
+def pipeline(*starts: str) -> dict[str, JSONValue]:
+    return {
+        "http": {
+            "allow_private_hosts": ["127.0.0.1"],
+            "obey_robots": False,
+            "max_bytes": 2 * 1024 * 1024,
+            "timeout_s": 2,
+        },
+        "steps": [{"type": "crawl", "start": list(starts), "max_depth": 0, "max_parallel": 4}],
+    }
+
+
+def frontier(database: Database, base: str) -> dict[str, tuple[FrontierState, str | None]]:
+    with database.reading() as session:
+        pages = session.scalars(select(FrontierModel)).all()
+    return {page.url.removeprefix(base): (page.state, page.failure_class) for page in pages}
+
+
+async def test_hostile_pages_fail_by_class_good_ones_are_rows_and_memory_stays_bounded(
+    fakes: FakeServer, database: Database, make_agent: MakeAgent, run_agent: RunAgent
+) -> None:
+    base = fakes.hostile_url
+    plain = base.replace("http:", "https:")  # which speaks no TLS
+    await run_agent(make_agent(project="others", pipeline=pipeline(f"{base}deep/1"), inputs={}))  # to warm up
+    before = forget_peak()
+
+    starts = [f"{base}{path}" for path in (*FAILING, *GOOD)]
+    outcome = await run_agent(make_agent(pipeline=pipeline(*starts, plain), inputs={}))
+
+    assert memory_mib("VmHWM") - before < ROOM_MIB
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    states = frontier(database, base)
+    classes = {**FAILING, plain: "tls"}
+    assert {path: states[path] for path in classes} == {
+        path: (FrontierState.FAILED, failure_class) for path, failure_class in classes.items()
+    }
+    assert {states[path] for path in GOOD} == {(FrontierState.DONE, None)}
+    with database.reading() as session:
+        rows = session.scalars(
+            select(WebPageModel).where(WebPageModel.execution_id == outcome.execution_id)
+        ).all()
+    titles = {page.url.removeprefix(base): page.title for page in rows}
+    assert titles == GOOD

@@ -1,0 +1,93 @@
+"""A crawl that begins at the pages of many sitemaps."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+
+from agentic.core.types import JSONValue
+from agentic.mappers import ExecutionStatus
+
+if TYPE_CHECKING:
+    from tests.integration.plugins.web.conftest import MakeAgent, RunAgent
+
+pytestmark = pytest.mark.integration
+
+INDEXES = 3
+SITEMAPS = 20
+PAGES = 10
+TOTAL = INDEXES * SITEMAPS * PAGES
+
+
+@dataclass
+class Site:
+    """Lists its pages in an index of indexes, every second sitemap gzipped; ``asked`` counts requests."""
+
+    url: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.asked[request.path] += 1
+        match request.path.strip("/").split("/"):
+            case ["robots.txt"]:
+                return web.Response(text=f"User-agent: *\nSitemap: {self.url}/index.xml\n")
+            case ["index.xml"]:
+                return self._index([f"index/{number}" for number in range(INDEXES)])
+            case ["index", number]:  # with itself, and one that is not there
+                parts = [f"sitemap/{number}/{part}" for part in range(SITEMAPS)]
+                return self._index([*parts, f"index/{number}", f"lost/{number}"])
+            case ["sitemap", number, part]:
+                return self._sitemap(int(number) * SITEMAPS + int(part))
+            case ["page", number]:
+                return web.Response(text=f"<title>{number}</title>", content_type="text/html")
+            case _:
+                return web.Response(status=404)
+
+    def _index(self, paths: list[str]) -> web.Response:
+        listed = "".join(f"<sitemap><loc>{self.url}/{path}</loc></sitemap>" for path in paths)
+        return web.Response(text=f"<sitemapindex>{listed}</sitemapindex>", content_type="application/xml")
+
+    def _sitemap(self, number: int) -> web.Response:
+        first = number * PAGES
+        overlap = first - 1 if first else 0  # neighbours list one page twice
+        listed = "".join(
+            f"<url><loc>{self.url}/page/{page}</loc></url>" for page in range(overlap, first + PAGES)
+        )
+        body = f"<urlset>{listed}</urlset>".encode()
+        if number % 2:
+            return web.Response(body=gzip.compress(body), content_type="application/gzip")
+        return web.Response(body=body, content_type="application/xml")
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    made = Site()
+    app = web.Application()
+    app.router.add_get("/{path:.*}", made.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    listening = web.TCPSite(runner, "127.0.0.1", 0)
+    await listening.start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+async def test_a_crawl_of_many_nested_and_gzipped_sitemaps_fetches_every_page_once(
+    site: Site, make_agent: MakeAgent, run_agent: RunAgent, stored_urls: Callable[[], list[str]]
+) -> None:
+    step: JSONValue = {"type": "crawl", "start": f"{site.url}/page/0", "sitemaps": True, "max_depth": 1}
+    pipeline: JSONValue = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
+    outcome = await run_agent(make_agent(pipeline=pipeline, inputs={}))
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    pages = {f"/page/{number}" for number in range(TOTAL)}
+    assert sorted(stored_urls()) == sorted(f"{site.url}{path}" for path in pages)
+    assert {path: site.asked[path] for path in pages} == dict.fromkeys(pages, 1)
+    sitemaps = {f"/sitemap/{number}/{part}" for number in range(INDEXES) for part in range(SITEMAPS)}
+    assert {path: site.asked[path] for path in sitemaps} == dict.fromkeys(sitemaps, 1)

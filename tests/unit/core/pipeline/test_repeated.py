@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from agentic.core.actors import Actor
+from agentic.core.pipeline.repeated import RepeatedInput
+
+
+class Sheet(BaseModel):
+    text: str
+
+
+class PlainInput(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    sheet: Sheet
+    url: str = Field(default="", max_length=5)
+    rules: dict[str, int] = Field(default_factory=dict, alias="schema")
+
+
+class ShoutingInput(PlainInput):
+    @field_validator("sheet")
+    @classmethod
+    def _loud(cls, sheet: Sheet) -> Sheet:
+        return Sheet(text=sheet.text.upper())
+
+
+def repeated(model: type[BaseModel], **given: object) -> RepeatedInput:
+    actor: Any = type("ReadActor", (), {"Input": model})
+    kept: type[Actor] = actor
+    return RepeatedInput(kept, {"schema": {"a": "1"}}, given)
+
+
+def test_what_stays_is_kept_and_what_changes_is_as_given() -> None:
+    first = Sheet(text="one")
+    found = repeated(PlainInput, sheet=first).of({"sheet": Sheet(text="two")})
+    assert found == PlainInput(sheet=Sheet(text="two"), schema={"a": 1})
+
+
+def test_what_changes_is_checked_unless_it_is_a_model_of_the_very_class() -> None:
+    inputs = repeated(PlainInput, sheet=Sheet(text="one"))
+    assert inputs.of({"sheet": {"text": "two"}}) == inputs.of({"sheet": Sheet(text="two")})
+    for wrong in ({"sheet": PlainInput(sheet=Sheet(text="x"))}, {"url": "too long"}, {"unknown": 1}):
+        with pytest.raises(ValidationError):
+            inputs.of({"sheet": Sheet(text="two"), **wrong})
+
+
+def test_checks_of_the_input_itself_are_made_each_time() -> None:
+    inputs = repeated(ShoutingInput, sheet=Sheet(text="one"))
+    found = inputs.of({"sheet": Sheet(text="two")})
+    assert isinstance(found, ShoutingInput)
+    assert found.sheet.text == "TWO"
+
+
+def test_what_stays_is_refused_with_the_first_call() -> None:
+    with pytest.raises(ValidationError, match="url"):
+        repeated(PlainInput, sheet=Sheet(text="one"), url="too long")
