@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psutil
@@ -69,9 +70,11 @@ def test_of_a_process_that_goes_on_twice_one_result_is_kept(scene: Scene, note: 
     """The other one shares the event loop's files, so that their process is good for nothing afterwards."""
     scene.submit(f"{POISONS}:poison", "fork", Expected(outputs=("forked",)))
     note(scene.check())
-    for process in psutil.Process(scene.worker().pid).children(recursive=True):
-        if process.cmdline()[-1:] == psutil.Process(scene.worker().pid).cmdline()[-1:]:
-            process.kill()
+    main = psutil.Process(scene.worker().pid)
+    for process in main.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # the one that shared the files may have ended by itself
+            if process.cmdline() == main.cmdline():
+                process.kill()
 
 
 def test_a_function_that_never_ends_is_given_up(scene: Scene, note: Note) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 # Writes down where it runs and asks a web server. Config: it then waits until as many of its kind run as
-# `meet` says; blocks its process for `block_s` seconds; waits for the file `gate`.
+# `meet` says; blocks its process for `block_s` seconds, the first time; waits for the file `gate`.
 PROBE_PLUGIN = """
 import asyncio
 import json
@@ -61,10 +61,13 @@ class ProbeExecutor(BaseAgentExecutor):
         async with aiohttp.ClientSession() as session:
             async with session.get(state["url"]) as answer:
                 await answer.read()
-            Path(self.execution_id + ".open").write_text(json.dumps(facts))
+            opened = Path(self.execution_id + ".open")
+            is_first = not opened.exists()
+            opened.write_text(json.dumps(facts))
             while len(list(Path().glob("*.open"))) < state.get("meet", 0):
                 await asyncio.sleep(0.01)
-            time.sleep(state.get("block_s", 0))
+            if is_first:
+                time.sleep(state.get("block_s", 0))
             while "gate" in state and not Path(state["gate"]).exists():
                 await asyncio.sleep(0.01)
         return {}
@@ -200,7 +203,7 @@ def family(worker: subprocess.Popen[bytes]) -> list[psutil.Process]:
 def pool_of(worker: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """Return the processes of its pool; as forks they are called as the worker is."""
     main, *started = family(worker)
-    return [process for process in started if process.cmdline() == main.cmdline()]
+    return [process for process in alive(started) if process.cmdline() == main.cmdline()]
 
 
 def alive(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
