@@ -25,6 +25,7 @@ from celery.signals import (
 from celery.utils.log import mlevel
 from celery.worker.consumer import Consumer
 
+from agentic.core.garbage import collect_seldom
 from agentic.core.hooks import get_registry
 from agentic.core.ledger import ActivationId
 from agentic.core.logging import configure_logging
@@ -169,9 +170,10 @@ def prepare_worker(
 ) -> None:
     """Refuse to start without a broker; set structlog to the worker's log level.
 
-    Celery goes on to set up its own logging. Pool processes inherit both.
+    Celery goes on to set up its own logging. Pool processes inherit all of this.
     """
     _require_broker(conf)
+    collect_seldom()
     level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
     configure_logging(level, load_settings().log_format)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -72,9 +72,11 @@ class Target:
         self._names = frozenset(self.table.c.keys())
         self._refuse_unknown({*key, *volatile})
         self.key: tuple[Column[object], ...] = tuple(self.table.c[name] for name in key)
+        self._key_kinds = tuple((column.key, column.type.python_type) for column in self.key)
         ours = {*key, *SEEN, "first_seen_at", "raw"}
         self._data = tuple(name for name in self.table.c.keys() if name not in ours)  # noqa: SIM118
-        self._content = tuple(name for name in self._data if name not in volatile)
+        self._content = frozenset(self._data) - frozenset(volatile)
+        self._defaults = tuple((name, _default(self.table.c[name])) for name in self._data)
         self._read_names = (*(column.key for column in self.key), *self._data, "content_hash")
         self._made_binders: Mapping[str, Converter] | None = None
         self._made_readers: Mapping[str, Converter] | None = None
@@ -90,25 +92,31 @@ class Target:
         """
         self._refuse_unknown(row)
         removed: list[str] = []
-        values = {name: self._fit(name, value, removed) for name, value in row.items()}
-        key = tuple(_key_value(column, values.get(column.key)) for column in self.key)
-        values.update(zip((column.key for column in self.key), key, strict=True))
-        return Entry(key, values, tuple(removed))
+        values = {
+            name: value if value is None else self._fit(name, value, removed) for name, value in row.items()
+        }
+        for name, kind in self._key_kinds:
+            values[name] = _key_value(name, kind, values.get(name))
+        return Entry(tuple([values[name] for name, _ in self._key_kinds]), values, tuple(removed))
 
     def record(self, values: Row, stored: Row | None, now: datetime) -> dict[str, object]:
         """Return all columns for ``values``; what they leave out is as stored, or else the default."""
-        data = {name: self._filled(name, values.get(name), stored) for name in self._data}
-        content = {name: data[name] for name in self._content}
-        return {
-            **{column.key: values[column.key] for column in self.key},
-            **data,
-            "raw": values.get("raw"),
-            "execution_id": values.get("execution_id"),
-            "agent_id": values.get("agent_id"),
-            "content_hash": content_hash(content | {"content_hash": values.get("content_hash")}),
-            "first_seen_at": now,
-            "last_seen_at": now,
-        }
+        data: dict[str, object] = {}
+        for name, default in self._defaults:
+            value = values.get(name)
+            if value is None:
+                value = default() if stored is None else stored[name]
+            data[name] = value
+        content = {name: value for name, value in data.items() if name in self._content}
+        content["content_hash"] = values.get("content_hash")
+        for name, _ in self._key_kinds:
+            data[name] = values[name]
+        data["raw"] = values.get("raw")
+        data["execution_id"] = values.get("execution_id")
+        data["agent_id"] = values.get("agent_id")
+        data["content_hash"] = content_hash(content)
+        data["first_seen_at"] = data["last_seen_at"] = now
+        return data
 
     def bound(self, record: Row, dialect: Dialect) -> Row:
         """Return a record as the driver of ``dialect`` takes it.
@@ -193,11 +201,14 @@ class Target:
 
     def _binders(self, dialect: Dialect) -> Mapping[str, Converter]:
         if self._made_binders is None:
-            self._made_binders = binders(self.table.c, dialect)
+            made = binders(self.table.c, dialect)
+            seen_at = _remembering(made["last_seen_at"])  # the same for a whole batch
+            self._made_binders = {**made, "first_seen_at": seen_at, "last_seen_at": seen_at}
         return self._made_binders
 
     def _refuse_unknown(self, names: Collection[str]) -> None:
-        if unknown := sorted(set(names) - self._names):
+        if not self._names.issuperset(names):
+            unknown = sorted(set(names) - self._names)
             raise UnknownColumnError(self.table.name, unknown, sorted(self._names))
 
     def _fit(self, name: str, value: object, removed: list[str]) -> object:
@@ -211,33 +222,42 @@ class Target:
         removed += [f"in {name}: {sentence}" for sentence in lost]
         return plain
 
-    def _filled(self, name: str, value: object, stored: Row | None) -> object:
-        if value is not None:
-            return value
-        return stored[name] if stored is not None else _default(self.table.c[name])
-
 
 def _converted(row: Row, converters: Mapping[str, Converter]) -> Row:
     return {**row, **{name: convert(row[name]) for name, convert in converters.items()}}
 
 
-def _default(column: Column[object]) -> object:
+def _remembering(convert: Converter) -> Converter:
+    """Return a converter that is not asked twice for what was converted last."""
+    last: tuple[object, object] = (None, None)
+
+    def remembered(value: object) -> object:
+        nonlocal last
+        known, converted = last
+        if value is not known:
+            converted = convert(value)
+            last = (value, converted)
+        return converted
+
+    return remembered
+
+
+def _default(column: Column[object]) -> Callable[[], object]:
     match column.default:
         case ScalarElementColumnDefault(arg=value):
-            return value
+            return lambda: value
         case CallableColumnDefault(arg=make):
-            return make(None)  # type: ignore[arg-type] # SQLAlchemy made it take a context
+            return lambda: make(None)  # type: ignore[arg-type] # SQLAlchemy made it take a context
         case _:
-            return None
+            return lambda: None
 
 
-def _key_value(column: Column[object], value: object) -> object:
+def _key_value(name: str, kind: type, value: object) -> object:
     """Return ``value`` as the column gives it back, so that it is found again."""
     if value is None or value == "":
-        raise ValueError(f"it has no {column.key}")
-    kind = column.type.python_type
-    if kind not in (int, str):
+        raise ValueError(f"it has no {name}")
+    if type(value) is kind or kind not in (int, str):
         return value
     if not isinstance(value, int | str):
-        raise ValueError(f"its {column.key} is a {type(value).__name__}")  # noqa: TRY004 - a bad row
+        raise ValueError(f"its {name} is a {type(value).__name__}")  # noqa: TRY004 - a bad row
     return int(value) if kind is int else str(value)

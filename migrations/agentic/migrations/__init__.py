@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentic.migrations.drift import differences
     from agentic.migrations.histories import HistoryStatus, SchemaState
-    from agentic.migrations.runner import AppliedRevision, require_current, schema_status, upgrade
+    from agentic.migrations.runner import AppliedRevision, upgrade
+    from agentic.migrations.status import require_current, schema_status
 
 _HOMES = {
     "AppliedRevision": "runner",
     "HistoryStatus": "histories",
     "SchemaState": "histories",
     "differences": "drift",
-    "require_current": "runner",
-    "schema_status": "runner",
+    "require_current": "status",
+    "schema_status": "status",
     "upgrade": "runner",
 }
 

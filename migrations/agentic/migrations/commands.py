@@ -36,7 +36,7 @@ def check(*, as_json: AsJson = False) -> None:
     from agentic.mappers import Database
     from agentic.mappers.errors import SchemaDriftError
     from agentic.migrations.drift import differences
-    from agentic.migrations.runner import refuse_other_than_current, schema_status
+    from agentic.migrations.status import refuse_other_than_current, schema_status
 
     registry, database = get_registry(), Database.configured(load_settings())
     statuses = schema_status(database, registry)

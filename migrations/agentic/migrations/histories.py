@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, String, column, inspect, select, table
 
 from agentic.core.hooks import PluginRegistry
 from agentic.mappers.errors import MigrationError
+from agentic.migrations.revisions import Revisions, read_revisions
+
+if TYPE_CHECKING:  # a third of a second, and only who migrates needs it
+    from alembic.config import Config
 
 CORE = "core"
 PACKAGE = "agentic.migrations"
@@ -66,6 +68,8 @@ class History:
         Raises:
             MigrationError: The package or its folder ``versions`` cannot be found.
         """
+        from alembic.config import Config
+
         config = Config(attributes={"version_table": self.version_table, **(attributes or {})})
         config.set_main_option("script_location", _escaped(Path(__file__).parent))
         config.set_main_option("version_locations", _escaped(self._versions()))
@@ -76,15 +80,22 @@ class History:
         """Return how far the database is; None stands for one that does not exist yet.
 
         Raises:
-            MigrationError: A migration cannot be loaded.
+            MigrationError: A migration cannot be read.
         """
-        known, newest = self._revisions()
-        database: tuple[str, ...] = ()
-        if connection is not None:
-            context = MigrationContext.configure(connection, opts={"version_table": self.version_table})
-            database = context.get_current_heads()
-        unknown = tuple(revision for revision in database if revision not in known)
+        revisions = self._revisions()
+        newest = revisions.newest
+        database = self._applied(connection) if connection is not None else ()
+        unknown = tuple(revision for revision in database if revision not in revisions.known)
         return HistoryStatus(self.name, _state(database, newest, unknown), database, newest, unknown)
+
+    def _applied(self, connection: Connection) -> tuple[str, ...]:
+        """Return the revisions the database is at, as Alembic has written them down."""
+        if not inspect(connection).has_table(self.version_table):
+            return ()
+        number = column("version_num", String)
+        return tuple(
+            connection.scalars(select(number).select_from(table(self.version_table)).order_by(number))
+        )
 
     def _versions(self) -> Path:
         try:
@@ -96,13 +107,10 @@ class History:
             raise MigrationError(self.name, f"{self.package!r} is no package with a folder `versions`")
         return Path(folders[0]) / "versions"
 
-    def _revisions(self) -> tuple[frozenset[str], tuple[str, ...]]:
-        config = self.config()
+    def _revisions(self) -> Revisions:
         try:
-            script = ScriptDirectory.from_config(config)
-            known = frozenset(revision.revision for revision in script.walk_revisions())
-            return known, tuple(sorted(script.get_heads()))
-        except Exception as exc:  # a migration is foreign code, loaded here
+            return read_revisions(self._versions())
+        except (SyntaxError, ValueError, OSError) as exc:
             raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
 
 

@@ -26,7 +26,7 @@ def agentic_doctor() -> Iterable[str]:
     from agentic.core.hooks import get_registry
     from agentic.core.settings import load_settings
     from agentic.mappers import Database
-    from agentic.migrations.runner import require_current
+    from agentic.migrations.status import require_current
 
     try:
         require_current(Database.configured(load_settings()), get_registry())

@@ -1,10 +1,9 @@
-"""Brings a database up to date, and refuses to work with one that is not."""
+"""Brings a database up to date."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,15 +14,9 @@ from sqlalchemy import URL, Connection, Engine, func, select
 
 from agentic.core.hooks import PluginRegistry, get_registry
 from agentic.core.settings import safe_url
-from agentic.mappers import (
-    Database,
-    DatabaseNewerError,
-    DatabaseNotMigratedError,
-    DatabaseUnavailableError,
-    MigrationError,
-)
+from agentic.mappers import DatabaseNewerError, DatabaseUnavailableError, MigrationError
 from agentic.mappers.engine import begun, make_engine, parse_url, reason_of, sqlite_path
-from agentic.migrations.histories import History, HistoryStatus, SchemaState, histories
+from agentic.migrations.histories import History, SchemaState, histories
 
 # Alembic tells each step at INFO; who asked for them gets them as a list.
 logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -71,42 +64,6 @@ def upgrade(url: str, registry: PluginRegistry | None = None) -> list[AppliedRev
         engine.dispose()
 
 
-def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryStatus]:
-    """Return how far the database is in each history, the core's first; it is not changed.
-
-    Raises:
-        DatabaseUnavailableError: The database cannot be opened.
-        MigrationError: A migration cannot be loaded.
-    """
-    wanted = histories(registry)
-    if database.is_missing:
-        return [history.status(None) for history in wanted]
-    with database.reading() as session:
-        return [history.status(session.connection()) for history in wanted]
-
-
-def require_current(database: Database, registry: PluginRegistry) -> None:
-    """Return only when the database has exactly the tables this installation works with.
-
-    Raises:
-        DatabaseNotMigratedError: It lacks migrations.
-        DatabaseNewerError: A newer version made its tables.
-        DatabaseUnavailableError: It cannot be opened.
-        MigrationError: A migration cannot be loaded.
-    """
-    refuse_other_than_current(database.url, schema_status(database, registry))
-
-
-def refuse_other_than_current(url: str, statuses: Sequence[HistoryStatus]) -> None:
-    """Return only when every status is current; raises like :func:`require_current`."""
-    for status in statuses:
-        if status.unknown:
-            raise DatabaseNewerError(url, status.history, ", ".join(status.unknown))
-    behind = [_lack(status) for status in statuses if status.state is not SchemaState.CURRENT]
-    if behind:
-        raise DatabaseNotMigratedError(url, behind)
-
-
 def _make_folder(url: URL) -> None:
     path = sqlite_path(url)
     if path is None:
@@ -151,9 +108,3 @@ def _apply(connection: Connection, history: History) -> list[AppliedRevision]:
     except Exception as exc:  # what a migration of a plugin raises is anything
         raise MigrationError(history.name, f"{type(exc).__name__}: {reason_of(exc)}") from exc
     return applied
-
-
-def _lack(status: HistoryStatus) -> str:
-    if status.state is SchemaState.EMPTY:
-        return f"{status.history} has no tables yet"
-    return f"{status.history} is at {', '.join(status.database)} and should be at {', '.join(status.newest)}"

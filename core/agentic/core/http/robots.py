@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -46,12 +46,14 @@ class RobotsRules:
         unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
         expires_at: When to ask anew, on the gate's clock.
         size: Characters that were parsed.
+        delays: User agent -> crawl delay, once asked for.
     """
 
     parser: Protego | None = None
     unreadable: str = ""
     expires_at: float
     size: int = 0
+    delays: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def allow(self, url: str, user_agent: str) -> bool:
         """Tell whether ``url`` may be fetched."""
@@ -64,13 +66,19 @@ class RobotsRules:
         """
         if self.parser is None:
             return 0.0
-        rate = self.parser.request_rate(user_agent)
-        wishes = [self.parser.crawl_delay(user_agent), rate.seconds / rate.requests if rate else None]
-        return min(max((wish for wish in wishes if wish and wish > 0), default=0.0), MAX_CRAWL_DELAY_S)
+        if user_agent not in self.delays:  # asked for each page
+            self.delays[user_agent] = _crawl_delay_s(self.parser, user_agent)
+        return self.delays[user_agent]
 
     def sitemaps(self) -> tuple[str, ...]:
         """Return the URLs of the sitemaps the site names, each once, in its order."""
         return tuple(dict.fromkeys(self.parser.sitemaps)) if self.parser else ()
+
+
+def _crawl_delay_s(parser: Protego, user_agent: str) -> float:
+    rate = parser.request_rate(user_agent)
+    wishes = [parser.crawl_delay(user_agent), rate.seconds / rate.requests if rate else None]
+    return min(max((wish for wish in wishes if wish and wish > 0), default=0.0), MAX_CRAWL_DELAY_S)
 
 
 def rules_of(response: HttpResponse, now: float) -> RobotsRules:

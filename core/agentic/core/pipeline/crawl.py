@@ -35,6 +35,9 @@ SITEMAP_ACTOR = "sitemap"
 MAX_SLICES = 32
 """Slices of a crawl at a time, at most."""
 
+WORTH_A_SLICE = 200
+"""So many pages are worth the message that one more slice takes."""
+
 CRAWL_TOTALS = "crawl"
 """Key of the run's state under which the rows and failures of all slices add up."""
 
@@ -204,7 +207,7 @@ class CrawlNode(Executor):
         if _is_over(step, counts):
             return counts
         limits = SliceLimits(
-            pages=step.slice_pages,
+            pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
             seconds=step.slice_seconds,
             budget=_share(step.max_pages - counts.finished, turn.width),
             commit_pages=step.commit_pages,
@@ -222,10 +225,19 @@ class CrawlNode(Executor):
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
     """Send as many turns as there are slices of pages, at least one, which may find the crawl to be over."""
-    full = 0 if _is_over(step, counts) else counts.left // step.slice_pages
-    width = max(1, min(full, step.slices, MAX_SLICES))
+    full = 0 if _is_over(step, counts) else counts.left // _first_share(step)
+    width = max(1, min(full, _widest(step)))
     for number in range(width):
         await ctx.send_message(CrawlTurn(state=turn.state, number=number, width=width))
+
+
+def _widest(step: CrawlStep) -> int:
+    return min(step.slices, MAX_SLICES)
+
+
+def _first_share(step: CrawlStep) -> int:
+    """Return for how many pages another slice is worth its message, and after how many to look for that."""
+    return min(step.slice_pages, WORTH_A_SLICE)
 
 
 def _share(count: int, width: int) -> int:

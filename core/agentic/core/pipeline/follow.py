@@ -10,8 +10,11 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from agentic.core.http import HttpError, canonical_url, url_key
+from agentic.core.http.urls import host_of
 from agentic.core.pipeline.crawl_store import FrontierLink
 from agentic.core.pipeline.spec import CrawlStep
+
+EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,7 @@ class CrawlScope:
     """The borders of a crawl.
 
     Attributes:
-        hosts: ``host:port`` as URLs write them; empty for every host.
+        hosts: ``host:port``; empty for every host.
         include: Globs of which one must fit.
         exclude: Globs of which none may fit.
         details: Globs of the pages that describe an item.
@@ -34,7 +37,7 @@ class CrawlScope:
 
     def covers(self, url: str, depth: int) -> bool:
         """Whether the page belongs to the crawl; start pages (depth 0) only need the right host."""
-        if self.hosts and urlsplit(url).netloc not in self.hosts:
+        if self.hosts and host_of(url) not in self.hosts:
             return False
         if depth == 0:
             return True
@@ -57,7 +60,7 @@ def scope_of(step: CrawlStep, starts: Sequence[str]) -> CrawlScope:
         step: The crawl.
         starts: Canonical URLs of its start pages.
     """
-    hosts = frozenset(urlsplit(url).netloc for url in starts) if step.follow.same_host else frozenset()
+    hosts = frozenset(map(host_of, starts)) if step.follow.same_host else frozenset()
     return CrawlScope(
         hosts=hosts,
         include=step.follow.include,
@@ -72,9 +75,11 @@ def frontier_link(url: str, depth: int) -> FrontierLink:
     return FrontierLink(url=url, url_key=url_key(url), depth=depth)
 
 
-def fits(url: str, patterns: Iterable[str]) -> bool:
+def fits(url: str, patterns: Sequence[str]) -> bool:
     """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
-    return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
+    return EVERYTHING in patterns or any(
+        _compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns
+    )
 
 
 def _path_of(url: str) -> str:

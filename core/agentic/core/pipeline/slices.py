@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from agentic.core.pipeline.crawl_store import (
     CrawlBatch,
@@ -22,6 +23,8 @@ from agentic.core.pipeline.visits import Visit
 
 Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
 Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
+
+T = TypeVar("T")
 
 SUSPECT_AFTER = 2
 """A page that was in hand when so many processes died is fetched alone: if it was the one, it takes no other
@@ -115,6 +118,8 @@ class CrawlSlice:
         self._finished: list[Visit] = []
         self._finished_since = 0.0
         self._exchange: asyncio.Task[None] | None = None
+        self._ended: deque[asyncio.Task[Any]] = deque()
+        self._has_ended = asyncio.Event()
         self._is_dry = False
         self.taken = 0
         self.counts: FrontierCounts | None = None
@@ -140,7 +145,7 @@ class CrawlSlice:
         while True:
             self._launch(group)
             if self._exchange is None and self._is_exchange_due():
-                self._exchange = group.create_task(self._trade())
+                self._exchange = self._begin(group, self._trade())
             if self._exchange is None and not self._running:
                 return
             await self._wait()
@@ -149,7 +154,16 @@ class CrawlSlice:
         while self._queue and self._is_idle() and not self._is_ending() and self._may_begin(self._queue[0]):
             entry = self._queue.popleft()
             self._is_alone = _is_suspect(entry)
-            self._running[group.create_task(self._visit(entry))] = self._clock()
+            self._running[self._begin(group, self._visit(entry))] = self._clock()
+
+    def _begin(self, group: asyncio.TaskGroup, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = group.create_task(work)
+        task.add_done_callback(self._note_end)
+        return task
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
+        self._ended.append(task)
+        self._has_ended.set()
 
     def _may_begin(self, entry: FrontierEntry) -> bool:
         if not _is_suspect(entry):
@@ -158,9 +172,13 @@ class CrawlSlice:
 
     async def _wait(self) -> None:
         """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
-        waited: set[asyncio.Task[Any]] = {*self._running, *([self._exchange] if self._exchange else [])}
-        done, _ = await asyncio.wait(waited, timeout=self._patience_s(), return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
+        # asyncio.wait would look at every page in flight for each that is done.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_s()):
+                await self._has_ended.wait()
+        self._has_ended.clear()
+        while self._ended:
+            task = self._ended.popleft()
             if task is self._exchange:
                 self._exchange = None
             else:

@@ -210,7 +210,7 @@ class CrawlStep(_WhenStep):
         default=1,
         description="Slices worked off at a time, each by any worker; they share max_parallel.",
     )
-    slice_pages: Count = Field(default=200, description="Pages after which a checkpoint may be taken.")
+    slice_pages: Count = Field(default=1_000, description="Pages after which a checkpoint may be taken.")
     slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
     commit_pages: Count = Field(default=50, description="Pages written at once, at most.")
     commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")

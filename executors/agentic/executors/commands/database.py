@@ -23,9 +23,10 @@ def ready_database(settings: Settings) -> Database:
         DatabaseUnavailableError: It cannot be reached.
     """
     from agentic.mappers import Database
-    from agentic.migrations import upgrade
 
     if Database.configured(settings).is_missing:
+        from agentic.migrations import upgrade
+
         upgrade(settings.database, get_registry())
     return current_database(settings)
 
