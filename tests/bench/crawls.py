@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -89,6 +90,17 @@ def prepared(home: Path, synchronous: Synchronous) -> Settings:
     return settings
 
 
+def make_database(home: Path) -> None:
+    """Make the tables in a process of its own, as users do; its memory is not this one's.
+
+    Raises:
+        subprocess.CalledProcessError: That failed, and has said why.
+    """
+    command = [sys.executable, "-m", "agentic.core.cli", "db", "upgrade"]
+    environment = {**os.environ, "AGENTIC_HOME": str(home)}
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+
+
 def database_of(home: Path) -> Path:
     """Return where a run below ``home`` keeps its rows."""
     return home / "agentic.db"
@@ -105,6 +117,7 @@ def crawl(synchronous: Synchronous = "normal", pages: int = PAGES) -> Figures:
     """Return what a page of the catalogue costs, the memory it takes, and the size of the database."""
     with scratch() as made:
         home = Path(made).resolve()
+        make_database(home)
         prepared(home, synchronous)
         figures = crawled(
             lambda first: run_here(catalogue_pipeline(first), home, synchronous),
