@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from inspect import signature
+from collections.abc import Mapping
 
 from pydantic import BaseModel
 
@@ -29,13 +28,7 @@ class RepeatedInput:
         self._names = {field.alias or name: name for name, field in self._model.model_fields.items()}
         self._kept = {key: getattr(self._first, self._names.get(key, key)) for key in config}
         own = self._model.__pydantic_decorators__
-        self._last_checks = tuple(own.model_validators)
-        has_other_checks = (
-            bool(own.field_validators or own.validators)
-            or not all(_is_last(check.info.mode, check.func) for check in own.model_validators.values())
-            or any(setting.startswith("str_") for setting in self._model.model_config)
-        )
-        self._plain = {} if has_other_checks else dict(_plain_fields(self._model))
+        self._has_checks = bool(own.field_validators or own.model_validators or own.validators)
 
     def of(self, given: Mapping[str, object]) -> BaseModel:
         """Return the whole input.
@@ -43,26 +36,13 @@ class RepeatedInput:
         Raises:
             ValidationError: ``given`` does not fit.
         """
-        for name, value in given.items():
-            if self._plain.get(name) is not type(value):
-                return self._model.model_validate({**self._kept, **given})
-        made = self._first.model_copy(update=dict(given))
-        try:
-            for name in self._last_checks:
-                made = getattr(made, name)()
-        except (ValueError, AssertionError):  # pydantic says it as it says everything
-            return self._model.model_validate({**self._kept, **given})
-        return made
+        if not self._has_checks and all(self._is_checked(name, value) for name, value in given.items()):
+            return self._first.model_copy(update=dict(given))
+        return self._model.model_validate({**self._kept, **given})
 
-
-def _plain_fields(model: type[BaseModel]) -> Iterator[tuple[str, type]]:
-    """Give the fields for which a value of just their class is right as it is: texts and other models."""
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and not field.metadata and (kind is str or issubclass(kind, BaseModel)):
-            yield name, kind
-
-
-def _is_last(mode: str, check: Callable[..., object]) -> bool:
-    """Whether a check of a model looks at the whole one, and asks for nothing else."""
-    return mode == "after" and len(signature(check).parameters) == 1
+    def _is_checked(self, name: str, value: object) -> bool:
+        """Whether a value is a model, of just the class that is asked for: there is nothing left to check."""
+        field = self._model.model_fields.get(name)
+        if field is None or field.metadata or not isinstance(field.annotation, type):
+            return False
+        return issubclass(field.annotation, BaseModel) and type(value) is field.annotation

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from agentic.core.actors import Actor
 from agentic.core.pipeline.repeated import RepeatedInput
@@ -26,24 +26,6 @@ class ShoutingInput(PlainInput):
     @classmethod
     def _loud(cls, sheet: Sheet) -> Sheet:
         return Sheet(text=sheet.text.upper())
-
-
-class CarefulInput(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
-    url: str
-    sheet: Sheet | None = None
-    rules: dict[str, int] = Field(default_factory=dict, alias="schema")
-
-    @model_validator(mode="after")
-    def _is_somewhere(self) -> Self:
-        if self.url == "nowhere" and "a" in self.rules:
-            raise ValueError("there are no rules for nowhere")
-        return self
-
-
-class TidyInput(CarefulInput):
-    model_config = ConfigDict(str_strip_whitespace=True)
 
 
 def repeated(model: type[BaseModel], **given: object) -> RepeatedInput:
@@ -76,14 +58,3 @@ def test_checks_of_the_input_itself_are_made_each_time() -> None:
 def test_what_stays_is_refused_with_the_first_call() -> None:
     with pytest.raises(ValidationError, match="url"):
         repeated(PlainInput, sheet=Sheet(text="one"), url="too long")
-
-
-def test_what_looks_at_the_whole_input_is_asked_each_time() -> None:
-    inputs = repeated(CarefulInput, url="here")
-    assert inputs.of({"url": "there"}) == CarefulInput(url="there", schema={"a": 1})
-    with pytest.raises(ValidationError, match="no rules for nowhere"):
-        inputs.of({"url": "nowhere"})
-
-
-def test_a_text_that_the_input_changes_is_changed_each_time() -> None:
-    assert repeated(TidyInput, url="here").of({"url": " there "}) == TidyInput(url="there", schema={"a": 1})
