@@ -15,7 +15,7 @@ from agentic.core.hooks import PluginRegistry
 from agentic.mappers.errors import MigrationError
 from agentic.migrations.revisions import Revisions, read_revisions
 
-if TYPE_CHECKING:  # a third of a second, and only who migrates needs it
+if TYPE_CHECKING:  # a tenth of a second, and only who migrates needs it
     from alembic.config import Config
 
 CORE = "core"

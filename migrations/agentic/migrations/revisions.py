@@ -1,6 +1,6 @@
 """What the migrations in a folder are called, and which of them are the newest.
 
-Told from their text: to ask Alembic takes a third of a second, and every command wants to know.
+Told from their text: to load Alembic takes a tenth of a second and 7 MiB, and every command wants to know.
 """
 
 from __future__ import annotations
