@@ -80,7 +80,7 @@ class History:
         """Return how far the database is; None stands for one that does not exist yet.
 
         Raises:
-            MigrationError: A migration cannot be read.
+            MigrationError: A migration cannot be read, and not be loaded either.
         """
         revisions = self._revisions()
         newest = revisions.newest
@@ -110,7 +110,20 @@ class History:
     def _revisions(self) -> Revisions:
         try:
             return read_revisions(self._versions())
-        except (SyntaxError, ValueError, OSError) as exc:
+        except (SyntaxError, ValueError):  # what a migration says another way, Alembic knows
+            return self._revisions_by_alembic()
+        except OSError as exc:
+            raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
+
+    def _revisions_by_alembic(self) -> Revisions:
+        from alembic.script import ScriptDirectory
+
+        config = self.config()
+        try:
+            script = ScriptDirectory.from_config(config)
+            known = frozenset(revision.revision for revision in script.walk_revisions())
+            return Revisions(known, tuple(sorted(script.get_heads())))
+        except Exception as exc:  # a migration is foreign code, run here
             raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
 
 

@@ -25,13 +25,16 @@ def read_revisions(folder: Path) -> Revisions:
     """Return what the migrations in ``folder`` are called; nothing in it is run.
 
     Raises:
-        SyntaxError: One is no Python up to its first function.
-        ValueError: One does not say, as plain text, which revision it is or which one it follows.
+        SyntaxError: One is no Python up to its first function, or its first function is decorated.
+        ValueError: One does not say, before its first function and as plain text, which revision it is or
+            which one it follows; or that one is not there.
         OSError: One cannot be read.
     """
     found = [_names(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
     known = frozenset(name for name, _ in found)
     followed = frozenset(earlier for _, all_earlier in found for earlier in all_earlier)
+    if missing := sorted(followed - known):
+        raise ValueError(f"no migration in {folder} is {', '.join(missing)}")
     return Revisions(known, tuple(sorted(known - followed)))
 
 

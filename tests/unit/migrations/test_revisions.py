@@ -52,6 +52,7 @@ def test_nothing_is_run_to_read_them(tmp_path: Path) -> None:
         ("revision = make()\n", r"a\.py has no line such as `revision = '0001'`"),
         ("revision = 'a'\ndown_revision = before()\n", r"a\.py has no line such as `down_revision = '0001'`"),
         ("revision = 'a'\ndown_revision = (1,)\n", r"a\.py has no line such as `down_revision = '0001'`"),
+        ("revision = 'a'\ndown_revision = 'gone'\n", "no migration in .* is gone"),
     ],
 )
 def test_what_does_not_say_which_it_is_is_refused_by_name(tmp_path: Path, text: str, lacks: str) -> None:

@@ -24,6 +24,7 @@ from agentic.mappers import (
 from agentic.mappers.engine import begun, make_engine, parse_url, sqlite_path
 from agentic.migrations import SchemaState, differences, require_current, schema_status, upgrade
 from agentic.migrations.histories import History, histories
+from agentic.migrations.revisions import read_revisions
 
 Migrate = Callable[..., PluginRegistry]
 
@@ -198,6 +199,28 @@ def test_a_migration_that_cannot_be_loaded_names_its_platform(
 ) -> None:
     with pytest.raises(MigrationError, match=r"'notes' failed.*SyntaxError"):
         upgrade(url, migrate_platform("this is no python"))
+
+
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [
+        ('revision = "n1"', 'revision = "n" + str(1)'),
+        ("def upgrade", "from functools import cache\n\n\n@cache\ndef upgrade"),
+        ("revision = ", "def follows():\n    return None\n\n\nrevision = "),
+    ],
+)
+def test_a_migration_that_says_what_it_is_another_way_is_asked_through_alembic(
+    url: str, database: Database, migrate_platform: Migrate, tmp_path: Path, plain: str, other: str
+) -> None:
+    unusual = migrate_platform(CREATE_NOTES)
+    [file] = (tmp_path / "notes_migrations" / "versions").glob("*.py")
+    assert plain in file.read_text()
+    file.write_text(file.read_text().replace(plain, other, 1))
+    with pytest.raises((ValueError, SyntaxError)):
+        read_revisions(file.parent)
+    upgrade(url, unusual)
+    require_current(database, unusual)
+    assert "notes" in tables(database)
 
 
 def test_a_platform_without_the_folder_it_names_is_a_clear_error(
