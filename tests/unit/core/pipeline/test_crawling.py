@@ -182,6 +182,19 @@ class TestSlices:
         assert (result.pages.done, result.pages.failed, result.pages.left) == (59, 1, 0)
         assert (result.pages.inserted, result.failures["http_404"].count) == (59, 1)
 
+    @pytest.mark.parametrize(("slices", "widths"), [(1, [1, 1]), (2, [1, 1, 2])])
+    async def test_a_slice_is_long_except_while_others_could_help(
+        self, compiled: Any, site: Any, slices: int, widths: list[int]
+    ) -> None:
+        site.pages.update(star(900))
+        done = await compiled(f"{CRAWL}    slices: {slices}").run({})
+        turns = [e for e in done.events if e.kind is EventKind.EXECUTOR_INVOKED and e.path == "pages"]
+        at_a_time = Counter(event.superstep for event in turns)
+        assert [at_a_time[superstep] for superstep in sorted(at_a_time)][: len(widths)] == widths
+        pages = PipelineResult.model_validate(done.output(dict)).pages
+        assert pages is not None
+        assert pages.done == 900
+
     async def test_slices_share_the_limits_of_the_crawl(
         self, compiled: Any, site: Any, frontier: Any
     ) -> None:
