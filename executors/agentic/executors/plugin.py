@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
-    """Add the commands around projects, agents, executions, runs and schedules."""
+    """Add the commands around projects, agents, executions, runs and schedules, and what replays runs."""
+    from agentic.core.cli.replay.sources import add_source
     from agentic.executors.commands.agents import agents
     from agentic.executors.commands.beat import beat
     from agentic.executors.commands.demo import demo
@@ -28,6 +29,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.reconcile import reconcile
     from agentic.executors.commands.report import add_reports
     from agentic.executors.commands.requests import requests
+    from agentic.executors.commands.retelling import in_ledger
     from agentic.executors.commands.run import run
     from agentic.executors.commands.runs import runs
     from agentic.executors.commands.schedules import schedules
@@ -35,6 +37,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.up import up
     from agentic.executors.commands.worker import worker
 
+    add_source("the ledger", in_ledger)
     app.command()(demo)
     app.command()(reconcile)
     app.command()(run)

@@ -7,34 +7,66 @@ library; :func:`open_bus` does so only when a server is configured.
 
 from agentic.core.bus.envelope import PublishedEvent
 from agentic.core.bus.errors import (
+    AnswerRefusedError,
     BusError,
     BusUnavailableError,
+    CorruptValueError,
+    IllegalKeyError,
+    KeyConflictError,
     MessageTooLargeError,
     NatsNotConfiguredError,
+    NoAnswerError,
+    NobodyListensError,
 )
+from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
+from agentic.core.bus.leases import Lease
+from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.memory import MemoryBus
+from agentic.core.bus.memory_kv import MemoryKeyValue
 from agentic.core.bus.opening import open_bus
-from agentic.core.bus.port import BusMessage, EventBus, StoredMessage, StreamState
+from agentic.core.bus.port import Bus, BusMessage, EventBus, StoredMessage, StreamState
 from agentic.core.bus.publisher import EventPublisher
+from agentic.core.bus.questions import OpenQuestion, Question, ask, open_questions
 from agentic.core.bus.reader import EventFilter, read_events, tail_events
+from agentic.core.bus.requests import request
 from agentic.core.bus.subjects import parse_token, subject_for, token
 
 __all__ = [
+    "AnswerRefusedError",
+    "Bus",
     "BusError",
     "BusMessage",
     "BusUnavailableError",
+    "CorruptValueError",
     "EventBus",
     "EventFilter",
     "EventPublisher",
+    "IllegalKeyError",
+    "KeyChange",
+    "KeyConflictError",
+    "KeyEntry",
+    "KeyValue",
+    "KeyWrite",
+    "Lease",
+    "Listener",
     "MemoryBus",
+    "MemoryKeyValue",
+    "Message",
     "MessageTooLargeError",
     "NatsNotConfiguredError",
+    "NoAnswerError",
+    "NobodyListensError",
+    "OpenQuestion",
     "PublishedEvent",
+    "Question",
     "StoredMessage",
     "StreamState",
+    "ask",
     "open_bus",
+    "open_questions",
     "parse_token",
     "read_events",
+    "request",
     "subject_for",
     "tail_events",
     "token",

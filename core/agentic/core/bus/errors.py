@@ -54,3 +54,70 @@ class MessageTooLargeError(BusError, ValueError):
         self.message_id = message_id
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
+
+
+class IllegalKeyError(BusError, ValueError):
+    """A text is no key of a bucket, or no pattern for keys."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"{key!r} is no key: words of A-Z a-z 0-9 - _ = / with dots between them; "
+            f"token() makes a word of any text"
+        )
+        self.key = key
+
+
+class KeyConflictError(BusError, RuntimeError):
+    """A key does not stand where its writer has seen it; nothing was written.
+
+    Attributes:
+        key: Which one.
+        expected: The revision it was to have; 0 for none.
+        actual: The one it has.
+    """
+
+    def __init__(self, key: str, expected: int, actual: int) -> None:
+        was = f"at revision {expected}" if expected else "not there"
+        found = f"at revision {actual}" if actual else "not there"
+        super().__init__(
+            f"the key {key!r} was to be {was} and is {found}: somebody else wrote it; read it again"
+        )
+        self.key = key
+        self.expected = expected
+        self.actual = actual
+
+
+class NobodyListensError(BusError, LookupError):
+    """A request was sent, and there is nobody who would answer it."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(f"nobody listens to {subject!r}; start who is to answer, and ask again")
+        self.subject = subject
+
+
+class NoAnswerError(BusError, TimeoutError):
+    """A request was heard, and not answered in time."""
+
+    def __init__(self, subject: str, timeout_s: float, last_error: str = "") -> None:
+        told = f" (the server said last: {last_error})" if last_error else ""
+        super().__init__(f"no answer on {subject!r} within {timeout_s:g} s{told}; ask again, or wait longer")
+        self.subject = subject
+        self.timeout_s = timeout_s
+
+
+class CorruptValueError(BusError, ValueError):
+    """A stored value cannot be put together."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"the value of the key {key!r} cannot be read: {reason}; write it again")
+        self.key = key
+        self.reason = reason
+
+
+class AnswerRefusedError(BusError, ValueError):
+    """An answer to what a run asks does not count."""
+
+    def __init__(self, request: str, reason: str) -> None:
+        super().__init__(f"the answer to {request!r} does not count: {reason}")
+        self.request = request
+        self.reason = reason

@@ -18,6 +18,18 @@ _HEADER_BYTES = 512
 _MAX_SUBJECT_BYTES = 3072
 
 
+def refuse_oversized_value(key: str, value: bytes, max_message_bytes: int) -> None:
+    """Check a value of a bucket before anything is sent.
+
+    Raises:
+        MessageTooLargeError: It does not fit, or its key is too long.
+    """
+    if len(value) + _HEADER_BYTES > max_message_bytes:
+        raise MessageTooLargeError(key, "the value", len(value) + _HEADER_BYTES, max_message_bytes)
+    if len(key) > _MAX_SUBJECT_BYTES:
+        raise MessageTooLargeError(key, "the key", len(key), _MAX_SUBJECT_BYTES)
+
+
 def refuse_oversized(messages: Iterable[BusMessage], max_message_bytes: int) -> None:
     """Check ``messages`` before anything is sent.
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from uuid import uuid4
 
+from agentic.core.bus.errors import MessageTooLargeError
+from agentic.core.bus.kv import KeyValue, fits
 from agentic.core.bus.limits import DEFAULT_MAX_MESSAGE_BYTES, refuse_oversized
+from agentic.core.bus.listening import Listener, Message
+from agentic.core.bus.memory_kv import MemoryKeyValue
 from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
 
 
 class MemoryBus:
-    """Keeps the newest ``max_messages`` for readers on the same event loop; see :class:`EventBus`."""
+    """Keeps the newest ``max_messages`` for readers on the same event loop; see :class:`Bus`."""
 
     def __init__(
         self, *, max_messages: int = 10_000, max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
@@ -22,6 +28,8 @@ class MemoryBus:
         self._known_ids: set[str] = set()
         self._last = 0
         self._news = asyncio.Event()
+        self._listeners: list[tuple[str, Listener]] = []
+        self._buckets: dict[tuple[str, str], MemoryKeyValue] = {}
 
     async def publish(self, messages: Sequence[BusMessage]) -> None:
         """Store ``messages``; ids count as known for as long as their message is kept."""
@@ -50,12 +58,48 @@ class MemoryBus:
         """Return what is kept."""
         return StreamState(first=self._first, last=self._last, count=len(self._stored))
 
+    async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
+        """Send to who listens; see :meth:`Bus.send`."""
+        if len(payload) > self._max_message_bytes:
+            raise MessageTooLargeError(subject, "the content", len(payload), self._max_message_bytes)
+        if not await self._deliver(Message(subject=subject, payload=payload, reply=reply)) and reply:
+            await self._deliver(Message(subject=reply, payload=b"", nobody_listens=True))
+
+    @asynccontextmanager
+    async def listen(self, subject: str) -> AsyncGenerator[Listener, None]:
+        """Listen until the block ends; see :meth:`Bus.listen`."""
+        entry = (subject, Listener())
+        self._listeners.append(entry)
+        try:
+            yield entry[1]
+        finally:
+            self._listeners.remove(entry)
+
+    def inbox(self) -> str:
+        """Return a subject that nobody else listens to."""
+        return f"_INBOX.{uuid4().hex}"
+
+    @property
+    def last_error(self) -> str:
+        """Nothing: there is no server."""
+        return ""
+
+    def bucket(self, name: str, *, project: str, ttl_s: float | None = None) -> KeyValue:
+        """Return a bucket of a project; see :meth:`Bus.bucket`."""
+        return self._buckets.setdefault((name, project), MemoryKeyValue(ttl_s=ttl_s))
+
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
 
     @property
     def _first(self) -> int:
         return self._last - len(self._stored) + 1
+
+    async def _deliver(self, message: Message) -> bool:
+        heard = [listener for pattern, listener in self._listeners if fits(message.subject, pattern)]
+        for listener in heard:
+            await listener.hear(message)
+        return bool(heard)
 
     def _store(self, message: BusMessage) -> None:
         self._last += 1

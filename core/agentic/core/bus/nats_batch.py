@@ -8,14 +8,15 @@ it is refused as a duplicate if it had arrived.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import uuid4
 
+import nats.errors
 from nats.aio.client import Client
 from nats.js.api import Header
 from nats.js.errors import APIError
 
-from agentic.core.bus.nats_stream import STREAM
 from agentic.core.bus.port import BusMessage
 
 _ANSWER_TIMEOUT_S = 5.0
@@ -25,7 +26,21 @@ _MAX_BATCH = 1000
 _DUPLICATE_IN_BATCH = 10201
 
 
-async def store(client: Client, messages: Sequence[BusMessage]) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchMessage:
+    """One message of a batch; ``message_id`` makes it known to the server when it is sent again."""
+
+    subject: str
+    payload: bytes
+    message_id: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class DuplicateError(nats.errors.Error):
+    """At least one message of a batch had been stored before; none was stored now."""
+
+
+async def store(client: Client, stream: str, messages: Sequence[BusMessage]) -> None:
     """Store ``messages`` in order, up to 1,000 of them together.
 
     Raises:
@@ -33,42 +48,55 @@ async def store(client: Client, messages: Sequence[BusMessage]) -> None:
     """
     for start in range(0, len(messages), _MAX_BATCH):
         batch = messages[start : start + _MAX_BATCH]
-        if not await _store_together(client, batch):
-            await _store_singly(client, batch)
+        try:
+            await store_together(client, [_sent(message) for message in batch])
+        except DuplicateError:
+            await _store_singly(client, stream, batch)
 
 
-async def _store_together(client: Client, batch: Sequence[BusMessage]) -> bool:
-    """Return False if nothing was stored, as at least one message had been before."""
-    batch_id = uuid4().hex
+async def store_together(client: Client, batch: Sequence[BatchMessage], *, as_batch: bool = False) -> int:
+    """Store all or none; return the sequence of the last one.
+
+    Args:
+        client: Connected.
+        batch: What to store.
+        as_batch: Whether a single message is to be a batch, too.
+
+    Raises:
+        DuplicateError: At least one had been stored before; a single one that is no batch counts as stored.
+        nats.errors.Error: They may or may not be stored.
+    """
+    batch_id = uuid4().hex if as_batch or len(batch) > 1 else ""
     for position, message in enumerate(batch[:-1], start=1):
         await client.publish(message.subject, message.payload, headers=_headers(message, batch_id, position))
     last = batch[-1]
-    answer = await client.request(
-        last.subject,
-        last.payload,
-        timeout=_ANSWER_TIMEOUT_S,
-        headers={**_headers(last, batch_id, len(batch)), "Nats-Batch-Commit": "1"},
-    )
-    error = json.loads(answer.data).get("error")
-    if error is None:
-        return True
+    headers = _headers(last, batch_id, len(batch))
+    if batch_id:
+        headers["Nats-Batch-Commit"] = "1"
+    answer = await client.request(last.subject, last.payload, timeout=_ANSWER_TIMEOUT_S, headers=headers)
+    told = json.loads(answer.data)
+    if (error := told.get("error")) is None:
+        return int(told["seq"])
     if error.get("err_code") == _DUPLICATE_IN_BATCH:
-        return False
+        raise DuplicateError
     raise APIError.from_error(error)
 
 
-async def _store_singly(client: Client, batch: Sequence[BusMessage]) -> None:
+async def _store_singly(client: Client, stream: str, batch: Sequence[BusMessage]) -> None:
     """Store what is missing of a batch; the server skips what it knows."""
     jetstream = client.jetstream(timeout=_ANSWER_TIMEOUT_S)
     for message in batch:
         await jetstream.publish(
-            message.subject, message.payload, stream=STREAM, headers={Header.MSG_ID: message.message_id}
+            message.subject, message.payload, stream=stream, headers={Header.MSG_ID: message.message_id}
         )
 
 
-def _headers(message: BusMessage, batch_id: str, position: int) -> dict[str, str]:
-    return {
-        "Nats-Msg-Id": message.message_id,
-        "Nats-Batch-Id": batch_id,
-        "Nats-Batch-Sequence": str(position),
-    }
+def _sent(message: BusMessage) -> BatchMessage:
+    return BatchMessage(subject=message.subject, payload=message.payload, message_id=message.message_id)
+
+
+def _headers(message: BatchMessage, batch_id: str, position: int) -> dict[str, str]:
+    headers = {Header.MSG_ID.value: message.message_id, **message.headers}
+    if batch_id:
+        headers |= {"Nats-Batch-Id": batch_id, "Nats-Batch-Sequence": str(position)}
+    return headers

@@ -11,6 +11,7 @@ from nats.js.api import AccountInfo
 
 from agentic.core.bus.errors import BusUnavailableError
 from agentic.core.bus.nats_link import NatsLink
+from agentic.core.bus.nats_stream import EVENTS
 from agentic.core.hooks import Finding, warning
 
 NEARLY_FULL = 0.85
@@ -61,7 +62,7 @@ def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:
 async def _account(url: str) -> AccountInfo:
     link = NatsLink(url)
     try:
-        async with link.requesting() as client:
+        async with link.requesting(EVENTS) as client:
             return await client.jetstream().account_info()
     finally:
         await link.aclose()

@@ -9,13 +9,17 @@ from contextlib import asynccontextmanager
 import nats
 import nats.errors
 from nats.aio.client import Client
+from nats.js.api import StreamConfig
 from nats.js.errors import ServiceUnavailableError
 
 from agentic.core.bus.errors import BusUnavailableError
-from agentic.core.bus.nats_stream import MIN_API_LEVEL, ensure_stream
+from agentic.core.bus.nats_stream import MIN_API_LEVEL, ensure_stream, name_of
 from agentic.core.logging import get_logger
 
 log = get_logger(__name__)
+
+_PREPARE_S = 2.0
+"""A server that was just started takes connections before JetStream answers; what comes meanwhile is lost."""
 
 NATS_FAULTS = (nats.errors.Error, OSError)
 """Everything the client raises when a server is away, slow or unwilling."""
@@ -25,21 +29,24 @@ class NatsLink:
     """Holds the client of one event loop.
 
     Attributes:
+        has_been_connected: Whether there was a connection before.
+        last_error: What the server, or the client, complained of last.
         reconnect_count: How often the connection came back; what the server kept in memory may be gone.
     """
 
     def __init__(self, url: str) -> None:
+        self.has_been_connected = False
         self.reconnect_count = 0
         self._url = url
         self._client: Client | None = None
-        self._has_stream = False
-        self._last_error = ""
+        self._prepared: set[str] = set()
+        self.last_error = ""
         self._connecting = asyncio.Lock()
         self._is_closing = False
         self._guards: set[asyncio.Timeout] = set()
 
-    async def client(self) -> Client:
-        """Return a connected client, with the stream in place.
+    async def client(self, stream: StreamConfig | None = None) -> Client:
+        """Return a connected client, with the stream in place if one is needed.
 
         Raises:
             BusUnavailableError: There is no usable connection now. While a lost one is being made again this
@@ -50,16 +57,16 @@ class NatsLink:
                 raise BusUnavailableError(self._url, "this bus was closed")
             if self._client is None or self._client.is_closed:
                 self._client = await self._connect()
-                self._has_stream = False
+                self._prepared.clear()
             if not self._client.is_connected:
-                raise BusUnavailableError(self._url, self._last_error or "the connection was lost")
-            if not self._has_stream:
-                await self._prepare(self._client)
-                self._has_stream = True
+                raise BusUnavailableError(self._url, self.last_error or "the connection was lost")
+            if stream is not None and name_of(stream) not in self._prepared:
+                await self._prepare(self._client, stream)
+                self._prepared.add(name_of(stream))
             return self._client
 
     @asynccontextmanager
-    async def requesting(self) -> AsyncGenerator[Client, None]:
+    async def requesting(self, stream: StreamConfig | None = None) -> AsyncGenerator[Client, None]:
         """Give a client for requests, and end the block as soon as the connection is lost.
 
         The client by itself lets requests of a lost connection wait until their time is over.
@@ -67,7 +74,7 @@ class NatsLink:
         Raises:
             BusUnavailableError: For whatever goes wrong with the connection in the block.
         """
-        client = await self.client()
+        client = await self.client(stream)
         try:
             async with asyncio.timeout(None) as guard:
                 self._guards.add(guard)
@@ -79,12 +86,12 @@ class NatsLink:
             raise self.failed(exc) from exc
 
     def failed(self, fault: Exception) -> BusUnavailableError:
-        """Return the error that tells of ``fault``, and have the stream looked at before the next use."""
-        self._has_stream = False
-        reason = str(fault) or self._last_error or type(fault).__name__
+        """Return the error that tells of ``fault``, and have all streams looked at before the next use."""
+        self._prepared.clear()
+        reason = str(fault) or self.last_error or type(fault).__name__
         # A permission refused reaches the caller as a mere timeout; the reason comes on the side.
-        if self._last_error and self._last_error not in reason:
-            reason = f"{reason} (last error: {self._last_error})"
+        if self.last_error and self.last_error not in reason:
+            reason = f"{reason} (last error: {self.last_error})"
         return BusUnavailableError(self._url, reason)
 
     async def aclose(self) -> None:
@@ -94,7 +101,7 @@ class NatsLink:
             await self._client.close()
 
     async def _connect(self) -> Client:
-        self._last_error = ""
+        self.last_error = ""
         try:
             client = await nats.connect(
                 servers=[server.strip() for server in self._url.split(",")],
@@ -110,14 +117,15 @@ class NatsLink:
             raise self.failed(exc) from exc
         # One limit serves the first connection, which should fail soon, and later ones, which should not.
         client.options["max_reconnect_attempts"] = -1
-        self._last_error = ""
+        self.has_been_connected = True
+        self.last_error = ""
         return client
 
-    async def _prepare(self, client: Client) -> None:
+    async def _prepare(self, client: Client, stream: StreamConfig) -> None:
         try:
-            level = (await client.jetstream().account_info()).api.level or 0
+            level = (await client.jetstream(timeout=_PREPARE_S).account_info()).api.level or 0
             if level >= MIN_API_LEVEL:
-                await ensure_stream(client)
+                await ensure_stream(client, stream)
                 return
         except ServiceUnavailableError as exc:
             raise BusUnavailableError(self._url, "JetStream is not available there") from exc
@@ -132,17 +140,17 @@ class NatsLink:
         text = str(error) or type(error).__name__
         log.debug("bus.faulted", error=text)
         # While connecting the first error tells most: later ones only say that the server hung up.
-        if not (self._connecting.locked() and self._last_error):
-            self._last_error = text
+        if not (self._connecting.locked() and self.last_error):
+            self.last_error = text
 
     async def _on_disconnected(self) -> None:
         guards, self._guards = self._guards, set()
         for guard in guards:
             guard.reschedule(asyncio.get_running_loop().time())
         if not self._is_closing:
-            log.warning("bus.disconnected", error=self._last_error or "the server closed the connection")
+            log.warning("bus.disconnected", error=self.last_error or "the server closed the connection")
 
     async def _on_reconnected(self) -> None:
         self.reconnect_count += 1
-        self._last_error = ""
+        self.last_error = ""
         log.warning("bus.reconnected")

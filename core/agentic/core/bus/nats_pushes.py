@@ -1,20 +1,28 @@
-"""Reads the stream through one short-lived consumer, which the server pushes from."""
+"""Reads a stream through one short-lived consumer, which the server pushes from."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from agentic.core.bus.nats_stream import STREAM
-from agentic.core.bus.port import StoredMessage
-
 _POLL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pushed:
+    """A message as it was delivered; ``sequence`` is its place in the stream."""
+
+    sequence: int
+    subject: str
+    payload: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Pushes:
@@ -29,7 +37,7 @@ class Pushes:
         self._subscription = subscription
         self._delivered_count = 0
 
-    async def next(self) -> StoredMessage | None:
+    async def next(self) -> Pushed | None:
         """Return the next message, or None when there was none for a second.
 
         Raises:
@@ -45,7 +53,12 @@ class Pushes:
         if facts.sequence.consumer != self._delivered_count:
             raise nats.errors.Error("messages were dropped, as they were not read as fast as they came")
         self.pending_count = facts.num_pending
-        return StoredMessage(sequence=facts.sequence.stream, subject=message.subject, payload=message.data)
+        return Pushed(
+            sequence=facts.sequence.stream,
+            subject=message.subject,
+            payload=message.data,
+            headers=message.headers or {},
+        )
 
 
 def _raise_if_cancelled() -> None:
@@ -60,30 +73,38 @@ def _raise_if_cancelled() -> None:
 
 
 @asynccontextmanager
-async def open_pushes(client: Client, after: int) -> AsyncGenerator[Pushes, None]:
+async def open_pushes(
+    client: Client, stream: str, after: int, *, subject: str | None = None, headers_only: bool = False
+) -> AsyncGenerator[Pushes, None]:
     """Have the messages above sequence ``after`` pushed until the block ends.
 
     The client's own ordered consumer is not used: after a reconnect it stays silent for 10 to 15 s. A reader
     that knows its last sequence can simply open this again.
+
+    Args:
+        client: Connected.
+        stream: To read.
+        after: Sequence already known.
+        subject: Only messages with such a subject.
+        headers_only: Leave the payloads out.
     """
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox)
-    try:
-        consumer = await client.jetstream().add_consumer(STREAM, _from_sequence(after + 1, inbox))
-        yield Pushes(subscription, consumer.num_pending or 0)
-    finally:
-        if not client.is_closed:
-            # Without a listener the server removes the consumer within seconds.
-            await subscription.unsubscribe()
-
-
-def _from_sequence(sequence: int, inbox: str) -> ConsumerConfig:
-    return ConsumerConfig(
+    wanted = ConsumerConfig(
         deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
-        opt_start_seq=sequence,
+        opt_start_seq=after + 1,
         deliver_subject=inbox,
+        filter_subject=subject,
+        headers_only=headers_only,
         ack_policy=AckPolicy.NONE,
         max_deliver=1,
         num_replicas=1,
         mem_storage=True,
     )
+    try:
+        consumer = await client.jetstream().add_consumer(stream, wanted)
+        yield Pushes(subscription, consumer.num_pending or 0)
+    finally:
+        if not client.is_closed:
+            # Without a listener the server removes the consumer within seconds.
+            await subscription.unsubscribe()

@@ -1,4 +1,4 @@
-"""The stream of events, as the server is told to keep it."""
+"""The streams and buckets, as the server is told to keep them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ MIN_API_LEVEL = 2
 """JetStream API level of nats-server 2.12, the first with atomic batches."""
 
 DUPLICATE_WINDOW_S = 600.0
+_KNOWN_WRITES_S = 120.0
 
-_AS_CREATED = StreamConfig(
+EVENTS = StreamConfig(
     name=STREAM,
     description="Everything that happens in runs",
     subjects=list(EVENT_SUBJECTS),
@@ -34,8 +35,34 @@ _AS_CREATED = StreamConfig(
 )
 
 
-async def ensure_stream(client: Client) -> None:
-    """Make the stream, or add what it lacks.
+def bucket_config(name: str, ttl_s: float | None) -> StreamConfig:
+    """Return how a bucket is kept: a stream as NATS's own tools know it, with one message for each key.
+
+    It has no limit markers: with those, a key that expired is read as a value that is nothing, and cannot be
+    made anew. And no history: there, when a value expires, the one before it comes back.
+    """
+    return StreamConfig(
+        name=f"KV_{name}",
+        subjects=[f"$KV.{name}.>"],
+        storage=StorageType.FILE,
+        compression=StoreCompression.S2,
+        retention=RetentionPolicy.LIMITS,
+        discard=DiscardPolicy.NEW,
+        max_msgs_per_subject=1,
+        max_age=ttl_s,
+        # A write that is sent again because its answer was lost is known within this time.
+        duplicate_window=min(_KNOWN_WRITES_S, ttl_s or _KNOWN_WRITES_S),
+        allow_direct=True,
+        allow_rollup_hdrs=True,
+        deny_delete=True,
+        allow_msg_ttl=True,
+        allow_atomic=True,
+        metadata={"agentic.schema": "1"},
+    )
+
+
+async def ensure_stream(client: Client, config: StreamConfig) -> None:
+    """Make a stream, or add what it lacks.
 
     What an operator may have set otherwise (age, size, replicas) is left as it is: an update with other
     values than the stored ones would undo it at every start.
@@ -45,14 +72,25 @@ async def ensure_stream(client: Client) -> None:
     """
     jetstream = client.jetstream()
     try:
-        found = (await jetstream.stream_info(STREAM)).config
+        found = (await jetstream.stream_info(name_of(config))).config
     except NotFoundError:
-        await jetstream.add_stream(_AS_CREATED)
+        await jetstream.add_stream(config)
         return
     needed = replace(
         found,
-        subjects=sorted({*(found.subjects or ()), *EVENT_SUBJECTS}),
+        subjects=sorted({*(found.subjects or ()), *(config.subjects or ())}),
         allow_atomic=True,
+        allow_direct=True,
+        allow_msg_ttl=True,
     )
-    if set(needed.subjects or ()) != set(found.subjects or ()) or not found.allow_atomic:
+    if _needs(needed) != _needs(found):
         await jetstream.update_stream(needed)
+
+
+def name_of(config: StreamConfig) -> str:
+    """Return the name of a stream."""
+    return config.name or ""
+
+
+def _needs(config: StreamConfig) -> tuple[object, ...]:
+    return set(config.subjects or ()), config.allow_atomic, config.allow_direct, config.allow_msg_ttl

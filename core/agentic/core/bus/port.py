@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
+
+from agentic.core.bus.kv import KeyValue
+from agentic.core.bus.listening import Listener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,4 +83,55 @@ class EventBus(Protocol):
 
     async def aclose(self) -> None:
         """Let go of the connection; harmless when there is none."""
+        ...
+
+
+class Bus(EventBus, Protocol):
+    """Everything that goes over NATS, or stays in this process: events, buckets, messages nobody keeps."""
+
+    async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
+        """Send a message to everybody who listens at this moment.
+
+        Args:
+            subject: In no stream: a stream would answer for those who listen.
+            payload: Any bytes.
+            reply: Where answers are listened for, as from :meth:`inbox`; there one learns, too, that nobody
+                listens.
+
+        Raises:
+            MessageTooLargeError: It is larger than the bus takes.
+            BusUnavailableError: The server cannot be used.
+        """
+        ...
+
+    def listen(self, subject: str) -> AbstractAsyncContextManager[Listener]:
+        """Listen until the block ends; what is sent once it has begun is heard.
+
+        What is sent while the server is away is missed, and so is what a listener is too slow for.
+
+        Args:
+            subject: May hold ``*`` for any one word, and end in ``>`` for any further ones.
+
+        Raises:
+            BusUnavailableError: The server cannot be used.
+        """
+        ...
+
+    def inbox(self) -> str:
+        """Return a subject that nobody else listens to."""
+        ...
+
+    @property
+    def last_error(self) -> str:
+        """What the server complained of last: of a permission that is missing nobody else is told."""
+        ...
+
+    def bucket(self, name: str, *, project: str, ttl_s: float | None = None) -> KeyValue:
+        """Return a bucket of a project; it is made when it is first used.
+
+        Args:
+            name: Of what is in it: ``A-Z``, digits and ``_``.
+            project: Whose values these are; those of other projects are in buckets of their own.
+            ttl_s: Seconds after which every value is gone, if the bucket is not there yet; None for never.
+        """
         ...

@@ -15,6 +15,7 @@ from urllib.parse import unquote_to_bytes
 from agentic.core.graph import EventKind, WorkflowEvent
 
 _ESCAPED = re.compile(rb"[^A-Za-z0-9_-]")
+_NOT_IN_BUCKETS = re.compile(rb"[^A-Za-z0-9-]")
 _LEGAL = re.compile(r"(?:[A-Za-z0-9_-]|=[0-9A-F]{2}|/)+")
 
 EVENT_SUBJECTS = (
@@ -93,6 +94,16 @@ def subject_for(event: WorkflowEvent, project: str) -> str:
         request=token(str(event.data.get("request") or "-")),
         name=_dotted(str(event.data.get("type", ""))),
     )
+
+
+def bucket_name(name: str, project: str) -> str:
+    """Return the name of a project's bucket, legal for all tools of NATS: ``NAME_project``.
+
+    A bucket's name takes neither ``=`` nor ``/``, so what no bucket takes becomes ``_XX``, and so does ``_``:
+    the project ``shop.nl`` has ``NAME_shop_2Enl``.
+    """
+    raw = project.encode(errors="surrogatepass")
+    return f"{name}_" + _NOT_IN_BUCKETS.sub(lambda match: b"_%02X" % match[0][0], raw).decode("ascii")
 
 
 def _escaped(part: str) -> str:

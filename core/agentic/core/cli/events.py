@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -14,13 +15,17 @@ import typer
 from rich.text import Text
 
 from agentic.core.bus import (
+    EventBus,
     EventFilter,
     NatsNotConfiguredError,
     PublishedEvent,
     open_bus,
+    read_events,
     tail_events,
 )
-from agentic.core.cli.output import console
+from agentic.core.cli.output import console, err_console
+from agentic.core.cli.texts import visible
+from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
@@ -30,40 +35,116 @@ events_app = typer.Typer(
 )
 
 _MAX_FACTS = 100
+_LAST = 20
 
 
 @events_app.command("tail")
-def tail(
+def tail(  # noqa: PLR0913  # one parameter for each option
+    *,
     project: Annotated[str | None, typer.Option(help="Only of this project.")] = None,
     run: Annotated[str | None, typer.Option(help="Only of this run and the runs nested in it.")] = None,
     kind: Annotated[
         list[EventKind] | None,
         typer.Option(metavar="KIND", help="Only of this kind, as run.failed; may be repeated."),
     ] = None,
-    last: Annotated[int, typer.Option(min=0, help="How many earlier events to show first.")] = 20,
+    last: Annotated[
+        int | None, typer.Option(min=0, help="How many earlier events to show first; 20 if not given.")
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="SEQUENCE",
+            help="Resume: all events after this `stream_sequence`, as --json prints it.",
+        ),
+    ] = None,
     follow: Annotated[bool, typer.Option(help="Go on with new events until Ctrl-C.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show the newest events, then new ones as they come."""
+    """Show the newest events, or those after a known one, then new ones as they come."""
+    if after is not None and last is not None:
+        raise typer.BadParameter("give --after or --last, not both")
     wanted = EventFilter(project=project, run_id=run, kinds=frozenset(kind or ()))
+    begin = _Begin(last=_LAST if last is None else last, after=after)
     try:
-        asyncio.run(_tail(wanted, last=last, follow=follow, as_json=as_json))
+        asyncio.run(_tail(wanted, begin, follow=follow, as_json=as_json))
     except KeyboardInterrupt:
         # The usual way to end it.
         return
 
 
-async def _tail(wanted: EventFilter, *, last: int, follow: bool, as_json: bool) -> None:
+@events_app.command("replay")
+def replay(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")],
+    *,
+    project: Annotated[
+        str | None, typer.Option(help="The project it belongs to, if several have one.")
+    ] = None,
+    step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only superstep N.")] = None,
+    backwards: Annotated[bool, typer.Option("--backwards", help="From the last step to the first.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All steps at once, also in a terminal.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a step and line.")] = False,
+) -> None:
+    """Tell a run again, superstep by superstep: also one that was killed.
+
+    In a terminal Enter goes on, b goes back, g N goes to superstep N, and q quits.
+    """
+    from agentic.core.cli.replay.command import replay_run
+
+    replay_run(run, project, step=step, is_backwards=backwards, shows_all=everything, as_json=as_json)
+
+
+class StreamEndError(AgenticError, ValueError):
+    """Events are asked for after one that the stream never had."""
+
+    def __init__(self, after: int, last: int) -> None:
+        super().__init__(
+            f"--after {after} is beyond the stream, which ends with {last}: it was made anew since then; "
+            f"begin with --after 0"
+        )
+        self.after = after
+        self.last = last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begin:
+    """Where to begin: with the newest ``last`` events, or after a stream sequence."""
+
+    last: int
+    after: int | None
+
+
+async def _tail(wanted: EventFilter, begin: _Begin, *, follow: bool, as_json: bool) -> None:
     settings = load_settings()
     if settings.nats is None:
         raise NatsNotConfiguredError(settings.home)
     show = _print_json if as_json else _print_line
     async with (
         open_bus(settings) as bus,
-        aclosing(tail_events(bus, wanted, last=last, follow=follow)) as found,
+        aclosing(await _found(bus, wanted, begin, follow=follow)) as found,
     ):
         async for published in found:
             show(published)
+
+
+async def _found(
+    bus: EventBus, wanted: EventFilter, begin: _Begin, *, follow: bool
+) -> AsyncGenerator[PublishedEvent, None]:
+    """Return the events to show.
+
+    Raises:
+        StreamEndError: The stream has not come so far.
+        BusUnavailableError: The server does not answer.
+    """
+    if begin.after is None:
+        return tail_events(bus, wanted, last=begin.last, follow=follow)
+    kept = await bus.state()
+    if begin.after > kept.last:
+        raise StreamEndError(begin.after, kept.last)
+    if begin.after + 1 < kept.first:
+        gone = f"the stream begins with {kept.first}: what was stored from {begin.after + 1} on is gone"
+        err_console.print(gone, style="yellow", markup=False, soft_wrap=True)
+    return read_events(bus, wanted, after=begin.after, until=None if follow else kept.last)
 
 
 def _print_json(published: PublishedEvent) -> None:
@@ -85,8 +166,8 @@ def describe(published: PublishedEvent) -> Text:
     took = "" if event.duration_s is None else f"{event.duration_s:.3f}s "
     return Text.assemble(
         (at, "dim"),
-        f" {_visible(event.run_id)[:8]:8} s{event.superstep:<3} ",
-        (f"{_visible(event.path) or '-':24} ", "cyan"),
+        f" {visible(event.run_id)[:8]:8} s{event.superstep:<3} ",
+        (f"{visible(event.path) or '-':24} ", "cyan"),
         (f"{event.kind:20} ", "red" if str(event.kind).endswith((".failed", ".undeliverable")) else "bold"),
         f"{took}{_facts(event.data)}",
     )
@@ -96,10 +177,5 @@ def _facts(data: Mapping[str, JSONValue]) -> str:
     words = [
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in data.items()
     ]
-    line = _visible(" ".join(words))
+    line = visible(" ".join(words))
     return line if len(line) <= _MAX_FACTS else f"{line[: _MAX_FACTS - 1]}…"
-
-
-def _visible(text: str) -> str:
-    """Return ``text`` with what a terminal would obey (escape sequences, line ends) written out."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

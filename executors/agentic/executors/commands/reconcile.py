@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +16,6 @@ from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.options import AsJson
 
 if TYPE_CHECKING:
-    from agentic.executors.durable.publishing import Courier
-    from agentic.executors.durable.sweeping import Sweeper
     from agentic.mappers import Database
 
 
@@ -29,7 +28,8 @@ def reconcile(
 ) -> None:
     """Take over from workers that are gone, tell workers of what they were not told of, publish events.
 
-    Every worker does this by itself, every five seconds; any number may do it at once.
+    With --every, ask on NATS what runs wait to be told, too. Every worker does all of this by itself, every
+    five seconds; any number may do it at once.
     """
     settings = load_settings()
     with opened(current_database(settings)) as database:
@@ -49,6 +49,7 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
     from agentic.core.bus import open_bus
     from agentic.executors.celery import make_app
     from agentic.executors.config import QUEUES
+    from agentic.executors.durable.asking import Asker
     from agentic.executors.durable.process import RunProcess
     from agentic.executors.durable.publishing import Courier
     from agentic.executors.durable.sweeping import Sweeper
@@ -59,16 +60,18 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
         async with open_bus(settings) as bus, aclosing(runs):
             courier = None if settings.nats is None else Courier(database, runs, bus)
             if every_s is not None:
-                await _keep_on(sweeper, courier, every_s)
+                work = [sweeper.keep_sweeping(every_s)]
+                if courier is not None:
+                    work += [courier.keep_publishing(), Asker(database, runs, bus).keep_asking()]
+                await _keep_on(work)
             found = asdict(await sweeper.sweep())
             return {**found, "published": 0 if courier is None else await courier.publish_all()}
     finally:
         runs.close()
 
 
-async def _keep_on(sweeper: Sweeper, courier: Courier | None, every_s: float) -> None:
+async def _keep_on(work: Sequence[Coroutine[object, object, None]]) -> None:
     """Go on until cancelled."""
     async with asyncio.TaskGroup() as group:
-        group.create_task(sweeper.keep_sweeping(every_s))
-        if courier is not None:
-            group.create_task(courier.keep_publishing())
+        for one in work:
+            group.create_task(one)

@@ -10,6 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from pathlib import Path
 
+import nats
 import pytest
 
 from agentic.core.bus import EventPublisher, open_bus
@@ -94,6 +95,58 @@ async def test_runs_and_kinds_can_be_chosen(nats_url: str) -> None:
     ]
     _, out, _ = await output_of(nats_url, "--json", "--no-follow", "--project", "shop", "--last", "1")
     assert [json.loads(line)["run_id"] for line in out.splitlines()] == ["run-1"]
+
+
+@pytest.mark.requirement("NA20", "NA25")
+async def test_who_stopped_reading_goes_on_where_it_stopped(nats_url: str) -> None:
+    await run_a_workflow(nats_url, "run-1")
+    _, out, _ = await output_of(nats_url, "--json", "--no-follow")
+    known = [json.loads(line) for line in out.splitlines()]
+    at = str(known[5]["stream_sequence"])
+    later = await run_a_workflow(nats_url, "run-2")
+
+    code, out, err = await output_of(nats_url, "--json", "--no-follow", "--after", at)
+
+    shown = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert [one["id"] for one in shown] == [one["id"] for one in known[6:]] + [event.id for event in later]
+    end = str(shown[-1]["stream_sequence"])
+    assert (await output_of(nats_url, "--json", "--no-follow", "--after", end))[:2] == (0, "")
+
+
+async def test_going_on_after_an_event_follows_those_that_match(nats_url: str) -> None:
+    await run_a_workflow(nats_url, "run-1")
+    process = await start(nats_url, "--json", "--after", "3", "--kind", "run.completed")
+    assert process.stdout is not None
+    assert json.loads(await process.stdout.readline())["run_id"] == "run-1"
+    await run_a_workflow(nats_url, "run-2")
+    assert json.loads(await process.stdout.readline())["run_id"] == "run-2"
+    process.send_signal(signal.SIGINT)
+    assert (await process.communicate(), process.returncode) == ((b"", b""), 0)
+
+
+async def test_what_is_gone_from_the_stream_before_one_goes_on_is_told(nats_url: str) -> None:
+    events = await run_a_workflow(nats_url, "run-1")
+    client = await nats.connect(nats_url)
+    await client.jetstream().purge_stream("AGENTIC_EVENTS", seq=9)
+    await client.close()
+    code, out, err = await output_of(nats_url, "--json", "--no-follow", "--after", "4")
+    assert (code, len(out.splitlines())) == (0, len(events) - 8)
+    assert "begins with 9: what was stored from 5 on is gone" in err
+
+
+async def test_a_place_that_the_stream_never_had_is_refused(nats_url: str) -> None:
+    events = await run_a_workflow(nats_url, "run-1")
+    code, out, err = await output_of(nats_url, "--no-follow", "--after", "1000")
+    assert (code, out) == (1, "")
+    assert f"ends with {len(events)}" in err
+    assert "--after 0" in err
+
+
+async def test_the_newest_events_and_those_after_a_known_one_are_not_both_to_be_had(tmp_path: Path) -> None:
+    code, _, err = await output_of("", "--after", "1", "--last", "1", AGENTIC_HOME=str(tmp_path))
+    assert code == 2
+    assert "not both" in err
 
 
 async def test_a_line_for_people_has_what_matters(nats_url: str) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,15 @@ from structlog.testing import capture_logs
 from tests.integration.executors.durable.steered import Floor
 from typer.testing import CliRunner, Result
 
+from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.ledger import ActivationRow, RunRow
+from agentic.core.services import Supervisor, nats_service
 from agentic.executors.plugin import agentic_commands
 from agentic.mappers import Database, add_project, find_project
 from agentic.mappers.ledger import SqlLedger
+
+Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +107,30 @@ def shelf(migrated_database: Database) -> Iterator[Shelf]:
     yield Shelf(migrated_database, ours, *map(Floor, stores))
     for store in stores:
         store.close()
+
+
+@pytest.fixture
+async def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NatsBus]:
+    """A bus on a server that this process, and those it starts, find in their settings."""
+    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+        monkeypatch.setenv("AGENTIC_NATS_URL", supervisor.urls["nats"])
+        bus = NatsBus(supervisor.urls["nats"])
+        yield bus
+        await bus.aclose()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts what a worker starts beside it."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "agentic.core.cli", "reconcile", "--every", "0.5"]
+        environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()

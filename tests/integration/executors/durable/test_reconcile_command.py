@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentic.core.bus.nats_bus import NatsBus
-from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId
 
 if TYPE_CHECKING:
     from tests.conftest import Eventually
-    from tests.integration.executors.durable.conftest import Office
+    from tests.integration.executors.durable.conftest import Office, Start
 
 pytestmark = pytest.mark.integration
-
-Start = Callable[[], "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-async def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NatsBus]:
-    """A bus on a server that this process, and those it starts, find in their settings."""
-    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
-        monkeypatch.setenv("AGENTIC_NATS_URL", supervisor.urls["nats"])
-        bus = NatsBus(supervisor.urls["nats"])
-        yield bus
-        await bus.aclose()
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts what a worker starts beside it."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start() -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "agentic.core.cli", "reconcile", "--every", "0.5"]
-        started.append(subprocess.Popen(command, cwd=tmp_path))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 def work(office: Office, run_id: str) -> int:

@@ -1,0 +1,58 @@
+"""What one process at a time may do: a key that its holder keeps writing, and that goes if it dies."""
+
+from __future__ import annotations
+
+from agentic.core.bus.errors import KeyConflictError
+from agentic.core.bus.kv import NOT_THERE, KeyValue
+
+
+class Lease:
+    """A claim on a key that ends ``ttl_s`` after it was last held.
+
+    It tells who is to begin something, not that nobody else is at it: a holder that hangs for longer than
+    ``ttl_s`` has lost it without knowing. What must not happen twice needs a compare-and-set of its own.
+
+    Args:
+        bucket: Where the key is.
+        key: Names what is claimed.
+        holder: Who claims it, for people.
+        ttl_s: Whole seconds.
+    """
+
+    def __init__(self, bucket: KeyValue, key: str, holder: str, *, ttl_s: int = 10) -> None:
+        self._bucket = bucket
+        self._key = key
+        self._holder = holder.encode()
+        self._ttl_s = ttl_s
+        self._revision = NOT_THERE
+
+    async def hold(self) -> bool:
+        """Take it, or keep it; False while somebody else has it. To be called well before it ends.
+
+        Raises:
+            BusUnavailableError: The server cannot be used; whoever held it does so no longer when it ends.
+        """
+        try:
+            self._revision = await self._bucket.put(
+                self._key, self._holder, revision=self._revision, ttl_s=self._ttl_s
+            )
+        except KeyConflictError as exc:
+            if exc.actual != NOT_THERE or self._revision == NOT_THERE:
+                self._revision = NOT_THERE
+                return False
+            self._revision = NOT_THERE  # it had ended, and nobody has taken it since
+            return await self.hold()
+        return True
+
+    async def release(self) -> None:
+        """Let others have it at once; nothing happens where they have it already.
+
+        Raises:
+            BusUnavailableError: The server cannot be used; it ends by itself.
+        """
+        revision, self._revision = self._revision, NOT_THERE
+        if revision != NOT_THERE:
+            try:
+                await self._bucket.delete(self._key, revision=revision)
+            except KeyConflictError:
+                return

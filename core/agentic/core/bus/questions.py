@@ -1,0 +1,183 @@
+"""What runs ask: a question on ``agentic.request.{run}.{request}``, answers to its inbox, which one counts.
+
+Who answers waits to hear that: another one may have been quicker, or it may be of the wrong type. A question
+is asked again every half minute until it is answered, for those who begin to listen later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agentic.core.bus.errors import AnswerRefusedError
+from agentic.core.bus.listening import Listener, Message
+from agentic.core.bus.port import Bus
+from agentic.core.bus.requests import request
+from agentic.core.bus.subjects import token
+from agentic.core.errors import AgenticError
+from agentic.core.logging import get_logger
+from agentic.core.types import JSONValue
+
+log = get_logger(__name__)
+
+AGAIN_S = 30.0
+"""How often a question is asked again that was heard; one that nobody heard is asked again sooner."""
+
+UNHEARD_S = 2.0
+
+Take = Callable[[JSONValue, str], Awaitable[None]]
+"""Gives an answer and its author to whoever asks; raises an :class:`AgenticError` if it cannot be taken."""
+
+
+class Question(BaseModel):
+    """What a run asks.
+
+    Attributes:
+        project: Whose run it is.
+        run: The outermost run.
+        request: Unique over all runs.
+        path: The executor that asks.
+        question: What it asks, as JSON.
+        response_type: Name of the type that an answer has to have.
+        deadline: Seconds since the epoch, after which nobody waits for it any more; None for never.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")  # a later version may tell more
+
+    project: str
+    run: str
+    request: str
+    path: str
+    question: JSONValue
+    response_type: str
+    deadline: float | None = None
+
+    @property
+    def subject(self) -> str:
+        """Where it is asked."""
+        return f"agentic.request.{token(self.project, self.run)}.{token(self.request)}"
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answer: JSONValue
+    answered_by: str = ""
+
+
+class _Verdict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    error: str | None = None
+
+
+async def ask(bus: Bus, question: Question, take: Take) -> None:
+    """Ask until an answer was taken; cancel it when nobody needs one any more.
+
+    Args:
+        bus: Where to.
+        question: What to ask.
+        take: Given each answer in turn, until it takes one.
+    """
+    inbox = bus.inbox()
+    payload = question.model_dump_json().encode()
+    async with bus.listen(inbox) as answers:
+        wait_s = 0.0
+        while True:
+            try:
+                async with asyncio.timeout(wait_s):
+                    message = await answers.next()
+            except TimeoutError:
+                await bus.send(question.subject, payload, reply=inbox)
+                wait_s = AGAIN_S
+                continue
+            if message.nobody_listens:
+                wait_s = UNHEARD_S
+            elif await _is_taken(bus, question, message, take):
+                return
+
+
+async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) -> bool:
+    fault: str | None = None
+    try:
+        given = _Answer.model_validate_json(message.payload)
+        await take(given.answer, given.answered_by)
+    except ValidationError as exc:
+        fault = f"it is no answer: {'; '.join(error['msg'] for error in exc.errors(include_input=False))}"
+    except AgenticError as exc:
+        fault = str(exc)
+    if fault is not None:
+        log.info("answer.refused", request=question.request, reason=fault)
+    if message.reply:
+        await bus.send(message.reply, _Verdict(error=fault).model_dump_json().encode())
+    return fault is None
+
+
+class OpenQuestion:
+    """A question as it was heard, and the way to answer it.
+
+    Attributes:
+        question: What is asked.
+    """
+
+    def __init__(self, bus: Bus, question: Question, inbox: str) -> None:
+        self.question = question
+        self._bus = bus
+        self._inbox = inbox
+
+    async def answer(self, value: JSONValue, by: str, *, timeout_s: float = 10.0) -> None:
+        """Answer, and wait until it is known to count.
+
+        Args:
+            value: JSON of the type that is asked for.
+            by: Who answers, for the record.
+            timeout_s: Until that is known.
+
+        Raises:
+            AnswerRefusedError: It does not count: another one was first, or it is of another type.
+            NobodyListensError: Who asked is gone; somebody else will ask again if it is still open.
+            NoAnswerError: It may or may not count.
+            BusUnavailableError: The server cannot be used.
+        """
+        payload = _Answer(answer=value, answered_by=by).model_dump_json().encode()
+        told = await request(self._bus, self._inbox, payload, timeout_s=timeout_s)
+        if (fault := _Verdict.model_validate_json(told).error) is not None:
+            raise AnswerRefusedError(self.question.request, fault)
+
+
+@asynccontextmanager
+async def open_questions(
+    bus: Bus, *, project: str | None = None
+) -> AsyncGenerator[AsyncGenerator[OpenQuestion, None], None]:
+    """Listen to what runs ask, until the block ends; a question that is asked again is given again.
+
+    ::
+
+        async with open_questions(bus, project="shop") as questions:
+            async for asked in questions:
+                await asked.answer({"approved": True}, by="robot")
+
+    Args:
+        bus: Where from.
+        project: Only of this project.
+    """
+    async with (
+        bus.listen("agentic.request.*.*") as messages,
+        aclosing(_questions(bus, messages, project)) as questions,
+    ):
+        yield questions
+
+
+async def _questions(bus: Bus, messages: Listener, project: str | None) -> AsyncGenerator[OpenQuestion, None]:
+    async for message in messages:
+        try:
+            question = Question.model_validate_json(message.payload)
+        except ValidationError as exc:
+            log.warning("question.unreadable", subject=message.subject, fault_count=exc.error_count())
+            continue
+        is_ours = message.subject == question.subject and project in {None, question.project}
+        if message.reply and is_ours:
+            yield OpenQuestion(bus, question, message.reply)

@@ -1,0 +1,1 @@
+"""``agentic events replay``: a run that is told again, step by step."""

@@ -1,0 +1,1 @@
+"""Checkpoints on other servers than a database."""

@@ -1,0 +1,319 @@
+"""The checkpoints of runs in a NATS bucket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import Self
+from uuid import uuid4
+
+from agentic.core.bus import BusError, KeyConflictError, KeyValue, KeyWrite
+from agentic.core.bus.large import packed, read_large
+from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+    CheckpointStoreError,
+    CorruptCheckpointError,
+    InvalidPolicyError,
+)
+from agentic.core.graph.result import RunStatus
+from agentic.core.stores import layout
+from agentic.core.stores.layout import Place, RunHead
+from agentic.core.types import RunId
+
+BUCKET = "AGENTIC_CHECKPOINTS"
+
+_GROUP_COUNT = 500
+_GROUP_BYTES = 4 * 1024 * 1024
+"""What is written together at most; a server holds it in memory until it is complete."""
+
+
+class NatsCheckpointStore:
+    """The checkpoints of a project's runs in a bucket; implements :class:`CheckpointStore`.
+
+    A save is written under keys of its own, and counts when the run's head is set from the checkpoint before
+    to this one: a compare-and-set, in one batch with the last of it. Any number of stores, in any number of
+    processes, may work on one run: of those that save one revision at once, one succeeds.
+    """
+
+    def __init__(self, bucket: KeyValue, *, project: str) -> None:
+        """Remember where the checkpoints live; nothing is read or written yet.
+
+        Args:
+            bucket: Of this project alone.
+            project: Its name, for messages.
+        """
+        self._bucket = bucket
+        self._project = project
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, url: str, *, project: str = "default") -> AsyncGenerator[Self, None]:
+        """Give the checkpoints that a NATS server keeps for a project, until the block ends.
+
+        Args:
+            url: As ``nats://host:port``.
+            project: Name of the project.
+        """
+        from agentic.core.bus.nats_bus import NatsBus
+
+        bus = NatsBus(url)
+        try:
+            yield cls(bus.bucket(BUCKET, project=project), project=project)
+        finally:
+            await bus.aclose()
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        """Keep ``checkpoint``, all of it or nothing.
+
+        Raises:
+            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            await self._save(checkpoint)
+
+    async def load(self, run_id: RunId, revision: int) -> StoredCheckpoint:
+        """Return a checkpoint.
+
+        Raises:
+            CheckpointNotFoundError: There is none, or it was removed.
+            CorruptCheckpointError: It is there and cannot be read.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            return await self._load(run_id, revision)
+
+    async def latest(self, run_id: RunId) -> StoredCheckpoint:
+        """Return a run's newest checkpoint. Raises as :meth:`load`."""
+        with self._telling():
+            return await self._load(run_id, None)
+
+    async def list_metadata(
+        self,
+        *,
+        run_id: RunId | None = None,
+        workflow_id: str | None = None,
+        status: RunStatus | None = None,
+        newest_only: bool = False,
+    ) -> Sequence[CheckpointMetadata]:
+        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+
+        Raises:
+            CorruptCheckpointError: One of them cannot be read.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            heads = await self._heads(run_id)
+            metadata = [head.metadata for head in heads.values()] if newest_only else await self._all(heads)
+        found = [
+            one for one in metadata if workflow_id in {None, one.workflow_id} and status in {None, one.status}
+        ]
+        if run_id is not None:
+            return sorted(found, key=lambda one: one.revision, reverse=True)
+        return sorted(found, key=lambda one: (one.saved_at, one.revision), reverse=True)
+
+    async def keep_last(self, run_id: RunId, count: int) -> int:
+        """Remove all but a run's newest ``count`` checkpoints, and what saves that failed have left behind.
+
+        Returns:
+            How many went.
+
+        Raises:
+            InvalidPolicyError: ``count`` is below 1.
+            CheckpointStoreError: The server cannot be used.
+        """
+        if count < 1:
+            raise InvalidPolicyError("count", count, "1 or more; delete_all() removes a run")
+        with self._telling():
+            return await self._keep_last(run_id, count)
+
+    async def delete_all(self, run_id: RunId) -> int:
+        """Remove a run; return how many checkpoints went.
+
+        Raises:
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            return await self._delete_all(run_id)
+
+    async def fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
+        """Copy a checkpoint as the first one of a new run.
+
+        Raises:
+            CheckpointNotFoundError: There is no such checkpoint.
+            CheckpointConflictError: ``new_run_id`` has checkpoints already.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            origin = await self._load(run_id, revision)
+            metadata = replace(origin.metadata, run_id=new_run_id, revision=1, forked_from=origin.metadata.id)
+            first = Checkpoint(metadata=metadata, head=origin.head, changes=dict(origin.parts))
+            await self._save(first)
+            return layout.described(first)
+
+    async def _save(self, checkpoint: Checkpoint) -> None:
+        metadata = checkpoint.metadata
+        head, revision = await self._head(metadata.run_id)
+        newest = head.newest if head else 0
+        if metadata.revision != newest + 1:
+            raise CheckpointConflictError(metadata.run_id, metadata.revision, newest)
+        life, oldest, write = (head.life, head.oldest, uuid4().hex) if head else (uuid4().hex, 1, uuid4().hex)
+        entries = {
+            stored: piece
+            for key, value in layout.entries_of(checkpoint, life, write).items()
+            for stored, piece in packed(key, value).items()
+        }
+        *before, last = _groups(entries)
+        for group in before:
+            await self._bucket.write([KeyWrite(key=key, value=value) for key, value in group.items()])
+        following = RunHead(life=life, oldest=oldest, metadata=layout.described(checkpoint), write=write)
+        key = layout.head_key(metadata.run_id)
+        deciding = KeyWrite(key=key, value=layout.to_json(following), revision=revision)
+        try:
+            await self._bucket.write(
+                [*(KeyWrite(key=key, value=value) for key, value in last.items()), deciding]
+            )
+        except KeyConflictError:
+            now, _ = await self._head(metadata.run_id)
+            raise CheckpointConflictError(
+                metadata.run_id, metadata.revision, now.newest if now else 0
+            ) from None
+
+    async def _load(self, run_id: RunId, wanted: int | None) -> StoredCheckpoint:
+        """Read a checkpoint; once more where it was removed, or replaced as the newest, meanwhile."""
+        seen = -1
+        while True:
+            head, at = await self._head(run_id)
+            revision = head.newest if head and wanted is None else wanted
+            if head is None or revision is None or not head.oldest <= revision <= head.newest:
+                raise CheckpointNotFoundError(run_id, wanted)
+            try:
+                return await self._read(run_id, head, revision)
+            except CorruptCheckpointError:
+                if at == seen:
+                    raise
+                seen = at
+
+    async def _read(self, run_id: RunId, head: RunHead, revision: int) -> StoredCheckpoint:
+        places = await self._places(layout.run_pattern(run_id, head.life))
+        name = f"{run_id}@{revision}"
+        write = layout.committed(places, head.life).get(revision)
+        if write is None:
+            raise CorruptCheckpointError(name, "it is listed and not there")
+        own = {p.kind: p.key for p in places if (p.revision, p.write) == (revision, write) and not p.part}
+        standing = layout.standing(places, head.life, revision).values()
+        parts = [place.key for place in standing if place.kind == "part"]
+        wanted = [*own.values(), *parts]
+        found = await read_large(self._bucket, wanted)
+        if len(own) < 2 or len(found) < len(wanted):
+            raise CorruptCheckpointError(name, f"{2 + len(parts) - len(found)} of its values are missing")
+        return StoredCheckpoint(
+            metadata=layout.metadata_of(name, found[own["meta"]]),
+            head=found[own["text"]].decode(),
+            parts=dict(layout.part_of(name, found[key]) for key in parts),
+        )
+
+    async def _keep_last(self, run_id: RunId, count: int) -> int:
+        while True:
+            head, revision = await self._head(run_id)
+            if head is None:
+                return 0
+            first = head.newest - count + 1
+            if first <= head.oldest:
+                return 0
+            shorter = layout.to_json(replace(head, oldest=first))
+            try:
+                decided = await self._bucket.put(layout.head_key(run_id), shorter, revision=revision)
+            except KeyConflictError:
+                continue
+            await self._sweep(run_id, head.life, first, decided)
+            return first - head.oldest
+
+    async def _sweep(self, run_id: RunId, life: str, first: int, decided: int) -> None:
+        """Delete what no checkpoint from ``first`` on needs, if it was there when that was ``decided``.
+
+        What is newer may belong to a save that goes on at this moment.
+        """
+        keys = await self._bucket.keys(layout.run_pattern(run_id))
+        places = [place for key in keys if (place := layout.place_of(key))]
+        kept = {*layout.needed(places, life, first), layout.head_key(run_id)}
+        await self._delete(
+            key
+            for key, revision in keys.items()
+            if revision < decided and key not in kept and key.rpartition(".")[0] not in kept
+        )
+
+    async def _delete_all(self, run_id: RunId) -> int:
+        while True:
+            head, revision = await self._head(run_id)
+            if head is None:
+                return 0
+            try:
+                await self._bucket.delete(layout.head_key(run_id), revision=revision)
+            except KeyConflictError:
+                continue
+            found = await self._bucket.keys(layout.run_pattern(run_id))
+            own = layout.run_pattern(run_id, head.life).removesuffix(">")
+            await self._delete(key for key, at in found.items() if key.startswith(own) or at < revision)
+            return head.newest - head.oldest + 1
+
+    async def _delete(self, keys: Iterator[str]) -> None:
+        for group in _groups(dict.fromkeys(keys, b"")):
+            await self._bucket.write([KeyWrite(key=key, value=None) for key in group])
+
+    async def _head(self, run_id: RunId) -> tuple[RunHead | None, int]:
+        entry = await self._bucket.get(layout.head_key(run_id))
+        return (layout.head_of(run_id, entry.value), entry.revision) if entry else (None, 0)
+
+    async def _heads(self, run_id: RunId | None) -> dict[str, RunHead]:
+        """Return the heads of runs by the word their keys begin with."""
+        keys = await self._bucket.keys(layout.EVERY_HEAD) if run_id is None else [layout.head_key(run_id)]
+        entries = await self._bucket.get_many(list(keys))
+        return {key.partition(".")[0]: layout.head_of(key, entry.value) for key, entry in entries.items()}
+
+    async def _all(self, heads: Mapping[str, RunHead]) -> list[CheckpointMetadata]:
+        one = next(iter(heads)) if len(heads) == 1 else "*"
+        places = await self._places(layout.meta_pattern(one))
+        wanted = [
+            place.key
+            for place in places
+            if (head := heads.get(place.key.partition(".")[0]))
+            and place.life == head.life
+            and head.oldest <= place.revision <= head.newest
+        ]
+        found = await self._bucket.get_many(wanted)
+        return [layout.metadata_of(key, entry.value) for key, entry in found.items()]
+
+    async def _places(self, pattern: str) -> list[Place]:
+        return [place for key in await self._bucket.keys(pattern) if (place := layout.place_of(key))]
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Say of a server that cannot be used what that means here.
+
+        Raises:
+            CheckpointStoreError: It cannot.
+        """
+        try:
+            yield
+        except (BusError, UnicodeError) as exc:
+            raise CheckpointStoreError(
+                f"checkpoints of project {self._project!r} cannot be kept: {exc}"
+            ) from exc
+
+
+def _groups(entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield entries in groups that are written together, in order; none if there is nothing."""
+    group: dict[str, bytes] = {}
+    size_bytes = 0
+    for key, value in entries.items():
+        if len(group) == _GROUP_COUNT or (group and size_bytes + len(value) > _GROUP_BYTES):
+            yield group
+            group, size_bytes = {}, 0
+        group[key] = value
+        size_bytes += len(value)
+    if group:
+        yield group

@@ -1,0 +1,63 @@
+"""The events of durable runs for ``agentic events replay``, from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agentic.core.cli.replay.sources import Telling
+from agentic.core.types import RunId
+from agentic.executors.commands.steering import opened_desk
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.core.graph import WorkflowEvent
+    from agentic.executors.commands.steering import Desk
+
+_ALL = 2**31 - 1
+
+
+def in_ledger(run: str, project: str | None) -> Telling:
+    """Find a run in the ledger; see :class:`agentic.core.cli.replay.sources.EventSource`.
+
+    Raises:
+        UnknownRunError: The ledger has no such run.
+        LedgerError: It has several.
+        DatabaseNotMigratedError: The database lacks tables, or is not there yet.
+        DatabaseUnavailableError: It cannot be reached.
+        UnknownProjectError: There is no such project.
+    """
+    from agentic.core.ledger import UnknownRunError
+
+    outermost, slash, within = run.partition("/")
+    with opened_desk(project) as desk:
+        run_id = RunId(f"{desk.find(outermost).run_id}{slash}{within}")
+        events = tuple(_events(desk, run_id))
+    if not events:
+        raise UnknownRunError(run_id)
+    return Telling(run_id=run_id, project=desk.project, events=events, sources=("the ledger",))
+
+
+def _events(desk: Desk, run_id: RunId) -> Iterator[WorkflowEvent]:
+    """Yield the events of a run, then those of the runs within it."""
+    from agentic.executors.durable.encoding import read_batch
+    from agentic.mappers.ledger_reading import LedgerReader
+
+    with desk.database.reading() as session:
+        reader = LedgerReader(session, desk.project_id)
+        for name in (run_id, *_within(session, desk.project_id, run_id)):
+            for batch in reader.events(name, after=0, limit=_ALL):
+                yield from read_batch(batch)
+
+
+def _within(session: Session, project_id: str, run_id: RunId) -> Sequence[RunId]:
+    """Return the runs within a run; some have no row of their own, only events."""
+    from sqlalchemy import select
+
+    from agentic.mappers.ledger_sql import EVENTS
+
+    columns = EVENTS.c
+    is_within = columns.run_id.startswith(f"{run_id}/", autoescape=True)
+    query = select(columns.run_id).where(columns.project_id == project_id, is_within).distinct()
+    return [RunId(name) for name in session.scalars(query)]

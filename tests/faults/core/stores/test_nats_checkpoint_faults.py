@@ -1,0 +1,202 @@
+"""Whatever happens to the process, the server, the connection or the disk, what was saved is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from textwrap import dedent
+from urllib.parse import urlsplit
+
+import pytest
+from tests.faults.disks import filled, small_disk
+from tests.relays import relay_to
+
+from agentic.core.graph.checkpoints import Checkpoint, CheckpointStore
+from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
+from agentic.core.services import Supervisor, nats_service
+from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
+from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, load_all
+
+pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("CK10")]
+
+PARTS = 6
+MANY = 700
+"""Parts of a checkpoint that is written in more than one batch."""
+
+WRITER = """
+    import asyncio, sys
+    from agentic.core.graph.errors import CheckpointNotFoundError
+    from agentic.core.logging import configure_logging
+    from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
+    from agentic.core.testing.checkpoint_contract import RUN
+    from tests.faults.core.stores.test_nats_checkpoint_faults import changed
+
+    async def main():
+        async with NatsCheckpointStore.open(sys.argv[1]) as store:
+            try:
+                revision = (await store.latest(RUN)).metadata.revision
+            except CheckpointNotFoundError:
+                revision = 0
+            while True:
+                revision += 1
+                await store.save(changed(revision))
+                print(revision, flush=True)
+
+    configure_logging()
+    asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Supervisor]:
+    """A server of the test's own, which is started again when it dies."""
+    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+        yield supervisor
+
+
+@pytest.fixture
+async def store(server: Supervisor) -> AsyncIterator[CheckpointStore]:
+    async with NatsCheckpointStore.open(server.urls["nats"]) as store:
+        yield store
+
+
+def changed(revision: int) -> Checkpoint:
+    """Return a checkpoint with large and small parts, of many parts at every third revision."""
+    texts: dict[str, str | None] = {f"part {n}": f"{revision} " * 100_000 for n in range(PARTS)}
+    texts |= {f"of {revision}": "", f"of {revision - 1}": None}
+    if revision % 3 == 0:
+        texts |= {f"item {n}": str(revision) for n in range(MANY)}
+    return checkpoint(revision, texts)
+
+
+async def assert_whole(store: CheckpointStore, known: int) -> int:
+    """All is there up to the last save that returned, or the one after it, with every part."""
+    loaded = await load_all(store)
+    assert [one.metadata.revision for one in loaded] == list(range(1, len(loaded) + 1))
+    assert known <= len(loaded) <= known + 1
+    parts: dict[str, str] = {}
+    for one in loaded:
+        revision = one.metadata.revision
+        merged = {**parts, **changed(revision).changes}
+        parts = {name: text for name, text in merged.items() if text is not None}
+        assert one.head == checkpoint(revision).head
+        assert dict(one.parts) == parts
+    return len(loaded)
+
+
+@contextmanager
+def saving(url: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a process that saves one checkpoint after the other and prints the number of each."""
+    command = [sys.executable, "-c", dedent(WRITER), url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def lines_of(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stdout is not None
+    return iter(process.stdout.readline, "")
+
+
+async def test_a_killed_writer_leaves_whole_checkpoints_and_another_goes_on(
+    server: Supervisor, store: CheckpointStore
+) -> None:
+    count = 0
+    for delay_s in (0.0, 0.01, 0.03):
+        with saving(server.urls["nats"]) as process:
+            lines = lines_of(process)
+            await asyncio.to_thread(lambda: list(islice(lines, 2)))  # noqa: B023 - done before the next
+            await asyncio.sleep(delay_s)
+            process.kill()
+            known = max(map(int, lines), default=0)
+        await asyncio.sleep(0.5)  # what it had sent is written, or never will be
+        count = await assert_whole(store, max(known, count + 2))
+    assert await store.keep_last(RUN, 1) == count - 1
+    assert dict((await store.latest(RUN)).parts)[f"of {count}"] == ""
+
+
+async def test_a_server_that_is_killed_during_saves_loses_none_that_returned(
+    server: Supervisor, store: CheckpointStore, tmp_path: Path
+) -> None:
+    with saving(server.urls["nats"]) as process:
+        lines = lines_of(process)
+        for delay_s in (0.0, 0.02, 0.05):
+            await asyncio.to_thread(lambda: list(islice(lines, 2)))
+            await asyncio.sleep(delay_s)
+            kill_server(tmp_path)
+        await asyncio.to_thread(lambda: list(islice(lines, 2)))
+        process.kill()
+        known = max(map(int, lines), default=8)
+    await asyncio.sleep(0.5)  # what it had sent is written, or never will be
+    await assert_whole(store, known)
+
+
+@pytest.mark.parametrize("loss", ["answers", "requests"])
+@pytest.mark.parametrize("revision", [2, 3])
+async def test_a_save_whose_answer_is_lost_is_no_conflict_with_itself(
+    server: Supervisor, store: CheckpointStore, loss: str, revision: int
+) -> None:
+    async with (
+        relay_to(urlsplit(server.urls["nats"]).port or 0) as relay,
+        NatsCheckpointStore.open(f"nats://127.0.0.1:{relay.port}") as far,
+    ):
+        for number in range(1, revision):
+            await far.save(changed(number))
+        relay.loses = loss  # type: ignore[assignment] # one of the two
+        await far.save(changed(revision))
+        assert relay.loss_count == 1
+        await far.save(changed(revision + 1))
+    await assert_whole(store, revision + 1)
+
+
+async def test_rivals_with_large_checkpoints_do_not_mix(server: Supervisor, store: CheckpointStore) -> None:
+    async with NatsCheckpointStore.open(server.urls["nats"]) as other:
+        for revision in range(1, 4):
+            ours, theirs = ({f"item {n}": who for n in range(MANY)} for who in ("ours", "theirs"))
+            outcomes = await asyncio.gather(
+                store.save(checkpoint(revision, ours)),
+                other.save(checkpoint(revision, theirs)),
+                return_exceptions=True,
+            )
+            assert [type(outcome) for outcome in outcomes if outcome] == [CheckpointConflictError]
+            parts = (await store.latest(RUN)).parts
+            assert set(parts.values()) == {"ours" if outcomes[0] is None else "theirs"}
+    await store.keep_last(RUN, 1)
+    assert len((await store.latest(RUN)).parts) == MANY
+
+
+async def test_a_full_disk_is_told_and_what_was_saved_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "nats"
+    folder.mkdir()
+    with small_disk(folder, "24m"):
+        async with (
+            Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor,
+            NatsCheckpointStore.open(supervisor.urls["nats"]) as store,
+        ):
+            await store.save(checkpoint(1, {"a": "1"}))
+            with filled(folder), pytest.raises(CheckpointStoreError, match="'default' cannot be kept"):
+                await save_much(store)
+            kill_server(tmp_path)  # it takes nothing any more once its disk was full
+            saved = await load_all(store)
+            assert [one.metadata.revision for one in saved] == list(range(1, len(saved) + 1))
+            await store.save(checkpoint(len(saved) + 1, {"a": "more"}))
+            await store.fork(RUN, 1, OTHER)
+            assert dict((await store.latest(OTHER)).parts) == {"a": "1"}
+
+
+async def save_much(store: CheckpointStore) -> None:
+    for revision in range(2, 30):
+        await store.save(checkpoint(revision, {"a": os.urandom(200_000).hex()}))
+
+
+def kill_server(home: Path) -> None:
+    note = json.loads((home / "runtime.json").read_text(encoding="utf-8"))
+    os.kill(note["pids"]["nats"], signal.SIGKILL)

@@ -1,0 +1,37 @@
+"""Checkpoints in a NATS bucket, and in the one in memory that has the same interface."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentic.core.bus import MemoryKeyValue
+from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.services import Supervisor, nats_service
+from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
+from agentic.core.testing import CheckpointStoreContract
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+async def nats_url(tmp_path: Path) -> AsyncIterator[str]:
+    """Return the URL of an embedded server of this test's own."""
+    async with Supervisor(tmp_path, [nats_service(tmp_path)]) as supervisor:
+        yield supervisor.urls["nats"]
+
+
+class TestInMemory(CheckpointStoreContract):
+    @pytest.fixture
+    def store(self) -> CheckpointStore:
+        return NatsCheckpointStore(MemoryKeyValue(), project="shop")
+
+
+@pytest.mark.requirement("CK10")
+class TestNatsCheckpointStore(CheckpointStoreContract):
+    @pytest.fixture
+    async def store(self, nats_url: str) -> AsyncIterator[CheckpointStore]:
+        async with NatsCheckpointStore.open(nats_url, project="shop") as store:
+            yield store

@@ -1,0 +1,64 @@
+"""A connection that breaks where a test wants it to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Literal
+
+Loss = Literal["nothing", "answers", "requests"]
+
+
+class Relay:
+    """Passes bytes on between a client and a server.
+
+    Attributes:
+        port: Where it listens.
+        loses: What is not passed on from now on, but read and thrown away; whoever loses something has the
+            connection cut a moment after the first loss, and everything is passed on again.
+        loss_count: How often that happened.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.port = 0
+        self.loses: Loss = "nothing"
+        self.loss_count = 0
+        self._target = (host, port)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on one connection until an end of it closes."""
+        with suppress(OSError):
+            far_reader, far_writer = await asyncio.open_connection(*self._target)
+            both = [
+                asyncio.create_task(self._pass_on(reader, far_writer, "requests")),
+                asyncio.create_task(self._pass_on(far_reader, writer, "answers")),
+            ]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            for task in both:
+                task.cancel()
+            far_writer.close()
+        writer.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, what: Loss) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                if self.loses == what:
+                    self.loss_count += 1
+                    await asyncio.sleep(0.1)  # what goes the other way arrives
+                    self.loses = "nothing"
+                    return
+                writer.write(data)
+                await writer.drain()
+
+
+@asynccontextmanager
+async def relay_to(port: int, host: str = "127.0.0.1") -> AsyncIterator[Relay]:
+    """Give a relay to a server on this machine."""
+    relay = Relay(host, port)
+    server = await asyncio.start_server(relay.serve, "127.0.0.1", 0)
+    relay.port = server.sockets[0].getsockname()[1]
+    try:
+        yield relay
+    finally:
+        server.close()
