@@ -5,6 +5,7 @@ queues, a task of its own stores. ``NatsBus`` is in :mod:`agentic.core.bus.nats_
 library; :func:`open_bus` does so only when a server is configured.
 """
 
+from agentic.core.bus.buckets import learnt_patterns, live_state
 from agentic.core.bus.envelope import PublishedEvent
 from agentic.core.bus.errors import (
     AnswerRefusedError,
@@ -62,6 +63,8 @@ __all__ = [
     "StoredMessage",
     "StreamState",
     "ask",
+    "learnt_patterns",
+    "live_state",
     "open_bus",
     "open_questions",
     "parse_token",

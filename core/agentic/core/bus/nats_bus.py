@@ -16,7 +16,7 @@ from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.nats_batch import store
 from agentic.core.bus.nats_kv import NatsKeyValue
 from agentic.core.bus.nats_link import NATS_FAULTS, NatsLink
-from agentic.core.bus.nats_pushes import open_pushes
+from agentic.core.bus.nats_pushes import Place, open_pushes
 from agentic.core.bus.nats_stream import EVENTS, STREAM
 from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
 from agentic.core.bus.subjects import bucket_name
@@ -45,11 +45,11 @@ class NatsBus:
     async def read(self, *, after: int = 0, until: int | None = None) -> AsyncGenerator[StoredMessage, None]:
         """Iterate over stored and coming messages; see :meth:`EventBus.read`."""
         await self._link.client(EVENTS)
+        place = Place(after)
         while True:
             try:
-                async with aclosing(self._read_while_connected(after, until)) as messages:
+                async with aclosing(self._read_while_connected(place, until)) as messages:
                     async for message in messages:
-                        after = message.sequence
                         yield message
             except BusUnavailableError:
                 if until is not None:
@@ -113,22 +113,24 @@ class NatsBus:
         await self._link.aclose()
 
     async def _read_while_connected(
-        self, after: int, until: int | None
+        self, place: Place, until: int | None
     ) -> AsyncGenerator[StoredMessage, None]:
         client = await self._link.client(EVENTS)
         connection = self._link.reconnect_count
         try:
-            async with open_pushes(client, STREAM, after) as pushes:
-                while until is None or (after < until and pushes.pending_count):
+            async with open_pushes(client, STREAM, await place.find(client, STREAM)) as pushes:
+                while until is None or (place.after < until and pushes.pending_count):
                     if self._link.reconnect_count != connection:
                         # The server may have been restarted, and its consumers are in memory.
                         raise ConnectionResetError("the connection was lost while reading")
                     message = await pushes.next()
-                    if message is not None and (until is None or message.sequence <= until):
+                    if message is None:
+                        continue
+                    place.after = message.sequence
+                    if until is None or message.sequence <= until:
                         yield StoredMessage(
                             sequence=message.sequence, subject=message.subject, payload=message.payload
                         )
-                    after = message.sequence if message else after
         except NATS_FAULTS as exc:
             raise self._link.failed(exc) from exc
 

@@ -6,13 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.api import AckPolicy, ConsumerConfig, ConsumerInfo, DeliverPolicy
+from nats.js.client import JetStreamContext
 
 _POLL_S = 1.0
+_DOUBTED_AFTER = 5
+"""Polls without a message, after which the server is asked whether it still has the consumer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,22 +36,30 @@ class Pushes:
         pending_count: Messages stored above the last one delivered.
     """
 
-    def __init__(self, subscription: Subscription, pending_count: int) -> None:
-        self.pending_count = pending_count
+    def __init__(
+        self, subscription: Subscription, consumer: ConsumerInfo, jetstream: JetStreamContext
+    ) -> None:
+        self.pending_count = consumer.num_pending or 0
         self._subscription = subscription
+        self._consumer = consumer
+        self._jetstream = jetstream
         self._delivered_count = 0
+        self._silent_count = 0
 
     async def next(self) -> Pushed | None:
         """Return the next message, or None when there was none for a second.
 
         Raises:
-            nats.errors.Error: The connection is closed, or a message was dropped on the way.
+            nats.errors.Error: The connection is closed, a message was dropped on the way, or the stream was
+                deleted, which is noticed within some seconds.
         """
         _raise_if_cancelled()
         try:
             message = await self._subscription.next_msg(timeout=_POLL_S)
         except nats.errors.TimeoutError:
+            await self._doubt()
             return None
+        self._silent_count = 0
         facts = message.metadata
         self._delivered_count += 1
         if facts.sequence.consumer != self._delivered_count:
@@ -59,6 +71,32 @@ class Pushes:
             payload=message.data,
             headers=message.headers or {},
         )
+
+    async def _doubt(self) -> None:
+        """Look now and then whether silence means that there is nothing: of a deleted stream nobody tells."""
+        self._silent_count += 1
+        if self._silent_count % _DOUBTED_AFTER == 0:
+            await self._jetstream.consumer_info(self._consumer.stream_name, self._consumer.name)
+
+
+@dataclass(slots=True)
+class Place:
+    """Up to where a stream was read; of one that was deleted and made anew, nothing was."""
+
+    after: int
+    _created: datetime | None = None
+
+    async def find(self, client: Client, stream: str) -> int:
+        """Return the sequence to read on after.
+
+        Raises:
+            nats.errors.Error: The server does not tell.
+        """
+        created = (await client.jetstream().stream_info(stream)).created
+        if self._created not in (None, created):
+            self.after = 0
+        self._created = created
+        return self.after
 
 
 def _raise_if_cancelled() -> None:
@@ -102,8 +140,8 @@ async def open_pushes(
         mem_storage=True,
     )
     try:
-        consumer = await client.jetstream().add_consumer(stream, wanted)
-        yield Pushes(subscription, consumer.num_pending or 0)
+        jetstream = client.jetstream()
+        yield Pushes(subscription, await jetstream.add_consumer(stream, wanted), jetstream)
     finally:
         if not client.is_closed:
             # Without a listener the server removes the consumer within seconds.

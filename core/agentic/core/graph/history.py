@@ -136,14 +136,20 @@ def _enriched(attempts: Sequence[PastAttempt], positions: Sequence[int]) -> Enri
     mended = sum(
         any(a.succeeded and a.run_id == attempts[p].run_id for a in attempts[p + 1 :]) for p in positions
     )
-    if mended:
-        suggestion = f"a later try succeeded in {mended} of {len(positions)} cases: try again"
-    else:
-        suggestion = f"no later try of {len(positions)} succeeded: change the input, or ask somebody"
     newest = attempts[positions[-1]]
     return EnrichedError(
-        error_type=newest.error_type, message=newest.message, count=len(positions), suggestion=suggestion
+        error_type=newest.error_type,
+        message=newest.message,
+        count=len(positions),
+        suggestion=suggestion(mended, len(positions)),
     )
+
+
+def suggestion(mended: int, count: int) -> str:
+    """Return what to do about an error that was seen ``count`` times, ``mended`` times before a success."""
+    if mended:
+        return f"a later try succeeded in {mended} of {count} cases: try again"
+    return f"no later try of {count} succeeded: change the input, or ask somebody"
 
 
 def _attempt(event: WorkflowEvent) -> PastAttempt:

@@ -47,10 +47,12 @@ def reconcile(
 
 async def _reconcile(settings: Settings, database: Database, every_s: float | None) -> dict[str, int]:
     from agentic.core.bus import open_bus
+    from agentic.core.bus.projector import Projector
     from agentic.executors.celery import make_app
     from agentic.executors.config import QUEUES
     from agentic.executors.durable.asking import Asker
     from agentic.executors.durable.process import RunProcess
+    from agentic.executors.durable.process_names import process_name
     from agentic.executors.durable.publishing import Courier
     from agentic.executors.durable.sweeping import Sweeper
 
@@ -62,7 +64,11 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
             if every_s is not None:
                 work = [sweeper.keep_sweeping(every_s)]
                 if courier is not None:
-                    work += [courier.keep_publishing(), Asker(database, runs, bus).keep_asking()]
+                    work += [
+                        courier.keep_publishing(),
+                        Asker(database, runs, bus).keep_asking(),
+                        Projector(bus, process_name()).keep_projecting(),
+                    ]
                 await _keep_on(work)
             found = asdict(await sweeper.sweep())
             return {**found, "published": 0 if courier is None else await courier.publish_all()}

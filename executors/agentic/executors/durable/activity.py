@@ -13,6 +13,7 @@ from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.context import ParkedSignal
 from agentic.core.graph.errors import RunTimeoutError
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.history import HistorySource
 from agentic.core.graph.links import RunLink, SubCall
 from agentic.core.graph.messages import Activation, ActivationResult
 from agentic.core.graph.parcel import Parcel, storing
@@ -63,6 +64,7 @@ class Surroundings:
     keep_once: Callable[[str, Parcel], Awaitable[None]]
     tell: Callable[[WorkflowEvent], None] | None
     deadline: float | None
+    history: HistorySource | None = None
 
 
 class Activity:
@@ -93,7 +95,7 @@ class Activity:
             deadline=self._deadline,
             keeps_inputs=True,  # the image may serve a second try
             is_stored=True,
-            history=image.config.history,
+            history=surroundings.history,
             keep_once=self._keep_once,
             joins_commit=True,
         )

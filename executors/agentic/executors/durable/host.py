@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.history import HistorySource
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
@@ -53,6 +54,7 @@ class RunHost:
         dispatcher: Tells others.
         me: Who claims.
         tell: Takes events, durable and live, if anybody listens.
+        history: Knows other runs.
         rests: Told of runs that have ended, or wait for answers, by a decision of this process.
     """
 
@@ -63,6 +65,7 @@ class RunHost:
     dispatcher: Dispatcher
     me: Claimant
     tell: Callable[[WorkflowEvent], None] | None = None
+    history: HistorySource | None = None
     rests: Rests = field(default_factory=Rests)
 
     def take(self, image: RunImage, plan: Plan) -> None:

@@ -42,6 +42,7 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
         keep_once=partial(_keep_once, host, image, lease, activation.origin),
         tell=None if host.tell is None else partial(_tell, host.tell, image),
         deadline=await _own_deadline(host, image),
+        history=image.config.history or host.history,
     )
     past = await _past(host, image, activation, lease, progress)
     return Activity(image, activation, past, surroundings)

@@ -10,7 +10,7 @@ from functools import partial
 
 from celery import Celery
 
-from agentic.core.bus import open_bus
+from agentic.core.bus import Bus, open_bus
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import ActivationId
 from agentic.core.settings import Settings
@@ -20,6 +20,7 @@ from agentic.executors.dispatch import agent_queue
 from agentic.executors.durable.crew import WorkerCrew
 from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.messages import MessageDispatcher
+from agentic.executors.durable.past import ProjectPast
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OnClaim, Worked
@@ -58,6 +59,7 @@ class RunProcess:
         self._app = app
         self._opened = AsyncExitStack()
         self._live: LiveEvents | None = None
+        self._bus: Bus | None = None
         self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
         if worker is not None:
             self._options = replace(self._options, worker=worker)
@@ -75,11 +77,13 @@ class RunProcess:
             if found is None:
                 dispatcher = MessageDispatcher(self._app, project_id)
                 self._dispatchers.append(dispatcher)
+                project = self._name_of(project_id)
+                past = ProjectPast(lambda: self._bus, project)
                 host = make_host(
                     SqlLedger(self._database, project_id=project_id),
                     self._catalog,
                     dispatcher,
-                    replace(self._options, tell=partial(self._tell, self._name_of(project_id))),
+                    replace(self._options, tell=partial(self._tell, project), history=past),
                 )
                 found = self._services[project_id] = RunService(host)
             return found
@@ -144,9 +148,10 @@ class RunProcess:
         await self._opened.aclose()
 
     async def _connect(self) -> None:
-        """Have live events published, if there is a bus; it is connected to when there are some."""
+        """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
         if self._live is None and self._settings.nats is not None:
-            self._live = LiveEvents(await self._opened.enter_async_context(open_bus(self._settings)))
+            self._bus = await self._opened.enter_async_context(open_bus(self._settings))
+            self._live = LiveEvents(self._bus)
 
     def _tell(self, project: str, event: WorkflowEvent) -> None:
         if self._live is not None:

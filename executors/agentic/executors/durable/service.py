@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.history import HistorySource
 from agentic.core.ledger import LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import RunId
@@ -29,6 +30,7 @@ class HostOptions:
         lease_s: How long a claim outlives it.
         is_alone: Whether it does one activation at a time.
         tell: Takes events, durable and live.
+        history: What ``ctx.history()`` asks where the workflow names nothing else.
         only: The one run to work on, with its child runs; None for any.
         worker: Name of this process, for people; host and process id when left out.
     """
@@ -37,6 +39,7 @@ class HostOptions:
     lease_s: float = LEASE_S
     is_alone: bool = False
     tell: Callable[[WorkflowEvent], None] | None = None
+    history: HistorySource | None = None
     only: RunId | None = None
     worker: str = field(default_factory=process_name)
 
@@ -60,6 +63,7 @@ def make_host(
         leases=Leases(store, options.lease_s),
         dispatcher=dispatcher,
         tell=options.tell,
+        history=options.history,
         me=Claimant(
             worker=options.worker,
             queues=frozenset(options.queues),

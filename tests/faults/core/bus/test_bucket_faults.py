@@ -139,6 +139,21 @@ async def test_a_bucket_that_was_deleted_is_made_anew(server: Supervisor, bucket
     assert list(await bucket.keys()) == ["b"]
 
 
+async def test_who_watches_a_bucket_that_is_deleted_goes_on_with_the_new_one(
+    server: Supervisor, bucket: KeyValue
+) -> None:
+    for key in "abc":
+        await bucket.put(key, b"1")
+    async with aclosing(bucket.watch()) as changes, asyncio.timeout(20):
+        assert [(await anext(changes)).key for _ in "abc"] == ["a", "b", "c"]
+        following = asyncio.ensure_future(anext(changes))
+        async with await nats.connect(server.urls["nats"]) as client:
+            await client.jetstream().delete_stream("KV_TEST_shop")
+        await bucket.get("a")
+        await bucket.put("d", b"2")
+        assert (await following).key == "d"
+
+
 async def test_a_full_disk_is_told_and_harms_nothing_that_was_written(tmp_path: Path) -> None:
     folder = tmp_path / "nats"
     folder.mkdir()

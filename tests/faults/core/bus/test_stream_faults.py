@@ -1,4 +1,4 @@
-"""Events while the disk of the server is full."""
+"""Events while the disk of the server is full, and when the stream is deleted."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 
+import nats
 import pytest
 from structlog.testing import capture_logs
 from tests.conftest import Eventually
@@ -86,6 +87,22 @@ async def test_events_wait_while_the_disk_is_full_until_the_server_is_started_ag
         kill_server(disk.parent)
         assert await sequences(events, last=2) == [2]
     assert (publisher.published, publisher.failed) == (2, 0)
+
+
+async def test_who_follows_a_stream_that_is_deleted_goes_on_with_what_comes_after(
+    server: Supervisor, bus: NatsBus, events: Events
+) -> None:
+    async with EventPublisher(bus, "shop") as publisher:
+        for sequence in range(1, 9):
+            await publisher.publish(an_event(sequence))
+        assert await sequences(events, last=8) == [*range(1, 9)]
+        async with await nats.connect(server.urls["nats"]) as client:
+            await client.jetstream().delete_stream("AGENTIC_EVENTS")
+        await publisher.publish(an_event(9))
+        await publisher.publish(an_event(10))
+
+        assert await sequences(events, last=10) == [9, 10]
+    assert (publisher.published, publisher.failed) == (10, 0)
 
 
 async def sequences(events: Events, *, last: int) -> list[int | None]:

@@ -7,7 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from agentic.core import Executor, Workflow, WorkflowBuilder, WorkflowContext, executor, handler
+from agentic.core import (
+    Executor,
+    RetryPolicy,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    executor,
+    handler,
+)
 from agentic.core.graph import CrashPolicy
 from agentic.core.ledger import Claimed, Dispatchable, LedgerStore
 from agentic.core.types import RunId
@@ -135,3 +143,22 @@ def guarded() -> Workflow:
     """Return a workflow of which a person decides after a crash, in a child run."""
     inner = WorkflowBuilder("inner", version="1").set_start(Post("post")).build()
     return WorkflowBuilder("guarded", version="1").set_start(inner.as_executor("send")).build()
+
+
+def learning() -> Workflow:
+    """Return an executor that fails once, and tells what it knows of other runs."""
+
+    @executor(id="learn", retry=RetryPolicy(max_attempts=2, first_delay_s=0.0))
+    async def learn(number: int, ctx: WorkflowContext) -> None:
+        past = await ctx.history()
+        if ctx.attempt == number:
+            raise OSError("not yet")
+        await ctx.yield_output(
+            {
+                "tries": [attempt.error_type for attempt in past.attempts],
+                "errors": [f"{error.error_type} x{error.count}: {error.suggestion}" for error in past.errors],
+                "patterns": [pattern.description for pattern in past.successful_patterns],
+            }
+        )
+
+    return WorkflowBuilder("learning", version="1").set_start(learn).build()

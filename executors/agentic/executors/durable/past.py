@@ -1,0 +1,40 @@
+"""What durable runs know of other runs: what the bus keeps, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentic.core.bus import Bus, BusError
+from agentic.core.bus.buckets import learnt_patterns
+from agentic.core.bus.patterns import KvHistory
+from agentic.core.graph.history import ExecutorHistory
+from agentic.core.logging import get_logger
+from agentic.core.types import ExecutorId
+
+log = get_logger(__name__)
+
+
+class ProjectPast:
+    """Knows the runs of a project; implements :class:`~agentic.core.graph.HistorySource`.
+
+    A bus that is away fails no run: it knows nothing then, and the log says so.
+
+    Args:
+        bus: Returns the bus, None while there is none.
+        project: Name of the project.
+    """
+
+    def __init__(self, bus: Callable[[], Bus | None], project: str) -> None:
+        self._bus = bus
+        self._project = project
+
+    async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
+        """Return what is known of an executor; an empty history where nothing is."""
+        bus = self._bus()
+        if bus is None:
+            return ExecutorHistory()
+        try:
+            return await KvHistory(learnt_patterns(bus, self._project)).history(executor_id)
+        except BusError as exc:
+            log.warning("history.unavailable", executor_id=executor_id, reason=str(exc))
+            return ExecutorHistory()
