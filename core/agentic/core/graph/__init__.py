@@ -1,5 +1,6 @@
 """The graph engine: workflows that run in deterministic supersteps."""
 
+from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
 from agentic.core.graph.builder import Case, Default, WorkflowBuilder
 from agentic.core.graph.checkpoints import (
     Checkpoint,
@@ -34,6 +35,7 @@ from agentic.core.graph.errors import (
     NoLedgerError,
     NotStoredError,
     OutputTypeError,
+    RejectedError,
     RequestExpiredError,
     RetriesExhaustedError,
     RunEndedError,
@@ -67,6 +69,8 @@ from agentic.core.graph.workflow import RunStream, Workflow
 
 __all__ = [
     "AnswerError",
+    "ApprovalRequest",
+    "ApprovalResponse",
     "Case",
     "Checkpoint",
     "CheckpointConflictError",
@@ -113,6 +117,7 @@ __all__ = [
     "OutputTypeError",
     "PastAttempt",
     "Pattern",
+    "RejectedError",
     "RequestExpiredError",
     "RetriesExhaustedError",
     "RetryPolicy",

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from agentic.core.graph.answers import name_type
+from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
 from agentic.core.graph.codec import describe, from_text, to_text
 from agentic.core.graph.errors import (
     HandlerError,
     NoLedgerError,
     NotStoredError,
+    RejectedError,
     RequestExpiredError,
 )
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
@@ -239,6 +241,27 @@ class WorkflowContext(Generic[SendT, YieldT]):
         if asked.answer is None:
             raise ParkedSignal(f"waiting for {asked.name}")
         return cast(ResponseT, asked.answer.fresh())
+
+    async def request_approval(
+        self, action: str, details: JSONValue = None, *, deadline: timedelta | None = None
+    ) -> ApprovalResponse:
+        """Ask somebody outside the run for leave to do something, and return it; see :meth:`request_info`.
+
+        Args:
+            action: What will be done.
+            details: What there is to know before one decides.
+            deadline: How long to wait.
+
+        Raises:
+            RejectedError: It was not given.
+            RequestExpiredError: The deadline passed first.
+            NotStoredError: The run is not stored, so that no answer could find it.
+        """
+        asked = ApprovalRequest(action=action, details=details)
+        response = await self.request_info(asked, ApprovalResponse, deadline=deadline)
+        if not response.approved:
+            raise RejectedError(action, response.reason)
+        return response
 
     def _all_asked(self) -> dict[int, Asked]:
         if self._asked is None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
+from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
 from agentic.core.graph.codec_types import collect_types
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.executor import Executor
 from agentic.core.graph.function import FunctionExecutor
 from agentic.core.graph.subgraph import WorkflowExecutor
 
+_OWN = (ApprovalRequest, ApprovalResponse)
+"""Types of the engine itself; any executor may use them without naming them."""
+
 
 def declared_types(graph: Graph) -> set[type]:
     """Return every dataclass, pydantic model and enum that the workflow's executors name."""
-    return collect_types(_annotations(graph))
+    return collect_types((*_OWN, *_annotations(graph)))
 
 
 def _annotations(graph: Graph) -> Iterator[object]:

@@ -20,6 +20,7 @@ GraphError
   RunEndedError (RuntimeError)            a run that is over cannot go on
   NotStoredError (RuntimeError)           a question in a run that nobody could go on with
   RequestExpiredError (TimeoutError)      nobody answered in time
+  RejectedError (PermissionError)         somebody was asked for leave, and said no
   UnknownRequestError (LookupError)       an answer to a question nobody asked, or that is settled
   AnswerError (TypeError)                 an answer is not of the type that was asked for
   IncompleteLogError (ValueError)         events of a run are missing
@@ -240,6 +241,20 @@ class RequestExpiredError(GraphError, TimeoutError):
             f"request {request!r} expired unanswered; catch this error to go on without an answer"
         )
         self.request = request
+
+
+class RejectedError(GraphError, PermissionError):
+    """Somebody was asked to approve of an action, and did not; to try again would not change that."""
+
+    is_retriable = False
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(
+            f"{action!r} was not approved: {reason or 'no reason was given'}; "
+            f"catch this error to go on without it"
+        )
+        self.action = action
+        self.reason = reason
 
 
 class UnknownRequestError(GraphError, LookupError):

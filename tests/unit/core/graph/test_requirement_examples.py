@@ -25,7 +25,7 @@ from agentic.core import (
     executor,
     handler,
 )
-from agentic.core.graph import UndeliverableMessageError
+from agentic.core.graph import ApprovalRequest, RejectedError, UndeliverableMessageError
 from agentic.core.types import ExecutorId
 
 
@@ -147,36 +147,12 @@ async def test_large_content_goes_through_the_shared_state_and_only_its_name_ove
     assert (await flow.run("a.txt")).outputs == (3,)
 
 
-class RejectedError(Exception):
-    """A person said no."""
-
-    is_retriable = False
-
-
-@dataclass(frozen=True)
-class ApprovalRequest:
-    """Asked before something that cannot be undone."""
-
-    action: str
-    details: str
-
-
-@dataclass(frozen=True)
-class ApprovalResponse:
-    """What a person decided."""
-
-    approved: bool
-    reason: str = ""
-
-
 class Deploy(Executor):
     """Deploys what somebody approved."""
 
     @handler
     async def deploy(self, service: str, ctx: WorkflowContext) -> str:
-        answer = await ctx.request_info(ApprovalRequest("deploy", service), ApprovalResponse)
-        if not answer.approved:
-            raise RejectedError(answer.reason)
+        await ctx.request_approval("deploy", {"service": service})
         return f"{service} deployed"
 
 
@@ -188,6 +164,7 @@ async def test_deployment_waits_for_an_approval_and_a_refusal_is_an_error(approv
     waiting = await flow.run("web", run_id="r", checkpoints=store)
     assert waiting.status is RunStatus.WAITING_INPUT
     (request,) = waiting.pending_requests
+    assert request.data == ApprovalRequest(action="deploy", details={"service": "web"})
     responses: dict[str, object] = {request.id: {"approved": approved, "reason": "not on Fridays"}}
     if approved:
         result = await flow.resume("r", checkpoints=store, responses=responses)
