@@ -17,12 +17,14 @@ class Relay:
         port: Where it listens.
         loses: What is not passed on from now on, but read and thrown away; whoever loses something has the
             connection cut a moment after the first loss, and everything is passed on again.
+        spares: How many pieces of that are passed on before.
         loss_count: How often that happened.
     """
 
     def __init__(self, host: str, port: int) -> None:
         self.port = 0
         self.loses: Loss = "nothing"
+        self.spares = 0
         self.loss_count = 0
         self._target = (host, port)
 
@@ -43,11 +45,12 @@ class Relay:
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, what: Loss) -> None:
         with suppress(OSError):
             while data := await reader.read(65_536):
-                if self.loses == what:
+                if self.loses == what and not self.spares:
                     self.loss_count += 1
                     await asyncio.sleep(0.1)  # what goes the other way arrives
                     self.loses = "nothing"
                     return
+                self.spares -= self.loses == what
                 writer.write(data)
                 await writer.drain()
 

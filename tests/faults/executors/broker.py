@@ -23,11 +23,12 @@ class Broker:
 
     Args:
         folder: An empty one.
+        options: Further ones of the server: ``"--requirepass", "secret"``.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         service = valkey_service(folder)
-        self._command = (*_PATIENT, *service.command)
+        self._command = (*_PATIENT, *service.command, *options)
         self._url = service.urls["broker"]
         self._process: subprocess.Popen[bytes] | None = None
 

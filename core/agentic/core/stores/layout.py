@@ -1,4 +1,4 @@
-"""How a run's checkpoints lie in a bucket: which keys there are, and what they mean. Pure.
+"""How a run's checkpoints lie on a server: which keys there are, and what they mean. Pure.
 
     RUN.head                          which checkpoints there are, and the newest: the only key that changes
     RUN.LIFE.REV.WRITE.meta           what is known of a checkpoint; it counts if it is there
@@ -9,6 +9,9 @@
 Runs and parts are named by hashes of their names, which may be anything. A LIFE is drawn when a run begins,
 so that one that was deleted and begins anew finds nothing of its earlier life. A WRITE is drawn for each
 save: what one left behind that lost against another, or that died, is never taken for the winner's.
+
+Where a run is written and removed as a whole, as in a hash of Redis, its life is always ``ONE_LIFE`` and its
+head another one; the pieces are the same.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, store
 from agentic.core.graph.errors import CorruptCheckpointError
 
 Kind = Literal["meta", "text", "part", "gone"]
+
+ONE_LIFE = "0"
 
 _KINDS: Mapping[str, Kind] = {"meta": "meta", "text": "text", "part": "part", "gone": "gone"}
 

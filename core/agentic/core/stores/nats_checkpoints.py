@@ -19,7 +19,7 @@ from agentic.core.graph.errors import (
     InvalidPolicyError,
 )
 from agentic.core.graph.result import RunStatus
-from agentic.core.stores import layout
+from agentic.core.stores import assembly, layout
 from agentic.core.stores.layout import Place, RunHead
 from agentic.core.types import RunId
 
@@ -108,12 +108,7 @@ class NatsCheckpointStore:
         with self._telling():
             heads = await self._heads(run_id)
             metadata = [head.metadata for head in heads.values()] if newest_only else await self._all(heads)
-        found = [
-            one for one in metadata if workflow_id in {None, one.workflow_id} and status in {None, one.status}
-        ]
-        if run_id is not None:
-            return sorted(found, key=lambda one: one.revision, reverse=True)
-        return sorted(found, key=lambda one: (one.saved_at, one.revision), reverse=True)
+        return assembly.listed(metadata, run_id=run_id, workflow_id=workflow_id, status=status)
 
     async def keep_last(self, run_id: RunId, count: int) -> int:
         """Remove all but a run's newest ``count`` checkpoints, and what saves that failed have left behind.
@@ -148,9 +143,7 @@ class NatsCheckpointStore:
             CheckpointStoreError: The server cannot be used.
         """
         with self._telling():
-            origin = await self._load(run_id, revision)
-            metadata = replace(origin.metadata, run_id=new_run_id, revision=1, forked_from=origin.metadata.id)
-            first = Checkpoint(metadata=metadata, head=origin.head, changes=dict(origin.parts))
+            first = assembly.as_fork(await self._load(run_id, revision), new_run_id)
             await self._save(first)
             return layout.described(first)
 
@@ -199,22 +192,8 @@ class NatsCheckpointStore:
 
     async def _read(self, run_id: RunId, head: RunHead, revision: int) -> StoredCheckpoint:
         places = await self._places(layout.run_pattern(run_id, head.life))
-        name = f"{run_id}@{revision}"
-        write = layout.committed(places, head.life).get(revision)
-        if write is None:
-            raise CorruptCheckpointError(name, "it is listed and not there")
-        own = {p.kind: p.key for p in places if (p.revision, p.write) == (revision, write) and not p.part}
-        standing = layout.standing(places, head.life, revision).values()
-        parts = [place.key for place in standing if place.kind == "part"]
-        wanted = [*own.values(), *parts]
-        found = await read_large(self._bucket, wanted)
-        if len(own) < 2 or len(found) < len(wanted):
-            raise CorruptCheckpointError(name, f"{2 + len(parts) - len(found)} of its values are missing")
-        return StoredCheckpoint(
-            metadata=layout.metadata_of(name, found[own["meta"]]),
-            head=found[own["text"]].decode(),
-            parts=dict(layout.part_of(name, found[key]) for key in parts),
-        )
+        pieces = assembly.pieces_of(places, head.life, run_id, revision)
+        return assembly.put_together(pieces, await read_large(self._bucket, pieces.keys))
 
     async def _keep_last(self, run_id: RunId, count: int) -> int:
         while True:

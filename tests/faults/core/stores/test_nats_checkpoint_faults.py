@@ -6,53 +6,23 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from itertools import islice
 from pathlib import Path
-from textwrap import dedent
 from urllib.parse import urlsplit
 
 import pytest
+from tests.faults.core.stores.saving import MANY, assert_whole, changed, lines_of, saving
 from tests.faults.disks import filled, small_disk
 from tests.relays import relay_to
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointStore
+from agentic.core.graph.checkpoints import CheckpointStore
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing.checkpoint_contract import OTHER, RUN, checkpoint, load_all
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.requirement("CK10")]
-
-PARTS = 6
-MANY = 700
-"""Parts of a checkpoint that is written in more than one batch."""
-
-WRITER = """
-    import asyncio, sys
-    from agentic.core.graph.errors import CheckpointNotFoundError
-    from agentic.core.logging import configure_logging
-    from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
-    from agentic.core.testing.checkpoint_contract import RUN
-    from tests.faults.core.stores.test_nats_checkpoint_faults import changed
-
-    async def main():
-        async with NatsCheckpointStore.open(sys.argv[1]) as store:
-            try:
-                revision = (await store.latest(RUN)).metadata.revision
-            except CheckpointNotFoundError:
-                revision = 0
-            while True:
-                revision += 1
-                await store.save(changed(revision))
-                print(revision, flush=True)
-
-    configure_logging()
-    asyncio.run(main())
-"""
 
 
 @pytest.fixture
@@ -68,50 +38,12 @@ async def store(server: Supervisor) -> AsyncIterator[CheckpointStore]:
         yield store
 
 
-def changed(revision: int) -> Checkpoint:
-    """Return a checkpoint with large and small parts, of many parts at every third revision."""
-    texts: dict[str, str | None] = {f"part {n}": f"{revision} " * 100_000 for n in range(PARTS)}
-    texts |= {f"of {revision}": "", f"of {revision - 1}": None}
-    if revision % 3 == 0:
-        texts |= {f"item {n}": str(revision) for n in range(MANY)}
-    return checkpoint(revision, texts)
-
-
-async def assert_whole(store: CheckpointStore, known: int) -> int:
-    """All is there up to the last save that returned, or the one after it, with every part."""
-    loaded = await load_all(store)
-    assert [one.metadata.revision for one in loaded] == list(range(1, len(loaded) + 1))
-    assert known <= len(loaded) <= known + 1
-    parts: dict[str, str] = {}
-    for one in loaded:
-        revision = one.metadata.revision
-        merged = {**parts, **changed(revision).changes}
-        parts = {name: text for name, text in merged.items() if text is not None}
-        assert one.head == checkpoint(revision).head
-        assert dict(one.parts) == parts
-    return len(loaded)
-
-
-@contextmanager
-def saving(url: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a process that saves one checkpoint after the other and prints the number of each."""
-    command = [sys.executable, "-c", dedent(WRITER), url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        yield process
-        process.kill()
-
-
-def lines_of(process: subprocess.Popen[str]) -> Iterator[str]:
-    assert process.stdout is not None
-    return iter(process.stdout.readline, "")
-
-
 async def test_a_killed_writer_leaves_whole_checkpoints_and_another_goes_on(
     server: Supervisor, store: CheckpointStore
 ) -> None:
     count = 0
     for delay_s in (0.0, 0.01, 0.03):
-        with saving(server.urls["nats"]) as process:
+        with saving(NatsCheckpointStore, server.urls["nats"]) as process:
             lines = lines_of(process)
             await asyncio.to_thread(lambda: list(islice(lines, 2)))  # noqa: B023 - done before the next
             await asyncio.sleep(delay_s)
@@ -126,7 +58,8 @@ async def test_a_killed_writer_leaves_whole_checkpoints_and_another_goes_on(
 async def test_a_server_that_is_killed_during_saves_loses_none_that_returned(
     server: Supervisor, store: CheckpointStore, tmp_path: Path
 ) -> None:
-    with saving(server.urls["nats"]) as process:
+    assert not await store.list_metadata()  # a server is waited for by who was connected to it
+    with saving(NatsCheckpointStore, server.urls["nats"]) as process:
         lines = lines_of(process)
         for delay_s in (0.0, 0.02, 0.05):
             await asyncio.to_thread(lambda: list(islice(lines, 2)))

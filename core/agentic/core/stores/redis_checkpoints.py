@@ -1,0 +1,293 @@
+"""The checkpoints of runs in a Redis or Valkey server.
+
+    agentic:checkpoints:{PROJECT}:RUN     a hash: the pieces of a run's checkpoints, as `layout` names them,
+                                          and ``first`` and ``newest``, which name metadata of those
+    agentic:checkpoints:{PROJECT}:runs    a sorted set: the runs, by when they expire
+
+A run is one key, so that it expires, is removed and is evicted as a whole. The keys of a project have one
+hash tag, so that one script may write a run and the set of runs: in a cluster, one node keeps a project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Self
+from uuid import uuid4
+
+from agentic.core.bus.subjects import token
+from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.errors import (
+    CheckpointConflictError,
+    CheckpointNotFoundError,
+    CheckpointStoreError,
+    CorruptCheckpointError,
+    InvalidPolicyError,
+)
+from agentic.core.graph.result import RunStatus
+from agentic.core.logging import get_logger
+from agentic.core.stores import assembly, layout, redis_scripts
+from agentic.core.stores.layout import ONE_LIFE, Place
+from agentic.core.stores.redis_server import RedisServer, server_errors, server_name, told
+from agentic.core.types import RunId
+
+log = get_logger(__name__)
+
+KEY_PREFIX = "agentic:checkpoints:"
+
+_DAY_MS = 24 * 60 * 60 * 1000
+_LISTED_TOGETHER = 100
+"""Runs whose metadata are read by one script; the server does nothing else meanwhile."""
+
+
+class RedisCheckpointStore:
+    """The checkpoints of a project's runs, for some days each; implements :class:`CheckpointStore`.
+
+    A save is one script: it writes the checkpoint if the run's newest is the one before it, and renews the
+    time the run has left. Any number of stores, in any number of processes, may work on one run: of those
+    that save one revision at once, one succeeds. A save whose answer is lost is asked for by an id of its
+    own, so that it is never a conflict with itself and never written twice.
+
+    What was saved survives the death of any of our processes. What it survives of the server's is up to its
+    settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the last second with
+    ``everysec``, and with ``appendonly no`` only what its last snapshot holds. A server that fails over to a
+    replica loses what the replica did not have yet. A run that lost its end that way goes on from the newest
+    checkpoint that is left; who holds a later one gets :class:`CheckpointConflictError`.
+
+    A server whose ``maxmemory-policy`` is not ``noeviction`` removes runs when its memory is full, each as a
+    whole. Many hosted servers cannot be told otherwise, so that is no error: ``eviction.allowed`` is logged.
+    """
+
+    def __init__(self, server: RedisServer, *, project: str, ttl_days: float = 7) -> None:
+        """Remember where the checkpoints live; nothing is read or written yet. See :meth:`open`."""
+        if not ttl_days > 0:
+            raise InvalidPolicyError("ttl_days", ttl_days, "how many days a run is kept after its last save")
+        self._server = server
+        self._project = project
+        self._ttl_ms = max(round(ttl_days * _DAY_MS), 1)
+        self._prefix = f"{KEY_PREFIX}{{{token(project)}}}:"
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, url: str, *, project: str = "default", ttl_days: float = 7, wait_s: float = 10
+    ) -> AsyncGenerator[Self, None]:
+        """Give the checkpoints that a server, or a cluster, keeps for a project, until the block ends.
+
+        Args:
+            url: As ``redis://user:password@host:6379/0``; ``rediss://`` for TLS, ``unix://`` for a socket.
+            project: Name of the project.
+            ttl_days: A run is removed as many days after its last save. Let it be longer than the longest
+                pause of a run: one that waits for an answer saves nothing.
+            wait_s: Seconds that a server is waited for that is gone later on; now it has to be there.
+
+        Raises:
+            CheckpointStoreError: The server cannot be used.
+            InvalidPolicyError: ``ttl_days`` is not above 0.
+        """
+        with _telling(project):
+            name = server_name(url)
+        with _telling(project, f" in {name}"):
+            server = await RedisServer.connect(url, name=name, wait_s=wait_s)
+        try:
+            if server.evicts:
+                log.warning("eviction.allowed", server=server.name, policy=server.evicts, project=project)
+            yield cls(server, project=project, ttl_days=ttl_days)
+        finally:
+            await server.aclose()
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        """Keep ``checkpoint``, all of it or nothing.
+
+        Raises:
+            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
+            CheckpointStoreError: The server cannot be used. Where it did not answer, the checkpoint may be
+                there.
+        """
+        with self._telling():
+            await self._save(checkpoint)
+
+    async def load(self, run_id: RunId, revision: int) -> StoredCheckpoint:
+        """Return a checkpoint.
+
+        Raises:
+            CheckpointNotFoundError: There is none, or it was removed, or it expired.
+            CorruptCheckpointError: It is there and cannot be read.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            return await self._load(run_id, revision)
+
+    async def latest(self, run_id: RunId) -> StoredCheckpoint:
+        """Return a run's newest checkpoint. Raises as :meth:`load`."""
+        with self._telling():
+            return await self._load(run_id, None)
+
+    async def list_metadata(
+        self,
+        *,
+        run_id: RunId | None = None,
+        workflow_id: str | None = None,
+        status: RunStatus | None = None,
+        newest_only: bool = False,
+    ) -> Sequence[CheckpointMetadata]:
+        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+
+        Raises:
+            CorruptCheckpointError: One of them cannot be read.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            keys = await self._run_keys() if run_id is None else [self._key(run_id)]
+            metadata = await self._metadata(keys, newest_only=newest_only)
+        return assembly.listed(metadata, run_id=run_id, workflow_id=workflow_id, status=status)
+
+    async def keep_last(self, run_id: RunId, count: int) -> int:
+        """Remove all but a run's newest ``count`` checkpoints; the time that the run has left stays.
+
+        Returns:
+            How many went.
+
+        Raises:
+            InvalidPolicyError: ``count`` is below 1.
+            CheckpointStoreError: The server cannot be used.
+        """
+        if count < 1:
+            raise InvalidPolicyError("count", count, "1 or more; delete_all() removes a run")
+        with self._telling():
+            return await self._keep_last(run_id, count)
+
+    async def delete_all(self, run_id: RunId) -> int:
+        """Remove a run; return how many checkpoints went.
+
+        Raises:
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            return await self._delete_all(run_id)
+
+    async def fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
+        """Copy a checkpoint as the first one of a new run.
+
+        Raises:
+            CheckpointNotFoundError: There is no such checkpoint.
+            CheckpointConflictError: ``new_run_id`` has checkpoints already.
+            CheckpointStoreError: The server cannot be used.
+        """
+        with self._telling():
+            first = assembly.as_fork(await self._load(run_id, revision), new_run_id)
+            await self._save(first)
+            return layout.described(first)
+
+    async def _save(self, checkpoint: Checkpoint) -> None:
+        metadata = checkpoint.metadata
+        entries = layout.entries_of(checkpoint, ONE_LIFE, uuid4().hex)
+        *_, name = entries  # of its metadata, unlike any other save's
+        pairs = (word for entry in entries.items() for word in entry)
+        run = layout.word(metadata.run_id)
+        newest = await self._server.run(
+            redis_scripts.SAVE, self._both(run), metadata.revision, name, self._ttl_ms, run, *pairs
+        )
+        if newest != redis_scripts.SAVED:
+            raise CheckpointConflictError(metadata.run_id, metadata.revision, newest)
+
+    async def _load(self, run_id: RunId, wanted: int | None) -> StoredCheckpoint:
+        """Read a checkpoint; once more where some of it was removed meanwhile."""
+        seen: _Run | None = None
+        while True:
+            run = await self._read(run_id)
+            revision = run.newest if wanted is None else wanted
+            if not run.newest or revision not in {*run.revisions, run.newest}:
+                raise CheckpointNotFoundError(run_id, wanted)
+            try:
+                pieces = assembly.pieces_of(run.places, ONE_LIFE, run_id, revision)
+                found = await self._server.fields(self._key(run_id), pieces.keys)
+                return assembly.put_together(pieces, found)
+            except CorruptCheckpointError:
+                if run == seen:
+                    raise
+                seen = run
+
+    async def _read(self, run_id: RunId) -> _Run:
+        first, newest, names = await self._server.run(redis_scripts.READ, [self._key(run_id)])
+        places = (layout.place_of(name.decode()) for name in names)
+        newest_place = layout.place_of((newest or b"").decode())
+        return _Run(
+            first=first or b"",
+            newest=newest_place.revision if newest_place else 0,
+            places=tuple(place for place in places if place),
+        )
+
+    async def _run_keys(self) -> list[str]:
+        words = await self._server.ask("ZRANGE", self._runs, 0, -1)  # some may have expired
+        return [self._prefix + word.decode() for word in words]
+
+    async def _metadata(self, keys: Sequence[str], *, newest_only: bool) -> list[CheckpointMetadata]:
+        script = redis_scripts.NEWEST if newest_only else redis_scripts.LISTED
+        found: list[tuple[bytes, bytes | None]] = []
+        for start in range(0, len(keys), _LISTED_TOGETHER):
+            found += await self._server.run(script, keys[start : start + _LISTED_TOGETHER])
+        return [layout.metadata_of(name.decode(), value or b"") for name, value in found]
+
+    async def _keep_last(self, run_id: RunId, count: int) -> int:
+        run = await self._read(run_id)
+        first = run.newest - count + 1
+        kept = layout.needed(run.places, ONE_LIFE, first)
+        gone = [place.key for place in run.places if place.key not in kept]
+        if gone:  # which is no write to a server whose memory is full
+            await self._server.ask("HDEL", self._key(run_id), *gone)
+        return sum(revision < first for revision in run.revisions)
+
+    async def _delete_all(self, run_id: RunId) -> int:
+        run = await self._read(run_id)
+        word = layout.word(run_id)
+        if run.newest:
+            await self._server.run(redis_scripts.DELETE, self._both(word), run.first, word)
+        return len(run.revisions)
+
+    def _key(self, run_id: RunId) -> str:
+        return self._prefix + layout.word(run_id)
+
+    @property
+    def _runs(self) -> str:
+        return f"{self._prefix}runs"
+
+    def _both(self, run: str) -> list[str]:
+        return [self._prefix + run, self._runs]
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        with _telling(self._project, f" in {self._server.name}"):
+            yield
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """What there is of a run; ``newest`` is 0 if there is none. ``first`` tells it from one begun anew."""
+
+    first: bytes
+    newest: int
+    places: tuple[Place, ...]
+
+    @property
+    def revisions(self) -> list[int]:
+        """Those of its checkpoints; one that was removed may have left parts, but no head."""
+        return sorted(place.revision for place in self.places if place.kind == "text")
+
+
+@contextmanager
+def _telling(project: str, where: str = "") -> Iterator[None]:
+    """Say of a server that cannot be used what that means here.
+
+    Raises:
+        CheckpointStoreError: It cannot.
+    """
+    try:
+        yield
+    except UnicodeError as exc:
+        raise CheckpointStoreError(f"checkpoints of project {project!r} cannot be kept: {exc}") from exc
+    except server_errors() as exc:
+        raise CheckpointStoreError(
+            f"checkpoints of project {project!r} cannot be kept{where}: {told(exc)}"
+        ) from exc
