@@ -25,6 +25,7 @@ CONTENDERS: dict[Contender, str] = {
 }
 
 _OURS = {
+    "bus": "bus",
     "durable": "durable",
     "place": "runs",
     "group": "runs",
@@ -35,7 +36,7 @@ _OURS = {
 }
 """Kind of a case -> the module that measures it; ``engine`` measures the others."""
 
-_PLAIN = {"celery": "celery_tasks", "crawl": "peers.plain_crawl"}
+_PLAIN = {"bus": "peers.plain_bus", "celery": "celery_tasks", "crawl": "peers.plain_crawl"}
 """The same without an engine; ``peers.plain`` measures the others."""
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.bench.bus_rows import ON_NATS
 from tests.bench.contenders import Contender, call_of
 from tests.bench.crawl_rows import CRAWLS, RESUMES
 from tests.bench.environments import run_figures, run_module
@@ -22,6 +23,7 @@ PAGE = Path("docs/explanation/benchmarks.md")
 
 TABLES: Mapping[str, Sequence[Row]] = {
     "Steps, branches and runs": STEPS,
+    "On NATS": ON_NATS,
     "Crawls": CRAWLS,
     "A crawl that is killed at 40 % and started again": RESUMES,
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from agentic.core.audit import DecisionKind
 from agentic.core.bus import subject_for
 from agentic.core.cli.main import build_app
 from agentic.core.graph import EventKind, WorkflowEvent
@@ -57,6 +58,10 @@ def test_every_event_has_an_entry_with_its_subject(kind: EventKind) -> None:
 
 def test_there_is_no_entry_for_an_event_that_does_not_exist() -> None:
     assert sorted(first_cells(reference("events"))) == sorted(EventKind)
+
+
+def test_every_kind_of_decision_has_an_entry_and_no_other_one_has() -> None:
+    assert sorted(first_cells(reference("audit"))) == sorted(DecisionKind)
 
 
 def test_every_command_has_an_entry() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,12 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agentic.core.errors import SettingsError
 
 RUNTIME_FILE = "runtime.json"
+NATS_ACCOUNTS = "nats-accounts"
+"""Folder of the home with the accounts of the embedded NATS server, if projects are to have some."""
+ACCOUNTS_FILE = "accounts.conf"
+
+# The scheme's length is bounded, or a long text without a URL would take time by its square.
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s'\"<>()\[\]{},;]+", re.IGNORECASE)
 
 
 class Settings(BaseSettings):
@@ -34,6 +41,16 @@ class Settings(BaseSettings):
         SecretStr(""), description="Celery broker, for example redis://host:6379/0."
     )
     nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
+    nats_seed_file: str = Field(
+        "",
+        description="Nkey seed to connect to NATS with; `{project}` in it stands for the project's name, "
+        "where each has an account of its own.",
+    )
+    nats_ca_file: str = Field(
+        "", description="Certificates that NATS's own is signed by; those of the system if empty."
+    )
+    nats_cert_file: str = Field("", description="This machine's certificate, if NATS asks for one.")
+    nats_key_file: str = Field("", description="The key of that certificate, if it is in another file.")
     dispatcher: Literal["local", "celery"] = Field(
         "local", description="Who works on durable runs: this process, or Celery workers."
     )
@@ -54,6 +71,9 @@ class Settings(BaseSettings):
         "", description="Where the NATS server tells `agentic doctor` about itself: http://host:8222."
     )
     project: str = Field("default", min_length=1, description="Project that commands work in.")
+    user: str = Field(
+        "", description="Who decides, for `agentic audit`; the user of the operating system if empty."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["console", "json"] = "console"
     disabled_plugins: tuple[str, ...] = Field((), description='Entry points left out, as JSON: ["web"].')
@@ -85,6 +105,15 @@ class Settings(BaseSettings):
     def nats(self) -> str | None:
         """URL of the NATS server, from the environment or a running ``agentic up``; else None."""
         return self.nats_url.get_secret_value() or self._runtime.get("nats")
+
+    @property
+    def nats_seed(self) -> str:
+        """Name of the file with the nkey seed, as ``nats_seed_file`` says, or of a running ``agentic up``."""
+        made = self.home.absolute() / NATS_ACCOUNTS
+        is_embedded = not self.nats_url.get_secret_value() and "nats" in self._runtime
+        if self.nats_seed_file or not is_embedded or not (made / ACCOUNTS_FILE).exists():
+            return self.nats_seed_file
+        return str(made / "{project}.nk")
 
     @property
     def nats_http(self) -> str | None:
@@ -120,6 +149,11 @@ def safe_url(url: str) -> str:
         scheme, rest = "", url
     head, slash, tail = rest.partition("/")
     return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail.partition('?')[0]}"
+
+
+def safe_text(text: str) -> str:
+    """Return ``text`` with its URLs stripped of user names, passwords and queries."""
+    return _URL.sub(lambda found: safe_url(found.group()), text)
 
 
 def _running_services(home: Path) -> dict[str, str]:

@@ -19,6 +19,7 @@ from agentic.mappers import (
     add_agent,
     find_execution,
 )
+from agentic.mappers.catalog import change_agent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +54,8 @@ def put_agent(
     elif not replace:
         raise DuplicateAgentError(facts.name, project.name)
     else:
-        agent.agent_platform, agent.config = facts.platform, dict(facts.config)
-        agent.goals = agent.goals if facts.goals is None else facts.goals
-        session.flush()
+        goals = agent.goals if facts.goals is None else facts.goals
+        change_agent(session, agent, platform=facts.platform, config=facts.config, goals=goals)
     check_agent(session, agent)
     return agent
 

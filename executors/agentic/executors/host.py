@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from agentic.core.bus import EventBus
+from agentic.core.bus import Bus
 from agentic.core.graph import WorkflowEvent
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.durable.leases import LEASE_S
@@ -28,7 +28,7 @@ class Host:
     """
 
     database: Database
-    bus: EventBus | None
+    bus: Bus | None
     worker: str
     lease_s: float = LEASE_S
     publish_grace_s: float = 3.0

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from agentic.core.bus import open_bus
 from agentic.core.garbage import collect_seldom
 from agentic.core.settings import Settings
+from agentic.core.threads import in_thread
 from agentic.executors.durable.process_names import process_name
-from agentic.executors.runner import EventListener, ExecutionOutcome, Host, run_execution
+from agentic.executors.runner import EventListener, ExecutionOutcome, Host, find_both, run_execution
 from agentic.mappers import Database, ExecutionModel
 
 
@@ -35,7 +36,8 @@ def run_locally(
     """
 
     async def run() -> ExecutionOutcome:
-        async with open_bus(settings) as bus:
+        _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
+        async with open_bus(settings, agent.project.name) as bus:
             known = None if settings.nats is None else bus
             host = Host(database=database, bus=known, worker=process_name(), shows_errors=True)
             return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)

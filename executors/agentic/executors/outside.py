@@ -71,6 +71,7 @@ class Outside:
         from agentic.core.actors import ActorContext
         from agentic.core.browser import BrowserFetcher
         from agentic.core.http import Fetcher, SharedTransport, open_budget
+        from agentic.mappers.audit import SqlAudit
         from agentic.mappers.http_cache import SqlHttpCache
         from agentic.mappers.memory import SqlMemory
         from agentic.mappers.vault import SqlSecrets
@@ -91,6 +92,7 @@ class Outside:
             secrets=secrets,
             sessions=SqlSessions(database, project_id, keys),
             memory=SqlMemory(database, project_id),
+            decide=SqlAudit(database, project_id).decide,
         )
 
     def context(self, run_id: RunId) -> ActorContext:

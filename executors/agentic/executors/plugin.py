@@ -18,11 +18,13 @@ def agentic_commands(app: typer.Typer) -> None:
     """Add the commands around projects, agents, executions, runs and schedules, and what replays runs."""
     from agentic.core.cli.replay.sources import add_source
     from agentic.executors.commands.agents import agents
+    from agentic.executors.commands.audit import audit
     from agentic.executors.commands.beat import beat
     from agentic.executors.commands.demo import demo
     from agentic.executors.commands.executions import executions
     from agentic.executors.commands.letters import letters
     from agentic.executors.commands.metrics import metrics
+    from agentic.executors.commands.nats import nats
     from agentic.executors.commands.pipelines import pipelines
     from agentic.executors.commands.platforms import platforms
     from agentic.executors.commands.projects import projects
@@ -38,6 +40,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.worker import worker
 
     add_source("the ledger", in_ledger)
+    app.command()(audit)
     app.command()(demo)
     app.command()(reconcile)
     app.command()(run)
@@ -55,6 +58,7 @@ def agentic_commands(app: typer.Typer) -> None:
     app.add_typer(runs, name="runs")
     app.add_typer(requests, name="requests")
     app.add_typer(schedules, name="schedules")
+    app.add_typer(nats, name="nats")
     app.add_typer(secrets, name="secrets")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,15 +10,13 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
-from agentic.core.settings import safe_url
+from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
 
 MASK = "**********"
 MAX_ERROR_CHARS = 500
 # Shorter values are no secrets, and masking each "no" or "1" would make a message unreadable.
 MIN_SECRET_CHARS = 4
-# The scheme's length is bounded, or a long text without a URL would take time by its square.
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s'\"<>()\[\]{},;]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +72,12 @@ class Redactor:
             said = str(error)
         else:
             said = f"{type(error).__name__}: {error}".removesuffix(": ")
-        line = " ".join(self.text(_without_credentials(said)).split())
+        line = " ".join(self.text(safe_text(said)).split())
         return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
 
     def traceback(self, error: BaseException) -> str:
         """Return the traceback of ``error`` for the log."""
-        return self.text(_without_credentials("".join(traceback.format_exception(error))))
-
-
-def _without_credentials(text: str) -> str:
-    return _URL.sub(lambda found: safe_url(found.group()), text)
+        return self.text(safe_text("".join(traceback.format_exception(error))))
 
 
 def _secrets_in(value: object) -> Iterator[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agentic.core.graph import WorkflowEvent
 from agentic.core.ledger import ActivationRow, ActivationStatus, RunRow
+from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
-from agentic.executors.durable.encoding import read_batch
 from agentic.mappers import Database
 from agentic.mappers.ledger_reading import LedgerReader
 from agentic.mappers.ledger_requests import OpenRequest, open_requests

@@ -66,7 +66,8 @@ async def run_execution(
     """
     execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
     project = agent.project.name
-    live = None if host.bus is None else LiveEvents(host.bus, host.publish_grace_s)
+    bus = host.bus
+    live = None if bus is None else LiveEvents(lambda _: bus, host.publish_grace_s)
 
     def tell(event: WorkflowEvent) -> None:
         if live is not None:
@@ -82,8 +83,8 @@ async def run_execution(
         async with AsyncExitStack() as stack:
             catalog = WorkflowCatalog({}, builders={KIND: builder})
             runs = await stack.enter_async_context(LocalRuns(store, catalog, options=options))
-            if host.bus is not None:
-                outbox = Outbox(runs.host.lane, project, host.bus)
+            if bus is not None:
+                outbox = Outbox(runs.host.lane, project, bus)
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
             await _rested(await take_up(runs, execution, agent))
     except AgentConfigError as exc:

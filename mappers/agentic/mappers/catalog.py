@@ -8,7 +8,9 @@ from sqlalchemy import or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from agentic.core.audit import DecisionKind
 from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
 from agentic.mappers.errors import (
     DuplicateAgentError,
     DuplicateProjectError,
@@ -30,7 +32,16 @@ def add_project(session: Session, name: str) -> ProjectModel:
             session.add(project)
     except IntegrityError:
         raise DuplicateProjectError(name) from None
+    audit(session, project.id, DecisionKind.PROJECT_CREATED, name, f"project {name} is added")
     return project
+
+
+def limit_project(session: Session, project: ProjectModel, max_running: int | None) -> None:
+    """Say how many activations of a project's runs may go on at a time; None for no limit."""
+    before, project.max_running = project.max_running, max_running
+    what = f"at most {max_running} activations at a time" if max_running else "no limit of activations"
+    limits: list[JSONValue] = [before, max_running]
+    audit(session, project.id, DecisionKind.PROJECT_CHANGED, project.name, what, max_running=limits)
 
 
 def find_project(session: Session, name: str) -> ProjectModel:
@@ -84,7 +95,37 @@ def add_agent(
     except IntegrityError:
         raise DuplicateAgentError(name, project.name) from None
     session.refresh(agent, ["project"])
+    what = f"agent {name} is added"
+    audit(session, project.id, DecisionKind.AGENT_CREATED, name, what, platform=platform)
     return agent
+
+
+def change_agent(
+    session: Session,
+    agent: AgentModel,
+    *,
+    platform: str,
+    config: Mapping[str, JSONValue],
+    goals: str | None,
+) -> None:
+    """Change an agent. The audit tells what was changed, and no value, as that may be a secret."""
+    changed = [f"config.{name}" for name in _differing(agent.config, config)]
+    changed += ["platform"] if agent.agent_platform != platform else []
+    changed += ["goals"] if agent.goals != goals else []
+    if not changed:
+        return
+    agent.agent_platform, agent.config, agent.goals = platform, dict(config), goals
+    session.flush()
+    what = f"agent {agent.agent_name} is changed: {', '.join(changed)}"
+    audit(session, agent.project_id, DecisionKind.AGENT_CHANGED, agent.agent_name, what, changed=[*changed])
+
+
+def remove_agent(session: Session, agent: AgentModel) -> None:
+    """Remove an agent, with its executions and their results."""
+    name, project_id = agent.agent_name, agent.project_id
+    session.delete(agent)
+    what = f"agent {name} is removed, with its executions"
+    audit(session, project_id, DecisionKind.AGENT_REMOVED, name, what)
 
 
 def find_agent(session: Session, project_id: str, name_or_id: str) -> AgentModel:
@@ -108,3 +149,7 @@ def list_agents(session: Session, project_id: str) -> Sequence[AgentModel]:
     """Return the agents of that project by name."""
     query = select(AgentModel).where(AgentModel.project_id == project_id)
     return session.scalars(query.order_by(AgentModel.agent_name)).all()
+
+
+def _differing(before: Mapping[str, JSONValue], after: Mapping[str, JSONValue]) -> list[str]:
+    return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))

@@ -13,9 +13,11 @@ from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
+from agentic.core.audit import DecisionKind
 from agentic.core.http import url_key
 from agentic.core.pipeline import FailedItem, PipelineResult
 from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
 from agentic.mappers.columns import utc_now
 from agentic.mappers.content import clean, clean_text
 from agentic.mappers.errors import UnknownLetterError
@@ -88,7 +90,10 @@ def page_key(letter: DeadLetterModel) -> str:
 def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
     """Drop the dead letters of an execution; return how many those were."""
     own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
-    return len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
+    count = len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
+    what = f"{count} dead letters of execution {execution_id} are dropped"
+    audit(session, project_id, DecisionKind.LETTERS_DROPPED, execution_id, what, letters=count)
+    return count
 
 
 def _drop_fetched(session: Session, execution: ExecutionModel) -> None:

@@ -10,16 +10,26 @@ from typing import cast
 from sqlalchemy import ColumnElement, CursorResult, Table, delete, select, tuple_, union
 from sqlalchemy.orm import Session
 
+from agentic.core.audit import Decision, DecisionKind, decisions_of
+from agentic.core.graph.errors import CorruptContentError
+from agentic.core.ledger import EventBatch
+from agentic.core.ledger.batches import read_batch
+from agentic.core.logging import get_logger
 from agentic.core.types import RunId
+from agentic.mappers.audit import add_decisions, audit
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
 from agentic.mappers.database import Database
 from agentic.mappers.ledger_reading import IS_OUTERMOST
 from agentic.mappers.ledger_sql import ACTIVATIONS, EFFECTS, EVENTS, NOW, RUNS
 
+log = get_logger(__name__)
+
 MAX_ROWS = 2_000
 """Rows that one transaction removes at most; on SQLite others wait for it."""
 
 _MAX_NAMES = 500
+
+_BATCH = ("run_id", "first", "last", "text")
 
 _STATES = (CHECKPOINTS, PARTS, ACTIVATIONS, EFFECTS, EVENTS)
 
@@ -53,7 +63,8 @@ class OldRuns:
 class Retention:
     """Removes the runs of a project that ended long ago, with all that the ledger has of them.
 
-    Results stay: rows of mappers, executions and the tables of plugins.
+    Results stay: rows of mappers, executions and the tables of plugins. What the runs decided becomes rows of
+    the audit.
 
     Args:
         database: Holds the ledger.
@@ -65,6 +76,7 @@ class Retention:
         self._database = database
         self._project_id = project_id
         self._is_old = RUNS.c.finished_at <= NOW - older_than_s
+        self._why = f"it ended more than {older_than_s:g} s before"
 
     def find(self, *, even_unpublished: bool = False) -> OldRuns:
         """Return what may be removed; a run with a child run that goes on may not.
@@ -107,14 +119,28 @@ class Retention:
                 count += self._remove_rows(session, table, names, MAX_ROWS - count)
                 if count == MAX_ROWS:
                     break
+            if session.scalar(select(RUNS.c.run_id).where(is_run)) is None:
+                what = f"the run is removed from the ledger, with {len(run.within)} runs within it"
+                audit(session, self._project_id, DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why)
             return count
 
     def _remove_rows(self, session: Session, table: Table, names: Sequence[RunId], limit: int) -> int:
         key = table.primary_key.columns
         of_runs = self._of_project(table), table.c.run_id.in_(names)
-        some = select(*key).where(*of_runs).limit(limit)
+        some = select(*key).where(*of_runs).order_by(*key).limit(limit)
+        if table is EVENTS:
+            self._keep_decisions(session, of_runs, limit)
         result = session.execute(delete(table).where(tuple_(*key).in_(some)))
         return cast("CursorResult[object]", result).rowcount
+
+    def _keep_decisions(self, session: Session, of_runs: Sequence[ColumnElement[bool]], limit: int) -> None:
+        """Copy into the audit what events tell of decisions that are about to be removed."""
+        columns = EVENTS.c
+        query = select(columns.run_id, columns.first, columns.last, columns.text, columns.published_at)
+        some = query.where(*of_runs).order_by(*EVENTS.primary_key.columns).limit(limit)
+        for *batch, published_at in session.execute(some):
+            found = _decisions(EventBatch(**dict(zip(_BATCH, batch, strict=True))))
+            add_decisions(session.connection(), self._project_id, found, published_at=published_at)
 
     def _outermost(self, session: Session, table: Table, *where: ColumnElement[bool]) -> set[str]:
         """Return the outermost runs of those that rows are about."""
@@ -136,6 +162,14 @@ class Retention:
 
     def _of_project(self, table: Table) -> ColumnElement[bool]:
         return table.c.project_id == self._project_id
+
+
+def _decisions(batch: EventBatch) -> Sequence[Decision]:
+    try:
+        return decisions_of(read_batch(batch))
+    except (CorruptContentError, ValueError) as exc:
+        log.warning("decisions.lost", run_id=batch.run_id, first=batch.first, reason=str(exc))
+        return ()
 
 
 def _in_order(run: OldRun) -> Iterator[tuple[Table, Sequence[RunId]]]:

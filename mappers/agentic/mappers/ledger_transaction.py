@@ -10,12 +10,13 @@ from sqlalchemy.orm import Session
 
 from agentic.core.ledger import OnCommit
 from agentic.mappers.ledger_activations import SqlActivations
+from agentic.mappers.ledger_decisions import SqlDecisions
 from agentic.mappers.ledger_queues import SqlQueues
 from agentic.mappers.ledger_runs import SqlRuns
 from agentic.mappers.ledger_states import SqlStates
 
 
-class SqlTransaction(SqlRuns, SqlActivations, SqlQueues, SqlStates):
+class SqlTransaction(SqlRuns, SqlActivations, SqlQueues, SqlStates, SqlDecisions):
     """Implements :class:`agentic.core.ledger.LedgerTransaction`."""
 
     def apply(self, functions: Sequence[OnCommit]) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import ColumnElement, Insert, case, false, insert, literal, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from agentic.mappers.dead_letters import CRAWL, page_key
+from agentic.core.audit import DecisionKind
+from agentic.mappers.audit import audit
+from agentic.mappers.dead_letters import CRAWL, letter_id, page_key
 from agentic.mappers.executions import create_execution
 from agentic.mappers.models import (
     AgentModel,
@@ -19,6 +21,9 @@ from agentic.mappers.models import (
     FrontierState,
 )
 from agentic.mappers.one_of import OneOf
+
+MAX_NAMED = 100
+"""Letters that one decision names."""
 
 _PAGE = ("project_id", "url_key", "url", "depth")
 _RESULT = ("attempts", "failure_class", "message", "content_hash", "tries")
@@ -47,8 +52,19 @@ def retry_letters(
     letters = session.scalars(select(DeadLetterModel).where(*wanted).with_for_update()).all()
     made = create_execution(session, agent)
     _copy_pages(session, execution, made, [page_key(letter) for letter in letters])
+    named = [letter_id(letter) for letter in letters[:MAX_NAMED]]
     # By statement, as it changes a key.
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
+    what = f"{len(letters)} dead letters of execution {execution.id} are tried again by {made.id}"
+    audit(
+        session,
+        execution.project_id,
+        DecisionKind.LETTERS_RETRIED,
+        execution.id,
+        what,
+        execution_id=made.id,
+        letters=[*named],
+    )
     return made, len(letters)
 
 

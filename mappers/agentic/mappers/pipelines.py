@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from agentic.core.audit import DecisionKind
 from agentic.core.pipeline import PipelineSpec
 from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.models import PipelineModel
 
@@ -39,6 +41,8 @@ def store_pipeline(session: Session, project_id: str, spec: PipelineSpec) -> tup
     )
     session.add(made)
     session.flush()
+    what = f"pipeline {made.name}@{made.version} is kept"
+    audit(session, project_id, DecisionKind.PIPELINE_STORED, made.name, what, version=made.version)
     return made, True
 
 

@@ -11,6 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
+from agentic.core.audit import DecisionKind
+from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.errors import DataError
 from agentic.mappers.models import AgentModel, CatchUp, ExecutionModel, ProjectModel, ScheduleModel
@@ -67,6 +70,8 @@ def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpac
     except IntegrityError:
         raise DuplicateScheduleError(name, agent.project.name) from None
     session.refresh(schedule, ["agent"])
+    times = f"at {schedule.cron!r}" if schedule.cron else f"every {schedule.every_s} s"
+    _note(session, schedule, DecisionKind.SCHEDULE_CREATED, f"runs agent {agent.agent_name} {times}")
     return schedule
 
 
@@ -86,9 +91,14 @@ def find_schedule(session: Session, project: ProjectModel, name: str) -> Schedul
 
 def remove_schedule(session: Session, project: ProjectModel, name: str) -> None:
     """Remove the schedule of that project and name, if there is one."""
-    session.execute(
-        delete(ScheduleModel).where(ScheduleModel.project_id == project.id, ScheduleModel.name == name)
+    found = session.scalar(
+        delete(ScheduleModel)
+        .where(ScheduleModel.project_id == project.id, ScheduleModel.name == name)
+        .returning(ScheduleModel.id)
     )
+    if found is not None:
+        what = f"schedule {name} is removed"
+        audit(session, project.id, DecisionKind.SCHEDULE_REMOVED, name, what)
 
 
 def list_schedules(session: Session, project_id: str) -> Sequence[ScheduleModel]:
@@ -107,6 +117,7 @@ def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
     """Let nothing be fired until the schedule is resumed."""
     if schedule.paused_at is None:
         schedule.paused_at = store_now(session)
+        _note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "fires nothing until it is resumed")
 
 
 def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
@@ -114,6 +125,7 @@ def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
     if schedule.paused_at is not None:
         schedule.paused_at = None
         schedule.settled_until = store_now(session)
+        _note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "fires again from now on")
 
 
 def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | None:
@@ -142,17 +154,52 @@ def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> E
             session.add(execution)
     except IntegrityError:
         return None
+    _note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_FIRED,
+        f"runs agent {schedule.agent.agent_name}",
+        reason=f"it was due at {due.isoformat()}",
+        who=f"schedule:{schedule.name}",
+        execution_id=execution.id,
+        due_at=due.isoformat(),
+    )
     return execution
 
 
 def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime) -> bool:
     """Move a schedule past due times that will not be fired; False when it was changed meanwhile."""
-    return _move_on(session, schedule, settled_until=until)
+    if not _move_on(session, schedule, settled_until=until):
+        return False
+    _note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_SKIPPED,
+        f"does not run agent {schedule.agent.agent_name} for due times up to {until.isoformat()}",
+        reason=f"nobody fired them in time, and the schedule catches up {schedule.catch_up}",
+        who=f"schedule:{schedule.name}",
+        due_at=until.isoformat(),
+    )
+    return True
 
 
 def store_now(session: Session) -> datetime:
     """Return the time by the clock of the database."""
     return session.scalars(select(StoreNow())).one()
+
+
+def _note(  # what a decision is made of
+    session: Session,
+    schedule: ScheduleModel,
+    kind: DecisionKind,
+    what: str,
+    *,
+    reason: str = "",
+    who: str = "",
+    **details: JSONValue,
+) -> None:
+    said = f"schedule {schedule.name} {what}"
+    audit(session, schedule.project_id, kind, schedule.name, said, reason=reason, who=who, **details)
 
 
 def _move_on(session: Session, schedule: ScheduleModel, **changes: datetime) -> bool:

@@ -12,7 +12,9 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.actors import UnknownSecretError
+from agentic.core.audit import DecisionKind
 from agentic.core.threads import in_thread
+from agentic.mappers.audit import audit
 from agentic.mappers.columns import utc_now
 from agentic.mappers.database import Database
 from agentic.mappers.vault_errors import SecretNameError
@@ -93,6 +95,9 @@ def set_secret(session: Session, project_id: str, keys: SecretKeys, name: str, v
         "sealed": sealed,
     }
     put_row(session, SecretModel, row, keep=["created_at"])
+    change = DecisionKind.SECRET_CREATED if found is None else DecisionKind.SECRET_CHANGED
+    what = f"secret {kept_name} is {'stored' if found is None else 'replaced'}"
+    audit(session, project_id, change, kept_name, what, kind_of_secret=kind)
     return kind
 
 
@@ -129,6 +134,8 @@ def remove_secret(session: Session, project_id: str, name: str) -> None:
     ]
     if not gone:
         raise UnknownSecretError(name)
+    what = f"secret {name} is removed, and the sessions under its name"
+    audit(session, project_id, DecisionKind.SECRET_REMOVED, name, what, removed=[*gone])
 
 
 def secret_label(row: SecretModel) -> Label:

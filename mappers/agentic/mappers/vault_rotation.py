@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from sqlalchemy import select, tuple_
 
+from agentic.core.audit import DecisionKind
+from agentic.mappers.audit import audit
 from agentic.mappers.database import Database
 from agentic.mappers.vault_errors import Sealed, UnreadableSecretError
 from agentic.mappers.vault_keys import Label, SecretKeys
@@ -82,7 +84,19 @@ def _rotate_batch(
         rows = session.scalars(query.with_for_update()).all()
         for row in rows:
             rotate_one(row)
+        for project_id, names in _by_project(rows).items():
+            what = f"{len(names)} {model.__tablename__} are encrypted with the first key"
+            audit(
+                session, project_id, DecisionKind.SECRETS_ROTATED, model.__tablename__, what, names=[*names]
+            )
     return (rows[-1].project_id, rows[-1].name) if len(rows) == size else None
+
+
+def _by_project(rows: Iterable[SealedModel]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.project_id, []).append(row.name)
+    return found
 
 
 def _rotate(keys: SecretKeys, kind: Sealed, done: Rotation, row: SealedModel) -> None:

@@ -13,7 +13,8 @@ from agentic.core.hooks import PluginRegistry
 from agentic.mappers import (
     Base,
     Database,
-    http_cache_models,  # noqa: F401 - their tables are compared
+    audit_models,  # noqa: F401 - their tables are compared
+    http_cache_models,  # noqa: F401
     ledger_models,  # noqa: F401
     vault_models,  # noqa: F401
 )

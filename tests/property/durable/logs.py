@@ -8,8 +8,8 @@ from tests.property.graph.state import without_time
 
 from agentic.core import WorkflowEvent
 from agentic.core.ledger import LedgerStore
+from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
-from agentic.executors.durable.encoding import read_batch
 
 Logs = Mapping[str, Sequence[str]]
 

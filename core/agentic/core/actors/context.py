@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentic.core.actors.errors import ActorError
 from agentic.core.actors.ports import FileStore, Memory, SecretStore, SessionStore
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions, NoFiles, NoSecrets
+from agentic.core.audit import Decision
 from agentic.core.http import Fetcher
 from agentic.core.types import JSONValue
 
@@ -24,6 +25,14 @@ Once = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
 async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:  # noqa: ARG001 - as declared
     """Do it, with nothing that would remember."""
     return await work()
+
+
+Decide = Callable[[Decision], Awaitable[None]]
+"""Writes down what was decided."""
+
+
+async def decide_unseen(decision: Decision) -> None:
+    """Write nothing down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +51,7 @@ class ActorContext:
         is_rerun: This call is made anew by a rule, as what it gave before was refused.
         once: ``await ctx.once("job", start)`` calls ``start`` and remembers what it returns: a call that is
             made again is given that instead.
+        decide: Writes down, for the audit, what rules say about the failures of a call.
     """
 
     http: Fetcher
@@ -53,6 +63,7 @@ class ActorContext:
     call: str = ""
     is_rerun: bool = False
     once: Once = do_now
+    decide: Decide = decide_unseen
 
     def browser(self) -> BrowserFetcher:
         """Return what renders pages.

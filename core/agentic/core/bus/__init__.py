@@ -1,14 +1,19 @@
 """Carries what happens to whoever wants to know: one interface, in this process or over NATS.
 
-The stream ``AGENTIC_EVENTS`` keeps every event. Publishing never holds a run up: :class:`EventPublisher`
-queues, a task of its own stores. ``NatsBus`` is in :mod:`agentic.core.bus.nats_bus`, which loads the client
-library; :func:`open_bus` does so only when a server is configured.
+The stream ``AGENTIC_EVENTS`` keeps every event, ``AGENTIC_AUDIT`` every decision. Publishing never holds a
+run up: :class:`EventPublisher` queues, a task of its own stores. ``NatsBus`` is in
+:mod:`agentic.core.bus.nats_bus`, which loads the client library; :func:`open_bus` does so only when a server
+is configured.
 """
 
+from agentic.core.bus.access import NatsAccess
 from agentic.core.bus.buckets import learnt_patterns, live_state
+from agentic.core.bus.decisions import PublishedDecision
 from agentic.core.bus.envelope import PublishedEvent
 from agentic.core.bus.errors import (
     AnswerRefusedError,
+    BusAccessError,
+    BusDeniedError,
     BusError,
     BusUnavailableError,
     CorruptValueError,
@@ -18,13 +23,14 @@ from agentic.core.bus.errors import (
     NatsNotConfiguredError,
     NoAnswerError,
     NobodyListensError,
+    StreamFullError,
 )
 from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
 from agentic.core.bus.leases import Lease
 from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.memory import MemoryBus
 from agentic.core.bus.memory_kv import MemoryKeyValue
-from agentic.core.bus.opening import open_bus
+from agentic.core.bus.opening import Buses, open_bus, open_buses
 from agentic.core.bus.port import Bus, BusMessage, EventBus, StoredMessage, StreamState
 from agentic.core.bus.publisher import EventPublisher
 from agentic.core.bus.questions import OpenQuestion, Question, ask, open_questions
@@ -35,9 +41,12 @@ from agentic.core.bus.subjects import parse_token, subject_for, token
 __all__ = [
     "AnswerRefusedError",
     "Bus",
+    "BusAccessError",
+    "BusDeniedError",
     "BusError",
     "BusMessage",
     "BusUnavailableError",
+    "Buses",
     "CorruptValueError",
     "EventBus",
     "EventFilter",
@@ -54,18 +63,22 @@ __all__ = [
     "MemoryKeyValue",
     "Message",
     "MessageTooLargeError",
+    "NatsAccess",
     "NatsNotConfiguredError",
     "NoAnswerError",
     "NobodyListensError",
     "OpenQuestion",
+    "PublishedDecision",
     "PublishedEvent",
     "Question",
     "StoredMessage",
+    "StreamFullError",
     "StreamState",
     "ask",
     "learnt_patterns",
     "live_state",
     "open_bus",
+    "open_buses",
     "open_questions",
     "parse_token",
     "read_events",

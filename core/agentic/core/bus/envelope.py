@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 from agentic.core.bus.port import BusMessage, StoredMessage
@@ -38,13 +39,29 @@ def to_message(event: WorkflowEvent, project: str) -> BusMessage:
         TypeError, ValueError: Its data is no JSON.
     """
     # The event writes its own JSON object, so the project is put in front instead of building it again.
-    head = f'{{"project":{json.dumps(project)},'.encode()
+    head = _head(project)
     return BusMessage(
         subject=subject_for(event, project),
         payload=head + event.to_json()[1:],
-        # A header takes ASCII only. No token holds a colon, so two projects cannot share an id.
-        message_id=f"{token(project)}:{quote(event.id, errors='surrogatepass')}",
+        message_id=_message_id(event, project),
     )
+
+
+@lru_cache(maxsize=128)
+def _head(project: str) -> bytes:
+    return f'{{"project":{json.dumps(project)},'.encode()
+
+
+def _message_id(event: WorkflowEvent, project: str) -> str:
+    """Return the event's id in ASCII, as a header takes it; no token holds a colon, so no two are one."""
+    if event.sequence is not None:
+        return f"{_run_id(project, event.run_id)}%3A{event.sequence}"
+    return f"{token(project)}:{quote(event.id, errors='surrogatepass')}"
+
+
+@lru_cache(maxsize=1024)
+def _run_id(project: str, run_id: str) -> str:
+    return f"{token(project)}:{quote(run_id, errors='surrogatepass')}"
 
 
 def from_message(message: StoredMessage) -> PublishedEvent:

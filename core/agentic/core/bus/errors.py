@@ -20,14 +20,27 @@ class BusUnavailableError(BusError, ConnectionError):
     """
 
     exit_code: ClassVar[int] = 3
+    hint: ClassVar[str] = "check AGENTIC_NATS_URL, or start `agentic up`"
 
     def __init__(self, url: str, reason: str) -> None:
         shown = ", ".join(safe_url(server.strip()) for server in url.split(","))
-        super().__init__(
-            f"NATS at {shown} cannot be used: {reason}; check AGENTIC_NATS_URL, or start `agentic up`"
-        )
+        super().__init__(f"NATS at {shown} cannot be used: {reason}; {self.hint}")
         self.url = shown
         self.reason = reason
+
+
+class BusDeniedError(BusUnavailableError):
+    """The NATS server does not let this user do that."""
+
+    hint: ClassVar[str] = (
+        "use a key that may (AGENTIC_NATS_SEED_FILE), or have the server's operator allow it"
+    )
+
+
+class BusAccessError(BusError, PermissionError):
+    """What a process is to prove itself with to the NATS server is missing, or is something else."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class NatsNotConfiguredError(BusError):
@@ -54,6 +67,17 @@ class MessageTooLargeError(BusError, ValueError):
         self.message_id = message_id
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes
+
+
+class StreamFullError(BusError, RuntimeError):
+    """A stream that forgets nothing has no room; nothing of the batch was stored."""
+
+    def __init__(self, stream: str, reason: str) -> None:
+        super().__init__(
+            f"the stream {stream} takes no more ({reason}); raise its max_bytes, or the room of the server"
+        )
+        self.stream = stream
+        self.reason = reason
 
 
 class IllegalKeyError(BusError, ValueError):

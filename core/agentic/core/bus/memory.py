@@ -12,7 +12,7 @@ from agentic.core.bus.kv import KeyValue, fits
 from agentic.core.bus.limits import DEFAULT_MAX_MESSAGE_BYTES, refuse_oversized
 from agentic.core.bus.listening import Listener, Message
 from agentic.core.bus.memory_kv import MemoryKeyValue
-from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
+from agentic.core.bus.port import BusMessage, EventBus, StoredMessage, StreamState
 
 
 class MemoryBus:
@@ -30,6 +30,7 @@ class MemoryBus:
         self._news = asyncio.Event()
         self._listeners: list[tuple[str, Listener]] = []
         self._buckets: dict[tuple[str, str], MemoryKeyValue] = {}
+        self._others: dict[str, MemoryBus] = {}
 
     async def publish(self, messages: Sequence[BusMessage]) -> None:
         """Store ``messages``; ids count as known for as long as their message is kept."""
@@ -78,6 +79,23 @@ class MemoryBus:
     def inbox(self) -> str:
         """Return a subject that nobody else listens to."""
         return f"_INBOX.{uuid4().hex}"
+
+    @property
+    def audit(self) -> EventBus:
+        """The stream of decisions; it keeps as many as that of events, and ends with this process, too."""
+        return self._other("audit")
+
+    @property
+    def metrics(self) -> EventBus:
+        """The stream of measures; see :attr:`audit`."""
+        return self._other("metrics")
+
+    def _other(self, name: str) -> EventBus:
+        if name not in self._others:
+            self._others[name] = MemoryBus(
+                max_messages=self._max_messages, max_message_bytes=self._max_message_bytes
+            )
+        return self._others[name]
 
     @property
     def last_error(self) -> str:

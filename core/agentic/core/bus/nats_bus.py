@@ -1,68 +1,48 @@
-"""The bus over NATS JetStream: one stream, written in atomic batches, and buckets."""
+"""The bus over NATS JetStream: streams, buckets, and messages that nobody keeps."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from nats.aio.msg import Msg
 
-from agentic.core.bus.errors import BusUnavailableError, MessageTooLargeError
+from agentic.core.bus.access import NatsAccess
+from agentic.core.bus.errors import MessageTooLargeError
 from agentic.core.bus.kv import KeyValue
-from agentic.core.bus.limits import refuse_oversized
 from agentic.core.bus.listening import Listener, Message
-from agentic.core.bus.nats_batch import store
+from agentic.core.bus.nats_events import NatsEvents
 from agentic.core.bus.nats_kv import NatsKeyValue
-from agentic.core.bus.nats_link import NATS_FAULTS, NatsLink
-from agentic.core.bus.nats_pushes import Place, open_pushes
-from agentic.core.bus.nats_stream import EVENTS, STREAM
-from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
+from agentic.core.bus.nats_link import NatsLink
+from agentic.core.bus.nats_stream import AUDIT, EVENTS, METRICS
+from agentic.core.bus.port import EventBus
 from agentic.core.bus.subjects import bucket_name
 
-_RETRY_S = 0.5
 _FLUSH_S = 5
 _NOBODY = "503"
 
 
-class NatsBus:
-    """Uses the stream ``AGENTIC_EVENTS``, and buckets, which it makes if needed; see :class:`Bus`.
+class NatsBus(NatsEvents):
+    """Uses ``AGENTIC_EVENTS``, ``AGENTIC_AUDIT`` and buckets, and makes them if needed; see :class:`Bus`.
 
     Args:
         url: ``nats://host:port``, several separated by commas; a user or token may be part of it.
+        access: What else the server asks for.
     """
 
-    def __init__(self, url: str) -> None:
-        self._link = NatsLink(url)
+    def __init__(self, url: str, access: NatsAccess | None = None) -> None:
+        super().__init__(NatsLink(url, access), EVENTS)
 
-    async def publish(self, messages: Sequence[BusMessage]) -> None:
-        """Store ``messages``; see :meth:`EventBus.publish`."""
-        async with self._link.requesting(EVENTS) as client:
-            refuse_oversized(messages, client.max_payload)
-            await store(client, STREAM, messages)
+    @property
+    def audit(self) -> EventBus:
+        """The stream ``AGENTIC_AUDIT``, from which nothing is removed."""
+        return NatsEvents(self._link, AUDIT)
 
-    async def read(self, *, after: int = 0, until: int | None = None) -> AsyncGenerator[StoredMessage, None]:
-        """Iterate over stored and coming messages; see :meth:`EventBus.read`."""
-        await self._link.client(EVENTS)
-        place = Place(after)
-        while True:
-            try:
-                async with aclosing(self._read_while_connected(place, until)) as messages:
-                    async for message in messages:
-                        yield message
-            except BusUnavailableError:
-                if until is not None:
-                    raise
-                await asyncio.sleep(_RETRY_S)
-            else:
-                return
-
-    async def state(self) -> StreamState:
-        """Return what the stream holds."""
-        async with self._link.requesting(EVENTS) as client:
-            state = (await client.jetstream().stream_info(STREAM)).state
-        return StreamState(first=state.first_seq, last=state.last_seq, count=state.messages)
+    @property
+    def metrics(self) -> EventBus:
+        """The stream ``AGENTIC_METRICS``, which forgets after a day."""
+        return NatsEvents(self._link, METRICS)
 
     async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
         """Send to who listens; see :meth:`Bus.send`."""
@@ -111,28 +91,6 @@ class NatsBus:
     async def aclose(self) -> None:
         """Close the connection."""
         await self._link.aclose()
-
-    async def _read_while_connected(
-        self, place: Place, until: int | None
-    ) -> AsyncGenerator[StoredMessage, None]:
-        client = await self._link.client(EVENTS)
-        connection = self._link.reconnect_count
-        try:
-            async with open_pushes(client, STREAM, await place.find(client, STREAM)) as pushes:
-                while until is None or (place.after < until and pushes.pending_count):
-                    if self._link.reconnect_count != connection:
-                        # The server may have been restarted, and its consumers are in memory.
-                        raise ConnectionResetError("the connection was lost while reading")
-                    message = await pushes.next()
-                    if message is None:
-                        continue
-                    place.after = message.sequence
-                    if until is None or message.sequence <= until:
-                        yield StoredMessage(
-                            sequence=message.sequence, subject=message.subject, payload=message.payload
-                        )
-        except NATS_FAULTS as exc:
-            raise self._link.failed(exc) from exc
 
 
 def _message(heard: Msg) -> Message:

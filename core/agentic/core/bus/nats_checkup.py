@@ -7,25 +7,28 @@ from collections.abc import Iterator
 from typing import Any
 
 import aiohttp
-from nats.js.api import AccountInfo
+from nats.js.api import AccountInfo, StreamInfo
+from nats.js.errors import NotFoundError
 
-from agentic.core.bus.errors import BusUnavailableError
+from agentic.core.bus.access import NatsAccess
+from agentic.core.bus.errors import BusAccessError, BusUnavailableError
 from agentic.core.bus.nats_link import NatsLink
-from agentic.core.bus.nats_stream import EVENTS
+from agentic.core.bus.nats_stream import AUDIT_STREAM, EVENTS
 from agentic.core.hooks import Finding, warning
 
 NEARLY_FULL = 0.85
 ANSWER_S = 3.0
 
 
-def nats_findings(url: str, http_url: str | None) -> Iterator[Finding]:
+def nats_findings(url: str, http_url: str | None, access: NatsAccess | None = None) -> Iterator[Finding]:
     """Ask the server; what only its monitoring knows is asked there, if ``http_url`` says where that is."""
     try:
-        account = asyncio.run(_account(url))
-    except BusUnavailableError as exc:
+        account, audit = asyncio.run(_account(url, access))
+    except (BusUnavailableError, BusAccessError) as exc:
         yield Finding(str(exc))
         return
     yield from _room_findings("this account", account.storage, account.limits.max_storage)
+    yield from _audit_findings(audit)
     if http_url:
         yield from _server_findings(http_url)
 
@@ -59,11 +62,26 @@ def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:
         )
 
 
-async def _account(url: str) -> AccountInfo:
-    link = NatsLink(url)
+def _audit_findings(audit: StreamInfo | None) -> Iterator[Finding]:
+    """Nothing is removed from the stream of decisions: somebody has to see to its room in time."""
+    limit = 0 if audit is None else audit.config.max_bytes or 0
+    if audit is not None and limit > 0 and audit.state.bytes >= NEARLY_FULL * limit:
+        yield warning(
+            f"{AUDIT_STREAM} has {audit.state.bytes / limit:.0%} of the {limit} bytes it may keep, and takes "
+            f"no more decisions when it is full; raise its max_bytes"
+        )
+
+
+async def _account(url: str, access: NatsAccess | None) -> tuple[AccountInfo, StreamInfo | None]:
+    link = NatsLink(url, access)
     try:
         async with link.requesting(EVENTS) as client:
-            return await client.jetstream().account_info()
+            jetstream = client.jetstream()
+            account = await jetstream.account_info()
+            try:
+                return account, await jetstream.stream_info(AUDIT_STREAM)
+            except NotFoundError:
+                return account, None
     finally:
         await link.aclose()
 

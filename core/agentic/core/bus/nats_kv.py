@@ -16,7 +16,7 @@ from uuid import uuid4
 from nats.aio.client import Client
 from nats.js.errors import APIError
 
-from agentic.core.bus.errors import BusUnavailableError, KeyConflictError
+from agentic.core.bus.errors import BusDeniedError, BusUnavailableError, KeyConflictError
 from agentic.core.bus.kv import (
     EVERY_KEY,
     MARKER_KEPT_S,
@@ -186,7 +186,7 @@ class NatsKeyValue:
                 async with self._link.requesting(self._config) as client:
                     return await call(client)
             except BusUnavailableError as exc:
-                is_refused = isinstance(exc.__cause__, APIError)
+                is_refused = isinstance(exc, BusDeniedError) or isinstance(exc.__cause__, APIError)
                 if is_refused or not self._link.has_been_connected or loop.time() > until:
                     raise
             await asyncio.sleep(_RETRY_S)

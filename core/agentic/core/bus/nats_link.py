@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -10,13 +11,20 @@ import nats
 import nats.errors
 from nats.aio.client import Client
 from nats.js.api import StreamConfig
-from nats.js.errors import ServiceUnavailableError
+from nats.js.errors import APIError, ServiceUnavailableError
 
-from agentic.core.bus.errors import BusUnavailableError
+from agentic.core.bus.access import NatsAccess
+from agentic.core.bus.errors import BusDeniedError, BusUnavailableError
 from agentic.core.bus.nats_stream import MIN_API_LEVEL, ensure_stream, name_of
 from agentic.core.logging import get_logger
 
 log = get_logger(__name__)
+
+_NO_ROOM = 10047
+_DENIED = "permissions violation"
+
+_CONNECT_S = 5.0
+"""For each server, two tries. Refusing a certificate, the client never ends to close the connection."""
 
 _PREPARE_S = 2.0
 """A server that was just started takes connections before JetStream answers; what comes meanwhile is lost."""
@@ -34,10 +42,11 @@ class NatsLink:
         reconnect_count: How often the connection came back; what the server kept in memory may be gone.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, access: NatsAccess | None = None) -> None:
         self.has_been_connected = False
         self.reconnect_count = 0
         self._url = url
+        self._access = access or NatsAccess()
         self._client: Client | None = None
         self._prepared: set[str] = set()
         self.last_error = ""
@@ -88,8 +97,11 @@ class NatsLink:
     def failed(self, fault: Exception) -> BusUnavailableError:
         """Return the error that tells of ``fault``, and have all streams looked at before the next use."""
         self._prepared.clear()
-        reason = str(fault) or self.last_error or type(fault).__name__
         # A permission refused reaches the caller as a mere timeout; the reason comes on the side.
+        if _DENIED in self.last_error.lower():
+            denied, self.last_error = self.last_error, ""
+            return BusDeniedError(self._url, denied)
+        reason = str(fault) or self.last_error or type(fault).__name__
         if self.last_error and self.last_error not in reason:
             reason = f"{reason} (last error: {self.last_error})"
         return BusUnavailableError(self._url, reason)
@@ -102,17 +114,21 @@ class NatsLink:
 
     async def _connect(self) -> Client:
         self.last_error = ""
+        proofs = self._access.options()
+        servers = [server.strip() for server in self._url.split(",")]
         try:
-            client = await nats.connect(
-                servers=[server.strip() for server in self._url.split(",")],
-                name="agentic",
-                connect_timeout=2,
-                reconnect_time_wait=0.25,
-                max_reconnect_attempts=1,
-                error_cb=self._on_error,
-                disconnected_cb=self._on_disconnected,
-                reconnected_cb=self._on_reconnected,
-            )
+            async with asyncio.timeout(_CONNECT_S * len(servers)):
+                client = await nats.connect(
+                    servers=servers,
+                    name="agentic",
+                    connect_timeout=2,
+                    reconnect_time_wait=0.25,
+                    max_reconnect_attempts=1,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_reconnected,
+                    **proofs,
+                )
         except NATS_FAULTS as exc:
             raise self.failed(exc) from exc
         # One limit serves the first connection, which should fail soon, and later ones, which should not.
@@ -129,6 +145,11 @@ class NatsLink:
                 return
         except ServiceUnavailableError as exc:
             raise BusUnavailableError(self._url, "JetStream is not available there") from exc
+        except APIError as exc:
+            if exc.err_code != _NO_ROOM:
+                raise self.failed(exc) from exc
+            reason = "it has no room for another stream; give each project 2 GiB of max_file in `jetstream`"
+            raise BusUnavailableError(self._url, reason) from exc
         except NATS_FAULTS as exc:
             raise self.failed(exc) from exc
         found = client.connected_server_version
@@ -139,8 +160,10 @@ class NatsLink:
     async def _on_error(self, error: Exception) -> None:
         text = str(error) or type(error).__name__
         log.debug("bus.faulted", error=text)
-        # While connecting the first error tells most: later ones only say that the server hung up.
-        if not (self._connecting.locked() and self.last_error):
+        # While connecting the first error tells most: later ones only say that the server hung up. But one
+        # without a certificate hears that first, and why only then.
+        is_late = self._connecting.locked() and self.last_error
+        if not is_late or isinstance(error, ssl.SSLError):
             self.last_error = text
 
     async def _on_disconnected(self) -> None:

@@ -8,7 +8,7 @@ from nats.aio.client import Client
 from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StoreCompression, StreamConfig
 from nats.js.errors import NotFoundError
 
-from agentic.core.bus.subjects import EVENT_SUBJECTS
+from agentic.core.bus.subjects import AUDIT_SUBJECTS, EVENT_SUBJECTS, METRICS_SUBJECTS
 
 STREAM = "AGENTIC_EVENTS"
 MIN_API_LEVEL = 2
@@ -30,6 +30,43 @@ EVENTS = StreamConfig(
     duplicate_window=DUPLICATE_WINDOW_S,
     allow_direct=True,
     allow_msg_ttl=True,
+    allow_atomic=True,
+    metadata={"agentic.schema": "1"},
+)
+
+AUDIT_STREAM = "AGENTIC_AUDIT"
+
+AUDIT = StreamConfig(
+    name=AUDIT_STREAM,
+    description="Who decided what, and why: kept for ever",
+    subjects=list(AUDIT_SUBJECTS),
+    storage=StorageType.FILE,
+    compression=StoreCompression.S2,
+    retention=RetentionPolicy.LIMITS,
+    # A stream that is full refuses what is new. Neither flag can be taken back, not even by an operator.
+    discard=DiscardPolicy.NEW,
+    deny_delete=True,
+    deny_purge=True,
+    max_bytes=512 * 1024**2,
+    # Decisions are few: the server keeps their ids in memory for a day.
+    duplicate_window=86_400.0,
+    allow_direct=True,
+    allow_atomic=True,
+    metadata={"agentic.schema": "1"},
+)
+
+METRICS = StreamConfig(
+    name="AGENTIC_METRICS",
+    description="How fast executors are, for a day",
+    subjects=list(METRICS_SUBJECTS),
+    storage=StorageType.FILE,
+    compression=StoreCompression.S2,
+    retention=RetentionPolicy.LIMITS,
+    discard=DiscardPolicy.OLD,
+    max_age=86_400.0,
+    max_msgs_per_subject=1_000,
+    duplicate_window=DUPLICATE_WINDOW_S,
+    allow_direct=True,
     allow_atomic=True,
     metadata={"agentic.schema": "1"},
 )
@@ -81,7 +118,9 @@ async def ensure_stream(client: Client, config: StreamConfig) -> None:
         subjects=sorted({*(found.subjects or ()), *(config.subjects or ())}),
         allow_atomic=True,
         allow_direct=True,
-        allow_msg_ttl=True,
+        allow_msg_ttl=found.allow_msg_ttl or config.allow_msg_ttl,
+        deny_delete=found.deny_delete or config.deny_delete,
+        deny_purge=found.deny_purge or config.deny_purge,
     )
     if _needs(needed) != _needs(found):
         await jetstream.update_stream(needed)
@@ -93,4 +132,5 @@ def name_of(config: StreamConfig) -> str:
 
 
 def _needs(config: StreamConfig) -> tuple[object, ...]:
-    return set(config.subjects or ()), config.allow_atomic, config.allow_direct, config.allow_msg_ttl
+    flags = (config.allow_msg_ttl, config.deny_delete, config.deny_purge)
+    return set(config.subjects or ()), config.allow_atomic, config.allow_direct, *map(bool, flags)

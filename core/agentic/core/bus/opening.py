@@ -5,28 +5,65 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from agentic.core.bus.access import access_of, has_accounts
 from agentic.core.bus.memory import MemoryBus
 from agentic.core.bus.port import Bus
 from agentic.core.settings import Settings
 
 
+class Buses:
+    """The bus of each project: one for all, unless each project has an account of its own on the server.
+
+    Attributes:
+        are_apart: Whether they have.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.are_apart = settings.nats is not None and has_accounts(settings)
+        self._settings = settings
+        self._made: dict[str, Bus] = {}
+
+    def of(self, project: str) -> Bus:
+        """Return the bus that the events and buckets of a project are on."""
+        key = project if self.are_apart else ""
+        if key not in self._made:
+            self._made[key] = self._make(project)
+        return self._made[key]
+
+    async def aclose(self) -> None:
+        """Let go of the connections."""
+        for bus in self._made.values():
+            await bus.aclose()
+
+    def _make(self, project: str) -> Bus:
+        if self._settings.nats is None:
+            return MemoryBus()
+        # The client costs 0.4 s to import, which a run without a server has no use for.
+        from agentic.core.bus.nats_bus import NatsBus
+
+        return NatsBus(self._settings.nats, access_of(self._settings, project))
+
+
 @asynccontextmanager
-async def open_bus(settings: Settings) -> AsyncGenerator[Bus, None]:
-    """Give the NATS server of ``settings``, or the bus in memory when there is none.
+async def open_buses(settings: Settings) -> AsyncGenerator[Buses, None]:
+    """Give the buses of ``settings``: on a NATS server, or in memory when there is none.
 
     Nothing is connected to before it is used, so this never fails.
     """
-    bus = _make_bus(settings.nats)
+    buses = Buses(settings)
     try:
-        yield bus
+        yield buses
     finally:
-        await bus.aclose()
+        await buses.aclose()
 
 
-def _make_bus(nats_url: str | None) -> Bus:
-    if nats_url is None:
-        return MemoryBus()
-    # The client costs 0.4 s to import, which a run without a server has no use for.
-    from agentic.core.bus.nats_bus import NatsBus
+@asynccontextmanager
+async def open_bus(settings: Settings, project: str | None = None) -> AsyncGenerator[Bus, None]:
+    """Give the bus of one project; see :func:`open_buses`.
 
-    return NatsBus(nats_url)
+    Args:
+        settings: Say where it is.
+        project: Matters where each project has an account of its own; that of ``settings`` when left out.
+    """
+    async with open_buses(settings) as buses:
+        yield buses.of(project or settings.project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.bus.kv import KeyValue
@@ -38,11 +38,15 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamState:
-    """Sequences of the oldest and the newest message (0 before the first), and how many are kept."""
+    """Sequences of the oldest and the newest message (0 before the first), and how many are kept.
+
+    ``made`` tells streams apart of one name: one that was deleted and made anew has another.
+    """
 
     first: int
     last: int
     count: int
+    made: str = field(default="", compare=False)
 
 
 class EventBus(Protocol):
@@ -119,6 +123,19 @@ class Bus(EventBus, Protocol):
 
     def inbox(self) -> str:
         """Return a subject that nobody else listens to."""
+        ...
+
+    @property
+    def audit(self) -> EventBus:
+        """The stream of decisions. On a server nothing is ever removed from it; full, it takes no more.
+
+        Its ``publish`` also raises :class:`StreamFullError`.
+        """
+        ...
+
+    @property
+    def metrics(self) -> EventBus:
+        """The stream of measures: how fast executors were, for a day at most."""
         ...
 
     @property

@@ -54,6 +54,11 @@ def state_keys(events: Iterable[PublishedEvent]) -> set[str]:
     return {key for published in events for key in _keys(published.project, published.event)}
 
 
+def run_key(published: PublishedEvent) -> str:
+    """Return the key that says where an event's run stands, and which of its events are known."""
+    return f"workflow.{token(published.project, published.event.run_id)}.state"
+
+
 def apply_state(events: Iterable[PublishedEvent], documents: Documents) -> set[str]:
     """Bring documents up to date with durable events, in order; return the keys of those that changed.
 
@@ -62,22 +67,20 @@ def apply_state(events: Iterable[PublishedEvent], documents: Documents) -> set[s
     changed: set[str] = set()
     for published in events:
         event = published.event
-        run_key = f"workflow.{token(published.project, event.run_id)}"
-        if event.sequence is None or event.sequence <= documents.get(f"{run_key}.state", {}).get(
-            "sequence", 0
-        ):
+        known = documents.get(run_key(published), {})
+        if event.sequence is None or event.sequence <= known.get("sequence", 0):
             continue
-        changed.update(_apply(_Seen(published.project, event, run_key, documents)))
+        changed.update(_apply(_Seen(published.project, event, documents)))
     return changed
 
 
 class _Seen:
     """An event, where it happened, and what is known so far."""
 
-    def __init__(self, project: str, event: WorkflowEvent, run_key: str, documents: Documents) -> None:
+    def __init__(self, project: str, event: WorkflowEvent, documents: Documents) -> None:
         self.event = event
         self.project = project
-        self.run_key = run_key
+        self.run_key = f"workflow.{token(project, event.run_id)}"
         self.node_key = f"executor.{_node(project, event)}"
         self._documents = documents
 

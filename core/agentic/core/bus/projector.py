@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from agentic.core.bus.buckets import learnt_patterns, live_state
 from agentic.core.bus.envelope import PublishedEvent
-from agentic.core.bus.kv import NOT_THERE, KeyValue, KeyWrite
 from agentic.core.bus.leases import Lease
+from agentic.core.bus.measures import measure_message, measured
 from agentic.core.bus.patterns import apply_patterns, pattern_keys
 from agentic.core.bus.port import Bus
-from agentic.core.bus.projection import Document, Documents, apply_state, state_keys
+from agentic.core.bus.projected import Place, ProjectedBucket, Projection
+from agentic.core.bus.projection import apply_state, run_key, state_keys
 from agentic.core.bus.reader import read_events
 from agentic.core.logging import get_logger
 
@@ -26,34 +26,17 @@ LOOK_S = 0.5
 WINDOW = 500
 """Events taken together: of a key that they change many times only the last value is written."""
 
-_MAX_KEYS = 900
-_MAX_VALUE_BYTES = 200 * 1024
-_MAX_KNOWN = 20_000
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0
-_POSITION = "projector.position"
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A bucket that follows from events."""
-
-    bucket: Callable[[Bus, str], KeyValue]
-    keys: Callable[[Iterable[PublishedEvent]], set[str]]
-    apply: Callable[[Iterable[PublishedEvent], Documents], set[str]]
-
-
-_KINDS = (
-    _Kind(live_state, state_keys, apply_state),
-    _Kind(learnt_patterns, pattern_keys, apply_patterns),
-)
+_STATE = Projection(state_keys, apply_state)
+_PATTERNS = Projection(pattern_keys, apply_patterns)
 
 
 class Projector:
     """Writes what events tell into the buckets of their projects, once, whatever happens to it.
 
-    Every batch of keys holds how far it got, by compare-and-set: what was written by one that died is not
-    counted twice by the next. One of many is at it, who holds a lease.
+    One of many is at it, who holds a lease.
 
     Args:
         bus: Where events are read, and buckets kept.
@@ -62,28 +45,26 @@ class Projector:
 
     def __init__(self, bus: Bus, holder: str) -> None:
         self._bus = bus
-        self._lease = Lease(bus.bucket("AGENTIC_LEASES", project=""), "projector", holder, ttl_s=_LEASE_S)
-        self._targets: dict[tuple[_Kind, str], _Target] = {}
-        self._position = NOT_THERE
+        self._shared = bus.bucket("AGENTIC_LEASES", project="")
+        self._lease = Lease(self._shared, "projector", holder, ttl_s=_LEASE_S)
+        self._projects: dict[str, _Project] = {}
+        self._place: Place | None = None
 
     async def keep_projecting(self) -> None:
         """Follow the stream until cancelled; tell once of a bus that is away, and try on."""
         retry_s = 0.0
-        try:
-            while True:
-                try:
-                    has_more = await self.look()
-                except Exception as exc:  # whatever a client library comes up with: events stay in the stream
-                    if not retry_s:
-                        log.warning("projections.waiting", error=str(exc) or type(exc).__name__)
-                    retry_s = min(2 * retry_s or LOOK_S, _LAST_RETRY_S)
-                    self._forget()
-                    await asyncio.sleep(retry_s)
-                else:
-                    retry_s = 0.0
-                    await asyncio.sleep(0 if has_more else LOOK_S)
-        finally:
-            self._forget()
+        while True:
+            try:
+                has_more = await self.look()
+            except Exception as exc:  # whatever a client library comes up with: events stay in the stream
+                if not retry_s:
+                    log.warning("projections.waiting", error=str(exc) or type(exc).__name__)
+                retry_s = min(2 * retry_s or LOOK_S, _LAST_RETRY_S)
+                self._forget()
+                await asyncio.sleep(retry_s)
+            else:
+                retry_s = 0.0
+                await asyncio.sleep(0 if has_more else LOOK_S)
 
     async def look(self) -> bool:
         """Take in what is new, up to 500 events; return whether there is more.
@@ -95,96 +76,62 @@ class Projector:
             self._forget()
             return False
         state = await self._bus.state()
-        if self._position > state.last:  # the stream was made anew
+        if self._place is None or self._place.stream != state.made:
             self._forget()
-        until = min(max(self._position, state.first - 1) + WINDOW, state.last)
-        if until <= self._position:
+            self._place = await Place(state.made).found(self._shared)
+        after = self._place.sequence
+        until = min(max(after, state.first - 1) + WINDOW, state.last)
+        if until <= after:
             return False
-        events: dict[str, list[PublishedEvent]] = {}
-        async with aclosing(read_events(self._bus, after=self._position, until=until)) as found:
-            async for published in found:
-                events.setdefault(published.project, []).append(published)
-        for project, told in events.items():
-            for kind in _KINDS:
-                await self._target(kind, project).take_in(told, state.last)
-        self._position = until
+        events = await self._read(after, until)
+        new = {name: await self._project(name).take_in(told, state.made) for name, told in events.items()}
+        self._place = Place(state.made, until)
+        await self._place.keep(self._shared)
+        for name, told in new.items():  # last of all: told once, or at worst not at all
+            messages = [measure_message(measure, name, until) for measure in measured(told)]
+            if messages:
+                await self._bus.metrics.publish(messages)
         return until < state.last
 
-    def _target(self, kind: _Kind, project: str) -> _Target:
-        key = (kind, project)
-        if key not in self._targets:
-            self._targets[key] = _Target(kind, kind.bucket(self._bus, project))
-        return self._targets[key]
+    async def _read(self, after: int, until: int) -> dict[str, list[PublishedEvent]]:
+        """Return events by project."""
+        found: dict[str, list[PublishedEvent]] = {}
+        async with aclosing(read_events(self._bus, after=after, until=until)) as events:
+            async for published in events:
+                found.setdefault(published.project, []).append(published)
+        return found
+
+    def _project(self, name: str) -> _Project:
+        if name not in self._projects:
+            self._projects[name] = _Project(
+                state=ProjectedBucket(live_state(self._bus, name), _STATE),
+                patterns=ProjectedBucket(learnt_patterns(self._bus, name), _PATTERNS),
+            )
+        return self._projects[name]
 
     def _forget(self) -> None:
         """Begin anew: somebody else may have written meanwhile."""
-        self._targets.clear()
-        self._position = NOT_THERE
+        self._projects.clear()
+        self._place = None
 
 
-class _Target:
-    """One bucket, what is known of its documents, and how far it got."""
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """The buckets of a project."""
 
-    def __init__(self, kind: _Kind, bucket: KeyValue) -> None:
-        self._kind = kind
-        self._bucket = bucket
-        self._known: dict[str, Document] = {}
-        self._revision = NOT_THERE
-        self._position: int | None = None
+    state: ProjectedBucket
+    patterns: ProjectedBucket
 
-    async def take_in(self, events: Sequence[PublishedEvent], last: int) -> None:
-        """Write what events change that were not taken in before."""
-        if self._position is None:
-            await self._find_position(last)
-        for group in _groups(
-            [one for one in events if one.stream_sequence > (self._position or 0)], self._kind
-        ):
-            await self._load(self._kind.keys(group))
-            changed = self._kind.apply(group, self._known)
-            await self._write(changed, group[-1].stream_sequence)
+    async def take_in(self, events: Sequence[PublishedEvent], stream: str) -> Sequence[PublishedEvent]:
+        """Write what events change; return those that no stream told before.
 
-    async def _find_position(self, last: int) -> None:
-        entry = await self._bucket.get(_POSITION)
-        position = int(json.loads(entry.value)["sequence"]) if entry else 0
-        self._revision = entry.revision if entry else NOT_THERE
-        self._position = position if position <= last else 0
-
-    async def _load(self, keys: set[str]) -> None:
-        if len(self._known) > _MAX_KNOWN:
-            self._known.clear()
-        missing = keys - self._known.keys()
-        for key, entry in (await self._bucket.get_many(missing)).items():
-            self._known[key] = json.loads(entry.value)
-
-    async def _write(self, changed: set[str], position: int) -> None:
-        """Write documents and how far that gets, all or none; a conflict means that another one is at it."""
-        at = json.dumps({"sequence": position}).encode()
-        await self._bucket.write(
-            [
-                *(KeyWrite(key=key, value=_encoded(self._known[key])) for key in sorted(changed)),
-                KeyWrite(key=_POSITION, value=at, revision=self._revision),
-            ]
-        )
-        self._position = position
-        entry = await self._bucket.get(_POSITION)
-        self._revision = entry.revision if entry else NOT_THERE
-
-
-def _groups(events: Sequence[PublishedEvent], kind: _Kind) -> Iterator[list[PublishedEvent]]:
-    """Yield events in order, in groups that change no more keys than can be written together."""
-    group: list[PublishedEvent] = []
-    keys: set[str] = set()
-    for event in events:
-        own = kind.keys([event])
-        if group and len(keys | own) > _MAX_KEYS:
-            yield group
-            group, keys = [], set()
-        group.append(event)
-        keys |= own
-    if group:
-        yield group
-
-
-def _encoded(document: Document) -> bytes:
-    value = json.dumps(document, default=str).encode()
-    return value if len(value) <= _MAX_VALUE_BYTES else json.dumps({"dropped_bytes": len(value)}).encode()
+        A stream that was made anew tells again what the ledger has. Where a run stands says what of it is
+        known, so that is written last.
+        """
+        runs = {run_key(published) for published in events}
+        known = await self.state.documents(runs)
+        seen = {key: int(document.get("sequence", 0)) for key, document in known.items()}
+        new = [one for one in events if (one.event.sequence or 0) > seen.get(run_key(one), 0)]
+        await self.patterns.take_in(new, stream)
+        await self.state.take_in(events, stream)
+        return new

@@ -96,7 +96,7 @@ async def _newest(bus: EventBus, wanted: EventFilter, count: int, end: int) -> l
     first = (await bus.state()).first
     found: list[PublishedEvent] = []
     window = max(_FIRST_WINDOW, count)
-    while end >= first and len(found) < count:
+    while end >= max(first, 1) and len(found) < count:  # a stream that never had any begins with 0
         start = max(end - window, first - 1)
         async with aclosing(read_events(bus, wanted, after=start, until=end)) as events:
             found = [published async for published in events] + found

@@ -28,6 +28,12 @@ EVENT_SUBJECTS = (
 )
 """Everything that is kept in the stream of events."""
 
+METRICS_SUBJECTS = ("agentic.metrics.>",)
+"""Everything that is kept in the stream of measures."""
+
+AUDIT_SUBJECTS = ("agentic.audit.>",)
+"""Everything that is kept in the stream of decisions."""
+
 _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
     EventKind.RUN_RESUMED: "agentic.workflow.{run}.resumed",
@@ -55,6 +61,10 @@ _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.CUSTOM: "agentic.executor.{node}.event.{name}",
     EventKind.EDGE_ACTIVATED: "agentic.edge.{edge}.activated",
 }
+
+
+_BY_DATA = frozenset(kind for kind, text in _TEMPLATES.items() if re.search(r"\{(edge|request|name)\}", text))
+"""Kinds whose subject depends on more than where it happened."""
 
 
 @lru_cache(maxsize=4096)
@@ -85,8 +95,9 @@ def parse_token(word: str) -> tuple[str, ...]:
 
 def subject_for(event: WorkflowEvent, project: str) -> str:
     """Return the subject ``event`` is published on."""
-    run = (project, event.run_id)
-    node = (*run, *event.path.split("/")) if event.path else run
+    if event.kind not in _BY_DATA:
+        return _plain_subject(event.kind, project, event.run_id, event.path)
+    run, node = _places(project, event.run_id, event.path)
     return _TEMPLATES[event.kind].format(
         run=token(*run),
         node=token(*node),
@@ -94,6 +105,18 @@ def subject_for(event: WorkflowEvent, project: str) -> str:
         request=token(str(event.data.get("request") or "-")),
         name=_dotted(str(event.data.get("type", ""))),
     )
+
+
+@lru_cache(maxsize=4096)
+def _plain_subject(kind: EventKind, project: str, run_id: str, path: str) -> str:
+    run, node = _places(project, run_id, path)
+    return _TEMPLATES[kind].format(run=token(*run), node=token(*node))
+
+
+def _places(project: str, run_id: str, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the parts of the tokens for a run, and for an executor in it."""
+    run = (project, run_id)
+    return run, (*run, *path.split("/")) if path else run
 
 
 def bucket_name(name: str, project: str) -> str:

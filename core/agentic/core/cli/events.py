@@ -120,7 +120,7 @@ async def _tail(wanted: EventFilter, begin: _Begin, *, follow: bool, as_json: bo
         raise NatsNotConfiguredError(settings.home)
     show = _print_json if as_json else _print_line
     async with (
-        open_bus(settings) as bus,
+        open_bus(settings, wanted.project) as bus,
         aclosing(await _found(bus, wanted, begin, follow=follow)) as found,
     ):
         async for published in found:

@@ -31,6 +31,7 @@ def agentic_doctor() -> Iterable[Finding]:
     settings = load_settings()
     if settings.nats is None:
         return ()
+    from agentic.core.bus.access import access_of
     from agentic.core.bus.nats_checkup import nats_findings
 
-    return nats_findings(settings.nats, settings.nats_http)
+    return nats_findings(settings.nats, settings.nats_http, access_of(settings, settings.project))

@@ -137,6 +137,39 @@ def edge_name(edge: Edge) -> str:
     return f"{'+'.join(sources_of(edge))}->{'+'.join(receivers_of(edge))}"
 
 
+def rule_of(edge: Edge) -> dict[str, JSONValue]:
+    """Return why the edge takes a message, in words, if it does not take every one: ``rule``, ``cases``."""
+    match edge:
+        case DirectEdge():
+            held = f"{_said(edge.description, edge.condition)} holds" if edge.condition is not None else ""
+            return _rule(edge.on, held)
+        case SwitchEdge():
+            cases: dict[str, JSONValue] = {edge.default: "no case holds"}
+            for case in reversed(edge.cases):  # of several that lead to one target the first is told
+                cases[case.target] = f"{_said(case.description, case.condition)} holds"
+            return {**_rule(edge.on, "the first case that holds"), "cases": cases}
+        case FanOutEdge():
+            return _rule(edge.on, "" if edge.select is None else f"{_said('', edge.select)} chose")
+        case FanInEdge():
+            return _rule(edge.on, "")
+        case RetryEdge():
+            return _rule("success", f"{_said('', edge.when)} holds")
+        case MapEdge():
+            return {}
+        case _:
+            assert_never(edge)
+
+
+def _rule(on: On, held: str) -> dict[str, JSONValue]:
+    parts = [*(["its source failed"] if on == "failure" else []), *([held] if held else [])]
+    return {"rule": ", and ".join(parts)} if parts else {}
+
+
+def _said(description: str, asked: object) -> str:
+    name = getattr(asked, "__name__", "")
+    return description or (name if name.isidentifier() else "its condition")
+
+
 def carries_failures(edge: Edge) -> bool:
     """Whether the edge takes the failure of its source."""
     return not isinstance(edge, (MapEdge, RetryEdge)) and edge.on != "success"
@@ -243,6 +276,7 @@ class Graph:
                 "sources": list(sources_of(edge)),
                 "targets": list(receivers_of(edge)),
                 "message_count": 1,
+                **rule_of(edge),
             }
             for name, edge in zip(self.edge_names, self.edges, strict=True)
         )

@@ -61,6 +61,9 @@ class EventKind(StrEnum):
 LIFECYCLE_ENDS = frozenset({EventKind.RUN_COMPLETED, EventKind.RUN_FAILED, EventKind.RUN_CANCELLED})
 """The kinds that end a run; exactly one of them is its last event, unless it waits for input."""
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""As ``json.dumps``, which makes an encoder for each call."""
+
 _NO_DATA: Mapping[str, object] = {}
 _NO_CONTENTS: dict[str, str] = {}
 
@@ -166,7 +169,7 @@ class WorkflowEvent:
 
     def to_json(self) -> bytes:
         """Return the event as JSON, in ASCII: text that is no valid Unicode survives it, too."""
-        return json.dumps(self.to_dict(), separators=(",", ":")).encode("ascii")
+        return _encode(self.to_dict()).encode("ascii")
 
     @classmethod
     def from_json(cls, text: bytes | str) -> WorkflowEvent:

@@ -70,6 +70,7 @@ class Routing:
         lost: What reached nobody.
         superseded: Values that a newer one of the same source replaced: source, target, value.
         error: What fails the run, if something does.
+        chosen: Edge index -> target -> messages, for edges where somebody chose among targets.
         copy_count: Letters handed out, each as often as it was.
     """
 
@@ -80,6 +81,7 @@ class Routing:
     lost: list[Lost] = field(default_factory=list)
     superseded: list[tuple[ExecutorId, ExecutorId, Parcel]] = field(default_factory=list)
     error: Exception | None = None
+    chosen: dict[int, dict[ExecutorId, int]] = field(default_factory=dict)
     copy_count: int = 0
 
     def hand_out(self, letter: Letter) -> Parcel:
@@ -88,16 +90,22 @@ class Routing:
         letter.copies += 1
         return letter.parcel if letter.copies == 1 else letter.parcel.again()
 
-    def deliver(self, letter: Letter, target: ExecutorId) -> None:
-        """Deliver a letter, if its sender and its receiver agree."""
-        if letter.aims_at(target):
-            self.pass_on(letter, target)
+    def deliver(self, letter: Letter, target: ExecutorId) -> bool:
+        """Deliver a letter, if its sender and its receiver agree; return whether they do."""
+        return letter.aims_at(target) and self.pass_on(letter, target)
 
-    def pass_on(self, letter: Letter, target: ExecutorId) -> None:
-        """Deliver a letter to whom its sender need not have named, if its receiver agrees."""
-        if self.is_taken(letter, target):
+    def pass_on(self, letter: Letter, target: ExecutorId) -> bool:
+        """Deliver a letter to whom its sender need not have named; return whether its receiver agrees."""
+        is_taken = self.is_taken(letter, target)
+        if is_taken:
             parcel = self.hand_out(letter)
             self.deliveries.append(Delivery(target, (letter.source,), parcel, None, letter.trail))
+        return is_taken
+
+    def choose(self, edge_index: int, target: ExecutorId) -> None:
+        """Note which of its targets an edge was decided to lead to."""
+        counts = self.chosen.setdefault(edge_index, {})
+        counts[target] = counts.get(target, 0) + 1
 
     def is_taken(self, letter: Letter, target: ExecutorId) -> bool:
         """Whether the receiver takes a letter; if not, that is noted on it."""

@@ -137,6 +137,8 @@ def routing(log: EventLog, routing: Routing) -> None:
     facts = routing.graph.edge_facts
     for edge_index, count in routing.carried.items():
         data = facts[edge_index]
+        if edge_index in routing.chosen:
+            data = {**data, "chosen": {str(name): n for name, n in routing.chosen[edge_index].items()}}
         log.add(EventKind.EDGE_ACTIVATED, data if count == 1 else {**data, "message_count": count})
     for source, target, parcel in routing.superseded:
         log.add(EventKind.MESSAGE_SUPERSEDED, {"target": target, "message": parcel}, executor_id=source)

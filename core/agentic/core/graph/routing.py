@@ -134,7 +134,8 @@ def _over_several(routing: Routing, edge_index: int, edge: SwitchEdge | FanOutEd
     if letter.aim is None or letter.aim in targets_of(edge):
         letter.held_back = letter.held_back or not any(map(letter.aims_at, chosen))
     for target in chosen:
-        routing.deliver(letter, target)
+        if routing.deliver(letter, target) and verdict is not None:
+            routing.choose(edge_index, target)
 
 
 def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter) -> None:
@@ -151,7 +152,8 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
         if edge.payload == "input" or routing.is_taken(letter, edge.target):
             _deliver_again(routing, edge_index, edge, letter, last)
     elif edge.exhausted is not None:
-        routing.pass_on(letter, edge.exhausted)
+        if routing.pass_on(letter, edge.exhausted):
+            routing.choose(edge_index, edge.exhausted)
     else:
         letter.held_back = True
         error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, letter.parcel.value)
@@ -162,6 +164,7 @@ def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: L
     feedback = (*last.feedback, routing.hand_out(letter))
     passes = {**last.passes, edge_index: last.passes.get(edge_index, 0) + 1}
     again = last.parcel if edge.payload == "input" else routing.hand_out(letter)
+    routing.choose(edge_index, edge.target)
     routing.deliveries.append(
         Delivery(
             edge.target,

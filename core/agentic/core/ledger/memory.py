@@ -9,6 +9,7 @@ from threading import RLock
 
 from agentic.core.ledger.errors import LedgerError, NoDatabaseError
 from agentic.core.ledger.memory_activations import MemoryActivations
+from agentic.core.ledger.memory_decisions import MemoryDecisions
 from agentic.core.ledger.memory_rows import Rows
 from agentic.core.ledger.memory_runs import MemoryRuns
 from agentic.core.ledger.memory_states import MemoryStates
@@ -58,7 +59,7 @@ class MemoryLedger:
         """Do nothing, as there are no connections."""
 
 
-class _Transaction(MemoryRuns, MemoryActivations, MemoryStates):
+class _Transaction(MemoryRuns, MemoryActivations, MemoryStates, MemoryDecisions):
     """Implements :class:`~agentic.core.ledger.port.LedgerTransaction`."""
 
     def part(self) -> AbstractContextManager[None]:

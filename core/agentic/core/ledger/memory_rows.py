@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from agentic.core.audit import Decision
 from agentic.core.graph.checkpoints import CheckpointMetadata
 from agentic.core.ledger.memory_tables import Journal, Places, Sort, Table
 from agentic.core.ledger.records import ActivationId, ActivationRow, ActivationStatus, EventBatch, RunRow
@@ -46,6 +47,15 @@ class KeptBatch:
     is_published: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDecision:
+    """A decision; they are numbered as they came."""
+
+    number: int
+    decision: Decision
+    is_published: bool = False
+
+
 class Rows:
     """The tables of a ledger, with the clock and the limit that its statements need."""
 
@@ -59,6 +69,7 @@ class Rows:
         self.heads: Table[RunId, Head] = Table(self.journal, _no_places)
         self.parts: Table[tuple[RunId, str], Part] = Table(self.journal, _places_of_part)
         self.batches: Table[tuple[RunId, int], KeptBatch] = Table(self.journal, _places_of_batch)
+        self.decisions: Table[str, KeptDecision] = Table(self.journal, _places_of_decision)
 
 
 class UsesRows:
@@ -127,6 +138,13 @@ def _places_of_part(row: Part) -> Places:
 
 def _places_of_batch(row: KeptBatch) -> Places:
     places: dict[tuple[str | int, ...], Sort] = {("run", row.batch.run_id): (row.batch.last,)}
+    if not row.is_published:
+        places["unpublished",] = (row.number,)
+    return places
+
+
+def _places_of_decision(row: KeptDecision) -> Places:
+    places: dict[tuple[str | int, ...], Sort] = {("all",): (row.number,)}
     if not row.is_published:
         places["unpublished",] = (row.number,)
     return places

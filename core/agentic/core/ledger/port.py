@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from agentic.core.audit import Decision
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger.records import (
@@ -242,7 +243,28 @@ class RunStates(Protocol):
         ...
 
 
-class LedgerTransaction(Runs, Activations, RunStates, Protocol):
+class Decisions(Protocol):
+    """Decisions that no event tells of, within a transaction. None is ever changed, or removed."""
+
+    def add_decisions(self, decisions: Sequence[Decision]) -> None:
+        """Write decisions down; one whose id is there already is left out."""
+        ...
+
+    def decisions(self, *, unpublished: bool = False, limit: int = 1000) -> Sequence[Decision]:
+        """Return decisions in the order they were written down.
+
+        Args:
+            unpublished: Only those that nobody noted as published.
+            limit: No more than this.
+        """
+        ...
+
+    def mark_decisions(self, ids: Sequence[str]) -> None:
+        """Note that decisions were published."""
+        ...
+
+
+class LedgerTransaction(Runs, Activations, RunStates, Decisions, Protocol):
     """One transaction: what is written in it is kept when it ends well, and else not at all."""
 
     def part(self) -> AbstractContextManager[None]:

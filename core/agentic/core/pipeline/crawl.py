@@ -25,7 +25,7 @@ from agentic.core.pipeline.slices import CrawlSlice, SliceLimits
 from agentic.core.pipeline.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState
 from agentic.core.pipeline.statistics import CrawlsUnderWay
-from agentic.core.pipeline.telling import tell_changes
+from agentic.core.pipeline.telling import OF_PAGES, tell_changes
 from agentic.core.pipeline.visits import Visitor
 from agentic.core.types import JSONValue, RunId
 
@@ -189,7 +189,7 @@ class CrawlNode(Executor):
             item_key=tools.item_key,
             call=f"{ctx.run_id}/{self._place.step}",
             hidden=hidden,
-            tell=lambda url: tell_changes(ctx, url),
+            tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
             rerun=rerun,
         )
 

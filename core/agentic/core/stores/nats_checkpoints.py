@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
-from agentic.core.bus import BusError, KeyConflictError, KeyValue, KeyWrite
+from agentic.core.bus import BusError, KeyConflictError, KeyValue, KeyWrite, NatsAccess
 from agentic.core.bus.large import packed, read_large
 from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.graph.errors import (
@@ -50,16 +50,19 @@ class NatsCheckpointStore:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, *, project: str = "default") -> AsyncGenerator[Self, None]:
+    async def open(
+        cls, url: str, *, project: str = "default", access: NatsAccess | None = None
+    ) -> AsyncGenerator[Self, None]:
         """Give the checkpoints that a NATS server keeps for a project, until the block ends.
 
         Args:
             url: As ``nats://host:port``.
             project: Name of the project.
+            access: What else the server asks for.
         """
         from agentic.core.bus.nats_bus import NatsBus
 
-        bus = NatsBus(url)
+        bus = NatsBus(url, access)
         try:
             yield cls(bus.bucket(BUCKET, project=project), project=project)
         finally:

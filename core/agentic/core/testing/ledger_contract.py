@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentic.core.testing.ledger.children import LedgerChildrenContract
 from agentic.core.testing.ledger.claims import LedgerClaimableContract, LedgerClaimsContract
+from agentic.core.testing.ledger.decisions import LedgerDecisionsContract
 from agentic.core.testing.ledger.leases import (
     LedgerEffectsContract,
     LedgerLanesContract,
@@ -33,6 +34,7 @@ class LedgerContract(
     LedgerNeglectContract,
     LedgerCheckpointsContract,
     LedgerEventsContract,
+    LedgerDecisionsContract,
     LedgerTransactionsContract,
 ):
     """Inherit from this and provide a fixture ``make_store``; every test is then run against the ledger.

@@ -82,6 +82,7 @@ def remove(
 ) -> None:
     """Remove an agent with its executions and their results; rows in the tables of its platform stay."""
     from agentic.mappers import find_agent, find_project
+    from agentic.mappers.catalog import remove_agent
 
     settings = load_settings()
     with opened(current_database(settings)) as database:
@@ -91,5 +92,5 @@ def remove(
         if not yes:
             typer.confirm(f"Remove agent {found.agent_name} and all its executions?", abort=True)
         with database.writing() as session:
-            session.delete(find_agent(session, owner.id, found.id))
+            remove_agent(session, find_agent(session, owner.id, found.id))
     console.print(f"removed agent {found.agent_name}", markup=False, highlight=False)

@@ -82,7 +82,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
             console.print(f"{name:<10} {url}", markup=False, highlight=False)
         running = own_settings(settings.home)  # now with the URLs of what was started
         with opened(current_database(running)) as database:
-            async with open_bus(running) as bus:
+            async with open_bus(running, PROJECT) as bus:
                 before = (await bus.state()).count
                 jobs = await asyncio.to_thread(submit, running, database, agents)
                 await watch(bus, database, jobs)

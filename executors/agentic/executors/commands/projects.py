@@ -56,8 +56,9 @@ def limit(
 ) -> None:
     """Say how much of a project's durable runs may go on at a time, from the next claim on."""
     from agentic.mappers import find_project
+    from agentic.mappers.catalog import limit_project
 
     with opened(current_database(load_settings())) as database, database.writing() as session:
-        find_project(session, name).max_running = max_running
+        limit_project(session, find_project(session, name), max_running)
     said = "without limit" if max_running is None else f"with at most {max_running} activations at a time"
     console.print(f"the runs of project {name} go on {said}", markup=False, highlight=False)

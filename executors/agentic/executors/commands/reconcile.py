@@ -46,28 +46,27 @@ def reconcile(
 
 
 async def _reconcile(settings: Settings, database: Database, every_s: float | None) -> dict[str, int]:
-    from agentic.core.bus import open_bus
-    from agentic.core.bus.projector import Projector
+    from agentic.core.bus import open_buses
     from agentic.executors.celery import make_app
     from agentic.executors.config import QUEUES
     from agentic.executors.durable.asking import Asker
     from agentic.executors.durable.process import RunProcess
-    from agentic.executors.durable.process_names import process_name
+    from agentic.executors.durable.projecting import keep_projecting
     from agentic.executors.durable.publishing import Courier
     from agentic.executors.durable.sweeping import Sweeper
 
     runs = RunProcess(settings, database, make_app(settings), QUEUES)
     sweeper = Sweeper(database, runs)
     try:
-        async with open_bus(settings) as bus, aclosing(runs):
-            courier = None if settings.nats is None else Courier(database, runs, bus)
+        async with open_buses(settings) as buses, aclosing(runs):
+            courier = None if settings.nats is None else Courier(database, runs, buses.of)
             if every_s is not None:
                 work = [sweeper.keep_sweeping(every_s)]
                 if courier is not None:
                     work += [
                         courier.keep_publishing(),
-                        Asker(database, runs, bus).keep_asking(),
-                        Projector(bus, process_name()).keep_projecting(),
+                        Asker(database, runs, buses.of).keep_asking(),
+                        keep_projecting(database, buses),
                     ]
                 await _keep_on(work)
             found = asdict(await sweeper.sweep())

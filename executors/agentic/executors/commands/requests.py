@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agentic.core.audit import acting_user
 from agentic.core.cli import print_rows
 from agentic.core.types import JSONValue
 from agentic.executors.commands.options import AsJson, InProject, OptionError
@@ -42,7 +43,9 @@ def answer_one(
     request_id: Annotated[str, typer.Argument(help="As `agentic requests list` shows it.")],
     answer: Annotated[str, typer.Argument(metavar="JSON", help="""'{"approved": true}', '"yes"', '5'.""")],
     *,
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers, for the record.")] = "",
+    by: Annotated[
+        str, typer.Option(metavar="NAME", help="Who answers, for the record; you if left out.")
+    ] = "",
     project: InProject = None,
 ) -> None:
     """Answer a request; the run goes on when nothing else is to be waited for."""
@@ -50,7 +53,7 @@ def answer_one(
     with opened_desk(project) as desk:
         run_id = desk.find(run).run_id
         request = request_id if request_id.startswith(f"{run_id}:") else f"{run_id}:{request_id}"
-        desk.decide(lambda service: service.handle(run_id).answer({request: value}, by))
+        desk.decide(lambda service: service.handle(run_id).answer({request: value}, by or acting_user()))
         status = desk.find(run_id).status
     say(f"answered {request}; run {run_id} is {status}")
 

@@ -41,7 +41,7 @@ def in_ledger(run: str, project: str | None) -> Telling:
 
 def _events(desk: Desk, run_id: RunId) -> Iterator[WorkflowEvent]:
     """Yield the events of a run, then those of the runs within it."""
-    from agentic.executors.durable.encoding import read_batch
+    from agentic.core.ledger.batches import read_batch
     from agentic.mappers.ledger_reading import LedgerReader
 
     with desk.database.reading() as session:

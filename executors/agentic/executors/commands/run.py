@@ -115,6 +115,7 @@ def _known_agent(
 ) -> AgentModel:
     from agentic.executors.catalog import check_agent
     from agentic.mappers import find_agent, find_project
+    from agentic.mappers.catalog import change_agent
 
     with database.writing() as session:
         agent = find_agent(session, find_project(session, project).id, name)
@@ -123,12 +124,11 @@ def _known_agent(
                 f"--input is for pipelines; agent {name!r} is of platform {agent.agent_platform!r}, "
                 f"change its config with `agentic agents add {name} --replace ...`"
             )
+        config = dict(agent.config)
         if inputs:
-            known = agent.config.get("inputs")
-            agent.config = {
-                **agent.config,
-                "inputs": {**(known if isinstance(known, dict) else {}), **inputs},
-            }
-        agent.goals = agent.goals if goals is None else goals
+            known = config.get("inputs")
+            config["inputs"] = {**(known if isinstance(known, dict) else {}), **inputs}
+        wanted = agent.goals if goals is None else goals
+        change_agent(session, agent, platform=agent.agent_platform, config=config, goals=wanted)
         check_agent(session, agent)
         return agent

@@ -18,7 +18,7 @@ def run_row(run: RunRow) -> dict[str, object]:
     """Return a run; ``state`` is its status in words, and the short forms are for tables."""
     return {
         "run_id": run.run_id,
-        "short_id": run.run_id[:SHORT_ID_CHARS] if _DRAWN_ID.fullmatch(run.run_id) else run.run_id,
+        "short_id": shown_id(run.run_id),
         "workflow": run.workflow,
         "short_workflow": run.workflow.rpartition(".")[2],
         "state": state_of(run),
@@ -36,6 +36,13 @@ def run_row(run: RunRow) -> dict[str, object]:
         "note": run.note,
         "error": run.error,
     }
+
+
+def shown_id(run_id: str) -> str:
+    """Return the id of a run as tables show it: one that nobody thought of is cut."""
+    outermost, slash, within = run_id.partition("/")
+    short = outermost[:SHORT_ID_CHARS] if _DRAWN_ID.fullmatch(outermost) else outermost
+    return f"{short}{slash}{within}"
 
 
 def state_of(run: RunRow) -> str:

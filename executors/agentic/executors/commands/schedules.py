@@ -119,7 +119,9 @@ def resume(name: Name, *, project: InProject = None) -> None:
 @schedules.command()
 def remove(name: Name, *, project: InProject = None) -> None:
     """Remove a schedule; its agent and what has run stay."""
-    _change(name, project, lambda session, schedule: session.delete(schedule))
+    from agentic.mappers.schedules import remove_schedule
+
+    _change(name, project, lambda session, found: remove_schedule(session, found.agent.project, found.name))
     _say(f"removed schedule {name}")
 
 

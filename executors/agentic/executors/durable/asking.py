@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from sqlalchemy import select
@@ -26,6 +26,9 @@ LOOK_S = 2.0
 MAX_ASKED = 1_000
 """Questions that are on the bus at a time; the others wait until one of them is answered."""
 
+UNNAMED = "somebody on the bus"
+"""Who answered without saying who it is."""
+
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0
 
@@ -39,13 +42,13 @@ class Asker:
     Args:
         database: Holds the ledgers.
         runs: Of this process.
-        bus: Where questions go.
+        bus_of: Returns where the questions of a project go.
     """
 
-    def __init__(self, database: Database, runs: RunProcess, bus: Bus) -> None:
+    def __init__(self, database: Database, runs: RunProcess, bus_of: Callable[[str], Bus]) -> None:
         self._database = database
         self._runs = runs
-        self._bus = bus
+        self._bus_of = bus_of
         self._leases: dict[str, Lease] = {}
         self._asked: dict[str, asyncio.Task[None]] = {}
 
@@ -84,7 +87,7 @@ class Asker:
 
     async def _is_ours(self, project: str) -> bool:
         if project not in self._leases:
-            bucket = self._bus.bucket(LEASES, project=project)
+            bucket = self._bus_of(project).bucket(LEASES, project=project)
             self._leases[project] = Lease(bucket, "asker", process_name(), ttl_s=_LEASE_S)
         return await self._leases[project].hold()
 
@@ -107,7 +110,7 @@ class Asker:
             deadline=request.deadline,
         )
         try:
-            await ask(self._bus, question, partial(self._take, request))
+            await ask(self._bus_of(project), question, partial(self._take, request))
         except (
             Exception
         ) as exc:  # whatever a client library comes up with: it is asked again at the next look
@@ -115,5 +118,5 @@ class Asker:
 
     async def _take(self, request: OpenRequest, answer: JSONValue, answered_by: str) -> None:
         handle = self._runs.service(request.project_id).handle(request.run_id)
-        await handle.answer({request.id: answer}, answered_by)
+        await handle.answer({request.id: answer}, answered_by or UNNAMED)
         log.info("request.answered", request=request.id, answered_by=answered_by)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, RunEndedError
 from agentic.core.graph.planner import Answer, settle
 from agentic.core.graph.responses import Responses
@@ -21,18 +22,19 @@ from agentic.core.ledger import (
 )
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.logging import get_logger
-from agentic.core.types import RunId
+from agentic.core.types import JSONValue, RunId
 from agentic.executors.durable.beginning import take_up
 from agentic.executors.durable.children import pause_with_children
 from agentic.executors.durable.claiming import dispatchable_of
 from agentic.executors.durable.errors import DurableError, UnknownWorkflowError
 from agentic.executors.durable.host import RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
-from agentic.executors.durable.tending import tend, write_plan
+from agentic.executors.durable.tending import Written, tend, write_plan
 
 log = get_logger(__name__)
 
 _MAX_ROUNDS = 20
+_MAX_NAMED = 100
 
 Answers = Mapping[str, Answer | None]
 
@@ -67,7 +69,8 @@ async def resume(host: RunHost, run_id: RunId) -> None:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
     """
-    await _go_on(host, run_id, lambda _: {})
+    decision = decided(DecisionKind.RETRY_REQUESTED, run_id, "the run is to go on where it stands")
+    await _go_on(host, run_id, lambda _: {}, decision)
 
 
 async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
@@ -76,7 +79,8 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
     Nothing of it is begun any more, and what runs is told within seconds. Where the code of its workflow is
     not known, somebody else ends it.
     """
-    if not await host.lane.do(lambda ledger: ledger.request_cancel(run_id, reason)):
+    decision = decided(DecisionKind.CANCEL_REQUESTED, run_id, "the run is to end", reason=reason)
+    if not await host.lane.do(lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)):
         return False
     host.leases.look()
     try:
@@ -91,7 +95,11 @@ async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
 
     The same goes for its child runs.
     """
-    return await host.lane.do(lambda ledger: pause_with_children(ledger, run_id, is_paused=is_paused))
+    kind = DecisionKind.RUN_PAUSED if is_paused else DecisionKind.RUN_UNPAUSED
+    decision = decided(kind, run_id, "nothing more of it begins" if is_paused else "the run goes on")
+    return await host.lane.do(
+        lambda ledger: _noted(ledger, pause_with_children(ledger, run_id, is_paused=is_paused), decision)
+    )
 
 
 async def retry(host: RunHost, run_id: RunId) -> int:
@@ -133,7 +141,18 @@ def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
         ledger.retry(row.id)
     again = [dispatchable_of(row, workflow) for row, workflow in found]
     mark(ledger, again)
+    if again:
+        what = f"{len(again)} activations that waited for a person run again"
+        names: list[JSONValue] = [str(row.id) for row, _ in found[:_MAX_NAMED]]
+        ledger.add_decisions([decided(DecisionKind.RETRY_REQUESTED, run.run_id, what, activations=names)])
     return again
+
+
+def _noted(ledger: LedgerTransaction, is_done: bool, decision: Decision) -> bool:  # what was done
+    """Write a decision down, if it was carried out."""
+    if is_done:
+        ledger.add_decisions([decision])
+    return is_done
 
 
 def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[ActivationRow, str]]:
@@ -146,7 +165,12 @@ def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[Activat
             yield from _in_review(ledger, child)
 
 
-async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Answers]) -> None:
+async def _go_on(
+    host: RunHost,
+    run_id: RunId,
+    answers: Callable[[RunImage], Answers],
+    decision: Decision | None = None,
+) -> None:
     for _ in range(_MAX_ROUNDS):
         run = await _found(host, run_id)
         image = await host.images.get(run_id, run.workflow, run.revision)
@@ -159,7 +183,7 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
             plan = _plan(image, run, checked)
             if plan is None:
                 return
-            written = await host.lane.do(partial(write_plan, run=run, plan=plan, claimant=None))
+            written = await host.lane.do(partial(_write, run=run, plan=plan, decision=decision))
             if written is not None:
                 host.take(image, plan)
                 await host.spread(written.others)
@@ -169,6 +193,13 @@ async def _go_on(host: RunHost, run_id: RunId, answers: Callable[[RunImage], Ans
         raise LedgerConflictError(f"run {run_id!r} went on {_MAX_ROUNDS} times meanwhile; try again")
     if plan.is_settled:
         await tend(host, run_id)
+
+
+def _write(ledger: LedgerTransaction, run: RunRow, plan: Plan, decision: Decision | None) -> Written | None:
+    found = write_plan(ledger, run, plan, None)
+    if found is not None and decision is not None:
+        ledger.add_decisions([decision])
+    return found
 
 
 def _plan(image: RunImage, run: RunRow, answers: Answers) -> Plan | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentic.core.graph.codec import Codec, from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
@@ -75,19 +75,6 @@ def batches(events: Sequence[WorkflowEvent]) -> list[EventBatch]:
     for event in events:
         by_run.setdefault(event.run_id, []).append(event)
     return [_batch(run_id, of_run) for run_id, of_run in by_run.items()]
-
-
-def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
-    """Yield the events of a batch.
-
-    Raises:
-        CorruptContentError: It is no batch.
-    """
-    data = from_text(batch.text)
-    events = data.get("events") if isinstance(data, dict) else None
-    if not isinstance(events, list):
-        raise CorruptContentError("it is no batch of events")
-    return (WorkflowEvent.from_json(to_text(event)) for event in events)
 
 
 def contents_of(batches: Iterable[EventBatch]) -> dict[str, str]:

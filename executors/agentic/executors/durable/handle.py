@@ -9,10 +9,10 @@ from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.restoring import restore
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
+from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
 from agentic.executors.durable.children import info_of
 from agentic.executors.durable.control import answer, cancel, pause, resume
-from agentic.executors.durable.encoding import read_batch
 from agentic.executors.durable.host import RunHost
 
 _FIRST_LOOK_S = 0.02

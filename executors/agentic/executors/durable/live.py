@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentic.core.bus import EventBus, EventPublisher
 from agentic.core.graph.events import WorkflowEvent
 
@@ -10,12 +12,12 @@ class LiveEvents:
     """Publishes the live events of this process, project by project; durable ones leave by the outbox.
 
     Args:
-        bus: Where to; stays open.
+        bus_of: Returns where the events of a project go; it stays open.
         grace_s: How long closing waits for what the bus has not taken yet.
     """
 
-    def __init__(self, bus: EventBus, grace_s: float = 3.0) -> None:
-        self._bus = bus
+    def __init__(self, bus_of: Callable[[str], EventBus], grace_s: float = 3.0) -> None:
+        self._bus_of = bus_of
         self._grace_s = grace_s
         self._publishers: dict[str, EventPublisher] = {}
 
@@ -25,7 +27,7 @@ class LiveEvents:
             return
         publisher = self._publishers.get(project)
         if publisher is None:
-            publisher = self._publishers[project] = EventPublisher(self._bus, project)
+            publisher = self._publishers[project] = EventPublisher(self._bus_of(project), project)
         publisher.offer(event)
 
     async def aclose(self) -> None:

@@ -6,14 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
-from agentic.core.bus import BusMessage, EventBus, MessageTooLargeError
+from agentic.core.audit import Decision, decisions_of
+from agentic.core.bus import Bus, BusMessage, MessageTooLargeError
 from agentic.core.bus.envelope import to_message, without_data
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.records import record
-from agentic.core.ledger import EventBatch
+from agentic.core.ledger import EventBatch, LedgerTransaction
+from agentic.core.ledger.batches import read_batch
 from agentic.core.logging import get_logger
-from agentic.executors.durable.encoding import read_batch
+from agentic.executors.durable.auditing import AuditOutbox
 from agentic.executors.durable.lane import LedgerLane
 
 log = get_logger(__name__)
@@ -34,11 +36,18 @@ class Published:
 
     Attributes:
         event_count: Events that were published.
+        decision_count: Decisions that were published, and that no event tells of.
         is_shared: Whether somebody else published the same ones at the same time.
     """
 
     event_count: int
+    decision_count: int = 0
     is_shared: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was published."""
+        return not (self.event_count or self.decision_count)
 
 
 class Outbox:
@@ -50,35 +59,46 @@ class Outbox:
     Args:
         lane: To the ledger.
         project: Name of the project.
-        bus: Where events go.
+        bus: Where events go, and what they tell of decisions.
     """
 
-    def __init__(self, lane: LedgerLane, project: str, bus: EventBus) -> None:
+    def __init__(self, lane: LedgerLane, project: str, bus: Bus) -> None:
         self._lane = lane
         self._project = project
         self._bus = bus
+        self._audit = AuditOutbox(lane, project, bus.audit)
 
     async def publish_some(self) -> Published:
         """Publish what waits for longest, those of a run in order; nothing when there is none.
+
+        Decisions that no event tells of are published, too; should their stream refuse them, they wait, and
+        no event waits with them.
 
         Raises:
             BusUnavailableError: The bus may or may not have stored them; they stay in the outbox.
             LedgerUnavailableError: The ledger cannot be used.
         """
-        batches = await self._lane.do(lambda ledger: ledger.unpublished(_MAX_BATCHES))
+        batches, kept = await self._lane.do(_unpublished)
+        decision_count = await self._audit.publish_kept(kept)
         if not batches:
-            return Published(0)
+            return Published(0, decision_count)
         events = [event for batch in batches for event in self._read(batch)]
         for group in _groups(events, self._project):
             await self._store(group)
-        noted = await self._lane.do(lambda ledger: ledger.mark_published(batches))
-        return Published(len(events), is_shared=noted == 0)
+        refused = await self._audit.publish(decisions_of(events))
+
+        def note(ledger: LedgerTransaction) -> int:
+            ledger.add_decisions(refused)
+            return ledger.mark_published(batches)
+
+        noted = await self._lane.do(note)
+        return Published(len(events), decision_count, is_shared=noted == 0)
 
     async def publish_all(self) -> int:
         """Publish until nothing is left; return how many events those were. Raises as `publish_some`."""
         count = 0
-        while found := (await self.publish_some()).event_count:
-            count += found
+        while not (found := await self.publish_some()).is_empty:
+            count += found.event_count
         return count
 
     def _read(self, batch: EventBatch) -> Sequence[WorkflowEvent]:
@@ -139,6 +159,10 @@ async def _keep_publishing(outbox: Outbox) -> None:
         except Exception as exc:  # whatever a client library comes up with: the events are safe in the ledger
             log.info("events.waiting", error=str(exc) or type(exc).__name__)
         await asyncio.sleep(LOOK_S)
+
+
+def _unpublished(ledger: LedgerTransaction) -> tuple[Sequence[EventBatch], Sequence[Decision]]:
+    return ledger.unpublished(_MAX_BATCHES), ledger.decisions(unpublished=True, limit=_MAX_MESSAGES)
 
 
 @record

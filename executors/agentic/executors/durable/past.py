@@ -20,17 +20,17 @@ class ProjectPast:
     A bus that is away fails no run: it knows nothing then, and the log says so.
 
     Args:
-        bus: Returns the bus, None while there is none.
+        bus_of: Returns the bus of a project, None while there is none.
         project: Name of the project.
     """
 
-    def __init__(self, bus: Callable[[], Bus | None], project: str) -> None:
-        self._bus = bus
+    def __init__(self, bus_of: Callable[[str], Bus | None], project: str) -> None:
+        self._bus_of = bus_of
         self._project = project
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
         """Return what is known of an executor; an empty history where nothing is."""
-        bus = self._bus()
+        bus = self._bus_of(self._project)
         if bus is None:
             return ExecutorHistory()
         try:

@@ -10,7 +10,7 @@ from functools import partial
 
 from celery import Celery
 
-from agentic.core.bus import Bus, open_bus
+from agentic.core.bus import Bus, Buses, open_buses
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger import ActivationId
 from agentic.core.settings import Settings
@@ -59,7 +59,7 @@ class RunProcess:
         self._app = app
         self._opened = AsyncExitStack()
         self._live: LiveEvents | None = None
-        self._bus: Bus | None = None
+        self._buses: Buses | None = None
         self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
         if worker is not None:
             self._options = replace(self._options, worker=worker)
@@ -78,7 +78,7 @@ class RunProcess:
                 dispatcher = MessageDispatcher(self._app, project_id)
                 self._dispatchers.append(dispatcher)
                 project = self._name_of(project_id)
-                past = ProjectPast(lambda: self._bus, project)
+                past = ProjectPast(self._bus_of, project)
                 host = make_host(
                     SqlLedger(self._database, project_id=project_id),
                     self._catalog,
@@ -150,8 +150,11 @@ class RunProcess:
     async def _connect(self) -> None:
         """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
         if self._live is None and self._settings.nats is not None:
-            self._bus = await self._opened.enter_async_context(open_bus(self._settings))
-            self._live = LiveEvents(self._bus)
+            self._buses = await self._opened.enter_async_context(open_buses(self._settings))
+            self._live = LiveEvents(self._buses.of)
+
+    def _bus_of(self, project: str) -> Bus | None:
+        return None if self._buses is None else self._buses.of(project)
 
     def _tell(self, project: str, event: WorkflowEvent) -> None:
         if self._live is not None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, or_, select
 
-from agentic.core.bus import EventBus
+from agentic.core.bus import Bus, BusError
 from agentic.core.logging import get_logger
 from agentic.executors.durable.outbox import LOOK_S, Outbox, Published
 from agentic.executors.durable.process import RunProcess
 from agentic.mappers import Database
+from agentic.mappers.audit import AUDIT
 from agentic.mappers.ledger_sql import EVENTS, PROJECTS
 
 log = get_logger(__name__)
+
+T = TypeVar("T")
 
 _OTHERS_S = 5.0
 """How long to leave it to somebody else who is at it; if that one dies, this is the delay."""
@@ -25,21 +29,21 @@ _LAST_RETRY_S = 5.0
 
 
 class Courier:
-    """Carries the durable events of every project of a database to the bus.
+    """Carries the durable events and the decisions of every project of a database to the bus.
 
     Any number may do so at once; whoever finds another one at the same events rests for a while.
 
     Args:
         database: Holds the ledgers.
         runs: Of this process.
-        bus: Where events go.
+        bus_of: Returns where the events and decisions of a project go.
     """
 
-    def __init__(self, database: Database, runs: RunProcess, bus: EventBus) -> None:
+    def __init__(self, database: Database, runs: RunProcess, bus_of: Callable[[str], Bus]) -> None:
         self._database = database
         self._runs = runs
-        self._bus = bus
-        self._outboxes: dict[str, Outbox] = {}
+        self._bus_of = bus_of
+        self._outboxes: dict[str, tuple[Outbox, Bus]] = {}
         self._retry_s = 0.0
 
     async def keep_publishing(self) -> None:
@@ -56,7 +60,7 @@ class Courier:
 
     async def publish_all(self) -> int:
         """Publish until nothing is left; return how many events those were. Raises as `publish_some`."""
-        return sum([await outbox.publish_all() for outbox in await asyncio.to_thread(self._waiting)])
+        return sum(await self._each(Outbox.publish_all))
 
     async def publish_some(self) -> Published:
         """Publish some events of each project.
@@ -66,22 +70,44 @@ class Courier:
             LedgerUnavailableError: The ledger cannot be used.
             DatabaseUnavailableError: The database cannot be read.
         """
-        found = [await outbox.publish_some() for outbox in await asyncio.to_thread(self._waiting)]
-        count = sum(published.event_count for published in found)
-        return Published(count, is_shared=bool(found) and all(published.is_shared for published in found))
+        found = await self._each(Outbox.publish_some)
+        return Published(
+            sum(published.event_count for published in found),
+            sum(published.decision_count for published in found),
+            is_shared=bool(found) and all(published.is_shared for published in found),
+        )
 
-    def _waiting(self) -> Sequence[Outbox]:
+    async def _each(self, publish: Callable[[Outbox], Awaitable[T]]) -> Sequence[T]:
+        """Have every project's published, also when another's bus is away; then raise what was wrong."""
+        found: list[T] = []
+        faults: dict[Bus, BusError] = {}
+        for outbox, bus in await asyncio.to_thread(self._waiting):
+            if bus not in faults:
+                try:
+                    found.append(await publish(outbox))
+                except BusError as exc:
+                    faults[bus] = exc
+        for fault in faults.values():
+            raise fault
+        return found
+
+    def _waiting(self) -> Sequence[tuple[Outbox, Bus]]:
         """Return the outboxes that hold something; a read that no writer has to wait for."""
-        of_project = EVENTS.c.project_id == PROJECTS.c.id
-        holds = exists().where(of_project, EVENTS.c.published_at.is_(None))
+        holds = or_(
+            *(
+                exists().where(table.c.project_id == PROJECTS.c.id, table.c.published_at.is_(None))
+                for table in (EVENTS, AUDIT)
+            )
+        )
         with self._database.reading() as session:
             projects = session.execute(select(PROJECTS.c.id, PROJECTS.c.name).where(holds)).all()
         return [self._outbox(project_id, name) for project_id, name in projects]
 
-    def _outbox(self, project_id: str, name: str) -> Outbox:
+    def _outbox(self, project_id: str, name: str) -> tuple[Outbox, Bus]:
         if project_id not in self._outboxes:
             lane = self._runs.service(project_id).host.lane
-            self._outboxes[project_id] = Outbox(lane, name, self._bus)
+            bus = self._bus_of(name)
+            self._outboxes[project_id] = Outbox(lane, name, bus), bus
         return self._outboxes[project_id]
 
     def _missed(self, fault: Exception) -> float:
@@ -107,4 +133,4 @@ def _rest_after(published: Published) -> float:
     """Return how long to wait until the next look."""
     if published.is_shared:
         return random.uniform(_OTHERS_S / 2, _OTHERS_S)  # noqa: S311  # jitter is no secret
-    return 0.0 if published.event_count else LOOK_S
+    return LOOK_S if published.is_empty else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agentic.core.audit import ENGINE, Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, CheckpointNotFoundError
 from agentic.core.graph.planner import is_handled
 from agentic.core.ledger import (
@@ -69,6 +70,27 @@ def _abandoned(ledger: LedgerTransaction) -> Sequence[ActivationRow]:
     return list({row.id: row for row in found}.values())
 
 
+def _crash_decisions(row: ActivationRow, settled: Settled) -> Sequence[Decision]:
+    """Return what follows a crash; of one that is given up, the run's events tell."""
+    kinds = {
+        ActivationStatus.PENDING: (DecisionKind.ATTEMPT_RETRIED, "runs again, by another worker"),
+        ActivationStatus.REVIEW: (DecisionKind.REVIEW_REQUESTED, "waits for a person to say what follows"),
+    }
+    if settled.status not in kinds:
+        return ()
+    kind, then = kinds[settled.status]
+    decision = decided(
+        kind,
+        row.id.run_id,
+        f"{row.id.executor_id} {then}",
+        reason=settled.note or "",
+        who=ENGINE,
+        activation=str(row.id),
+        crashes=row.crashes + 1,
+    )
+    return (decision,)
+
+
 def _is_abandoned(row: ActivationRow, now: float) -> bool:
     has_ended = row.lease_until is not None and row.lease_until <= now
     is_running = row.status is ActivationStatus.RUNNING
@@ -131,7 +153,10 @@ class Reconciler:
             # It may have come back to life since, and must not do so now.
             still = ledger.activation(row.id, lock=True)
             is_abandoned = still is not None and _is_abandoned(still, ledger.now())
-            return is_abandoned and ledger.settle(lease, settled)
+            if not (is_abandoned and ledger.settle(lease, settled)):
+                return False
+            ledger.add_decisions(_crash_decisions(row, settled))
+            return True
 
         if not await self._host.lane.do(write):
             return

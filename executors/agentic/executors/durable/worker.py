@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError
 from agentic.core.graph.messages import ActivationResult
@@ -38,6 +39,7 @@ from agentic.executors.durable.errors import TimeLimitError, UnknownWorkflowErro
 from agentic.executors.durable.host import RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.preparing import prepare
+from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.tending import advance, tend, written
 
 log = get_logger(__name__)
@@ -278,6 +280,9 @@ class DurableWorker:
         def give_back(ledger: LedgerTransaction) -> None:
             settled = Settled(status=ActivationStatus.PENDING, delay_s=REFUSED_DELAY_S, note=note)
             if ledger.settle(claimed.lease, settled):
+                run = ledger.run(run_id)
+                if run is not None and run.note != note:  # it is offered again and again: once is enough
+                    ledger.add_decisions([_refusal(claimed, note)])
                 ledger.note(run_id, note)
 
         await self._host.lane.do(give_back)
@@ -507,6 +512,16 @@ class _OnCommitError(Exception):
 
 class _OvertakenError(Exception):
     """Somebody else decided about the run: undo what this transaction wrote."""
+
+
+def _refusal(claimed: Claimed, reason: str) -> Decision:
+    who = f"worker {process_name()}"
+    activation = claimed.lease.id
+    what = f"{activation.executor_id} is left to another worker"
+    facts = str(activation)
+    return decided(
+        DecisionKind.RUN_REFUSED, activation.run_id, what, reason=reason, who=who, activation=facts
+    )
 
 
 def _dispatchable(claimed: Claimed, fence: int, not_before: float) -> Dispatchable:

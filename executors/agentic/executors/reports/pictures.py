@@ -13,9 +13,9 @@ from agentic.core.graph.replaying import replay
 from agentic.core.graph.run_view import RunView
 from agentic.core.graph.viz import to_svg
 from agentic.core.hooks import get_registry
+from agentic.core.ledger.batches import read_batch
 from agentic.core.pipeline import PipelineSpec, outline
 from agentic.core.types import RunId
-from agentic.executors.durable.encoding import read_batch
 from agentic.executors.records import WORK
 from agentic.mappers import ExecutionModel
 from agentic.mappers.ledger_reading import LedgerReader

@@ -143,6 +143,10 @@ async def test_a_place_that_the_stream_never_had_is_refused(nats_url: str) -> No
     assert "--after 0" in err
 
 
+async def test_of_a_stream_without_events_nothing_is_shown(nats_url: str) -> None:
+    assert await output_of(nats_url, "--no-follow") == (0, "", "")
+
+
 async def test_the_newest_events_and_those_after_a_known_one_are_not_both_to_be_had(tmp_path: Path) -> None:
     code, _, err = await output_of("", "--after", "1", "--last", "1", AGENTIC_HOME=str(tmp_path))
     assert code == 2

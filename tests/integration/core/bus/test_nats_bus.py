@@ -113,6 +113,16 @@ async def test_a_server_without_jetstream_is_named_as_the_reason(start_server: S
     await bus.aclose()
 
 
+async def test_a_server_that_is_too_old_is_told_with_the_version_it_needs(
+    nats_bus: NatsBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No package has an older server that starts here, so this one is to be too old."""
+    monkeypatch.setattr("agentic.core.bus.nats_link.MIN_API_LEVEL", 1_000)
+
+    with pytest.raises(BusUnavailableError, match=r"it runs version 2\.\d+, and 2\.12 or newer is needed"):
+        await nats_bus.state()
+
+
 async def test_a_permission_that_is_missing_is_named_as_the_reason(start_server: StartServer) -> None:
     url = await start_server(NO_BATCHES)
     bus = NatsBus(url.replace("//", "//robot:hunter2@"))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from os import urandom
 from pathlib import Path
 
 import nats
 import pytest
 
+from agentic.core.audit import DecisionKind, decided
+from agentic.core.bus.decisions import decision_message
+from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.bus.nats_checkup import nats_findings
-from agentic.core.bus.nats_stream import STREAM
+from agentic.core.bus.nats_stream import AUDIT_STREAM, STREAM
 from agentic.core.bus.subjects import EVENT_SUBJECTS
 from agentic.core.hooks import Finding, Severity
 from agentic.core.services import Supervisor, nats_service
@@ -80,3 +84,19 @@ async def test_monitoring_that_does_not_answer_is_told(server: Server) -> None:
 
     assert "the monitoring of NATS at http://127.0.0.1:" in finding.text
     assert "AGENTIC_NATS_HTTP_URL" in finding.text
+
+
+async def test_a_stream_of_decisions_that_is_nearly_full_is_told_in_time(nats_url: str) -> None:
+    bus = NatsBus(nats_url)
+    big = decided(DecisionKind.RUN_PAUSED, "one", "rests", who="anna", noise=urandom(900).hex())
+    await bus.audit.publish([decision_message(big, "shop")])
+    client = await nats.connect(nats_url)
+    config = (await client.jetstream().stream_info(AUDIT_STREAM)).config
+    used = (await client.jetstream().stream_info(AUDIT_STREAM)).state.bytes
+    await client.jetstream().update_stream(config.evolve(max_bytes=used + 10))
+    [finding] = await findings(nats_url, None)
+    await client.close()
+    await bus.aclose()
+
+    assert "AGENTIC_AUDIT has 100%" in finding.text
+    assert "raise its max_bytes" in finding.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +156,32 @@ async def test_of_two_only_one_is_at_it_and_the_other_takes_over(bus: Bus) -> No
     assert counts["count"] == 2
 
 
+@pytest.mark.requirement("NA22")
+async def test_how_fast_executors_were_is_told_once_for_what_is_new(bus: Bus) -> None:
+    await publish(bus, await run_of(2, "r1"))
+    await publish(bus, await run_of(0, "r1"), project="other")
+    await catch_up(Projector(bus, "same"))
+    await bus.bucket("AGENTIC_LEASES", project="").delete("projector")
+    await publish(bus, await run_of(0, "r2"))
+    await catch_up(Projector(bus, "same"))
+
+    async with aclosing(bus.metrics.read(until=(await bus.metrics.state()).last)) as messages:
+        told = [(message.subject, json.loads(message.payload)) async for message in messages]
+    counts = [(s, facts["completed_count"], facts["failed_count"]) for s, facts in told if "write" in s]
+    assert counts == [
+        ("agentic.metrics.shop.executor.write", 1, 2),
+        ("agentic.metrics.other.executor.write", 1, 0),
+        ("agentic.metrics.shop.executor.write", 1, 0),
+    ]
+    assert all(0 < facts["max_s"] <= facts["total_s"] < 1 for _, facts in told)
+    assert all(facts["since"] <= facts["until"] for _, facts in told)
+
+
 async def test_a_stream_that_was_made_anew_is_read_from_its_begin(nats_bus: NatsBus, nats_url: str) -> None:
     import nats
 
-    await publish(nats_bus, await run_of(3, "r1"))
+    first = await run_of(3, "r1")
+    await publish(nats_bus, first)
     projector = Projector(nats_bus, "test")
     await catch_up(projector)
     client = await nats.connect(nats_url)
@@ -170,8 +193,14 @@ async def test_a_stream_that_was_made_anew_is_read_from_its_begin(nats_bus: Nats
     await publish(nats_bus, await run_of(0, "r2"))
     await catch_up(projector)
 
+    # The ledger tells what it has again, also when the new stream is longer than the old one was.
+    await publish(nats_bus, first)
+    await publish(nats_bus, await run_of(0, "r3"))
+    await catch_up(projector)
     assert (await read(nats_bus, "state"))["workflow.shop/r2.state"]["status"] == "completed"
-    assert (await read(nats_bus, "patterns"))["patterns.write.success"]["count"] == 2
+    patterns = await read(nats_bus, "patterns")
+    assert patterns["patterns.write.success"]["count"] == 3
+    assert patterns["patterns.write.failure"]["count"] == 3
 
 
 async def test_a_bus_that_is_away_is_told_of_once_and_caught_up_with(eventually: Eventually) -> None:

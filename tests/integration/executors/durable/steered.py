@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from agentic.core import (
     Executor,
+    ExecutorFailure,
     RetryPolicy,
     Workflow,
     WorkflowBuilder,
@@ -162,3 +163,32 @@ def learning() -> Workflow:
         )
 
     return WorkflowBuilder("learning", version="1").set_start(learn).build()
+
+
+def choosing() -> Workflow:
+    """Return a workflow that chooses, fails once, and takes another way when it fails for good."""
+
+    @executor(id="look")
+    async def look(number: int) -> int:
+        return number
+
+    @executor(id="try", retry=RetryPolicy(max_attempts=2, first_delay_s=0.0))
+    async def try_it(number: int) -> None:
+        raise OSError(f"no route to http://anna:geheim@host/{number}")
+
+    @executor(id="mend")
+    async def mend(failure: ExecutorFailure, ctx: WorkflowContext) -> None:
+        await ctx.yield_output(failure.attempt_count)
+
+    return (
+        WorkflowBuilder("choosing", version="1")
+        .set_start(look)
+        .add_edge(look, try_it, is_positive)
+        .add_edge(try_it, mend, on="failure")
+        .build()
+    )
+
+
+def is_positive(number: int) -> bool:
+    """Whether it is above zero."""
+    return number > 0

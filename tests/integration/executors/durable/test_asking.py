@@ -16,8 +16,8 @@ import pytest
 from agentic.core.bus import AnswerRefusedError, NobodyListensError, OpenQuestion, open_questions
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.graph import EventKind, RunStatus
+from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
-from agentic.executors.durable.encoding import read_batch
 
 if TYPE_CHECKING:
     from tests.conftest import Eventually

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -14,15 +18,15 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 from tests.databases import only_sqlite
 
-from agentic.core.bus import BusMessage, EventBus, MemoryBus
+from agentic.core.bus import Bus, BusMessage, EventBus, MemoryBus
 from agentic.core.bus.envelope import from_message
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.graph import WorkflowEvent
+from agentic.core.ledger.batches import read_batch
 from agentic.core.services import Service, Supervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
-from agentic.executors.durable.encoding import read_batch
 from agentic.executors.durable.lane import LedgerLane
 from agentic.executors.durable.outbox import Outbox, Published
 from agentic.executors.durable.process import RunProcess
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.integration, only_sqlite]
 
-MakeOutbox = Callable[[EventBus], Outbox]
+MakeOutbox = Callable[[Bus], Outbox]
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Post:
         settings = load_settings(home=self.home, broker_url="")
         runs = RunProcess(settings, self.shelf.database, make_app(settings), ())
         async with self.bus() as bus:
-            yield Courier(self.shelf.database, runs, bus)
+            yield Courier(self.shelf.database, runs, lambda _: bus)
         runs.close()
 
     @asynccontextmanager
@@ -153,6 +157,27 @@ async def test_a_server_that_is_away_and_comes_back_gets_each_event_once(
     assert sorted(found) == sorted(expected)
     for run in ("one", "two", "three"):
         assert [one for one in found if one.startswith(run)] == ids_of(post.shelf.ours, run)
+
+
+async def test_a_server_that_hangs_for_seconds_holds_up_no_run_and_gets_each_event_once(
+    post: Post, eventually: Eventually
+) -> None:
+    async with post.server(), post.bus() as bus, post.courier_at_work():
+        await work(post.shelf.ours, "before")
+        await eventually(post.is_empty)
+        server = json.loads((post.home / "runtime.json").read_text(encoding="utf-8"))["pids"]["nats"]
+        os.kill(server, signal.SIGSTOP)
+        hangs_until = time.monotonic() + 5
+        for number in range(5):
+            await work(post.shelf.ours, f"during {number}")
+        assert time.monotonic() < hangs_until
+        await asyncio.sleep(hangs_until - time.monotonic())
+        os.kill(server, signal.SIGCONT)
+        await eventually(post.is_empty)
+        found = [event.id for event in await stored(bus)]
+
+    runs = ["before", *(f"during {number}" for number in range(5))]
+    assert sorted(found) == sorted(one for run in runs for one in ids_of(post.shelf.ours, run))
 
 
 async def test_what_was_published_and_not_noted_is_not_doubled(post: Post) -> None:

@@ -11,11 +11,11 @@ from structlog.testing import capture_logs
 
 from agentic.core.bus import learnt_patterns
 from agentic.core.graph import EventKind
+from agentic.core.ledger.batches import read_batch
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
 from agentic.executors.config import QUEUES
-from agentic.executors.durable.encoding import read_batch
 from agentic.executors.durable.process import RunProcess
 from agentic.mappers import find_project
 

@@ -22,10 +22,10 @@ from agentic.core.bus import EventPublisher, open_bus
 from agentic.core.cli.events import events_app
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
+from agentic.core.ledger.batches import read_batch
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
-from agentic.executors.durable.encoding import read_batch
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office

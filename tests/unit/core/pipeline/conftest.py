@@ -23,6 +23,7 @@ from agentic.core.actors import (
     PageOutput,
     UnknownSecretError,
 )
+from agentic.core.audit import Decision
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpPolicy, HttpRequest, HttpResponse
 from agentic.core.pipeline import (
@@ -251,11 +252,27 @@ def secrets() -> dict[str, str]:
 
 
 @pytest.fixture
-def compiled(actors: Mapping[str, type[Actor]], frontier: MemoryFrontier, secrets: dict[str, str]) -> Compile:
+def decisions() -> list[Decision]:
+    """What was decided."""
+    return []
+
+
+@pytest.fixture
+def compiled(
+    actors: Mapping[str, type[Actor]],
+    frontier: MemoryFrontier,
+    secrets: dict[str, str],
+    decisions: list[Decision],
+) -> Compile:
     """Compile a spec from YAML."""
 
+    async def decide(decision: Decision) -> None:
+        decisions.append(decision)
+
     def compiled(text: str) -> Workflow:
-        context = ActorContext(http=Fetcher(HttpPolicy(), NoNetwork()), secrets=DictSecrets(secrets))
+        context = ActorContext(
+            http=Fetcher(HttpPolicy(), NoNetwork()), secrets=DictSecrets(secrets), decide=decide
+        )
         services = PipelineServices(frontier=lambda _: frontier, context=lambda _: context)
         return compile_pipeline(parse_spec(text, actors), actors, services)
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again, FromResults
+from agentic.core.audit import Decision
 from agentic.core.graph import EventKind, RunTimeoutError, Workflow
 from agentic.core.pipeline import PipelineResult, SpecError, StepFailedError, parse_spec
 from agentic.core.types import JSONValue
@@ -171,6 +172,66 @@ class TestEvents:
                 "reason": "go away",
             }
         ]
+
+
+class TestDecisions:
+    """What the audit is told, with the rule and the failure that decided."""
+
+    @pytest.mark.requirement("NA21")
+    @pytest.mark.requirement("LG15")
+    async def test_retries_a_fallback_and_giving_up_are_decisions_of_the_engine(
+        self, run: Run, make_actor: MakeActor, decisions: list[Decision]
+    ) -> None:
+        def refuse() -> None:
+            raise ActorError("go away, http://ann:geheim@shop/", failure_class="http_403", status=403)
+
+        make_actor("read", refuse, gives="items")
+        make_actor("ask", refuse, gives="items")
+        rule = "{retry_count: 1, backoff_s: 0, retry_with_actor: ask, then: skip}"
+        await run(f"steps: [{{actor: read}}]\nerror_handling: {{403_error: {rule}}}")
+
+        assert [(one.kind, one.who) for one in decisions] == [
+            ("attempt.retried", "engine"),
+            ("fallback.chosen", "engine"),
+            ("item.given_up", "engine"),
+        ]
+        assert [one.what for one in decisions] == [
+            "read, of which read failed, is tried again in 0 s",
+            "read, of which read failed, is tried with ask instead",
+            "read, of which ask failed, is given up, then: skip",
+        ]
+        assert {one.reason for one in decisions} == {"http_403: go away, http://shop/"}
+        assert decisions[1].details["next"] == "ask"
+
+    async def test_a_step_that_is_run_anew_is_one(
+        self, run: Run, make_actor: MakeActor, decisions: list[Decision]
+    ) -> None:
+        logins: list[str] = []
+
+        def read() -> list[JSONValue]:
+            if len(logins) < 2:
+                raise failing_with("auth_expired")
+            return []
+
+        make_actor("login", lambda user: logins.append(user), gives="session")  # noqa: PLW0108  # its argument has a name
+        make_actor("read", read, gives="items")
+        await run(TestStepsRunAnew.TEXT)
+        (found,) = decisions
+        assert (found.kind, found.details["next"]) == ("step.rerun", "login")
+
+    async def test_no_secret_stands_in_one(
+        self, run: Run, make_actor: MakeActor, decisions: list[Decision], secrets: dict[str, str]
+    ) -> None:
+        secrets["key"] = "tell-nobody"
+
+        def read(url: str) -> None:
+            raise failing_with("timeout", f"{url} does not answer")
+
+        make_actor("read", read, gives="items")
+        with pytest.raises(StepFailedError):
+            await run('steps: [{actor: read, config: {url: "http://a/?key=${secrets.key}"}}]')
+        assert decisions
+        assert not any("tell-nobody" in one.model_dump_json() for one in decisions)
 
 
 class TestSecrets:

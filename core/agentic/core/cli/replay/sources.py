@@ -97,7 +97,7 @@ def in_stream(run: str, project: str | None) -> Telling:
         raise NatsNotConfiguredError(settings.home)
 
     async def read() -> Telling:
-        async with open_bus(settings) as bus:
+        async with open_bus(settings, project) as bus:
             return await find_run(bus, run, project)
 
     return asyncio.run(read())

@@ -40,6 +40,7 @@ from agentic.core.testing.ledger.cases import (
     run_of,
     step,
 )
+from agentic.core.testing.ledger.decisions import decision
 
 ASKING = named(executor="asking")
 FREE = named(executor="free")
@@ -72,6 +73,8 @@ WRITES: Mapping[str, Act] = {
     "retry": lambda ledger: ledger.retry(ASKING),
     "mark_dispatched": lambda ledger: ledger.mark_dispatched([FREE]),
     "mark_published": lambda ledger: ledger.mark_published([batch(1, 3)]),
+    "add_decisions": lambda ledger: ledger.add_decisions([decision(2)]),
+    "mark_decisions": lambda ledger: ledger.mark_decisions([decision(1).id]),
 }
 
 each_write = pytest.mark.parametrize(
@@ -239,6 +242,7 @@ def _prepare(ledger: LedgerTransaction) -> None:
     close(ledger, ASKING, IN_REVIEW)
     close(ledger, named(executor="waiting"), WAITING)
     ledger.keep_effect(HELD, ORIGIN, "key", "1")
+    ledger.add_decisions([decision(1)])
 
 
 def _everything(ledger: LedgerTransaction) -> object:
@@ -246,7 +250,9 @@ def _everything(ledger: LedgerTransaction) -> object:
     runs = ledger.list_runs()
     states = [(ledger.load(run.run_id), ledger.events(run.run_id)) for run in runs]
     told = (ledger.undispatched(older_than_s=0.0), ledger.claimable(["agentic.default"], limit=99))
-    return (runs, states, ledger.list_activations(), told, ledger.unpublished(), ledger.effects(RUN, ORIGIN))
+    decided = (ledger.decisions(), ledger.decisions(unpublished=True))
+    kept = (ledger.unpublished(), ledger.effects(RUN, ORIGIN))
+    return (runs, states, ledger.list_activations(), told, decided, kept)
 
 
 @contextmanager

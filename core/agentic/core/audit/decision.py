@@ -1,0 +1,149 @@
+"""A decision as it is kept: what was decided about what, when, by whom and why."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import time
+from collections.abc import Mapping
+from enum import StrEnum
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentic.core.settings import safe_text
+from agentic.core.types import JSONValue
+
+ENGINE = "engine"
+"""Decides by the rules of a workflow: nobody was asked."""
+
+MAX_REASON_CHARS = 500
+MAX_DETAIL_CHARS = 2_000
+USER_VARIABLE = "AGENTIC_USER"
+
+
+class DecisionKind(StrEnum):
+    """Every kind of decision."""
+
+    ROUTE_TAKEN = "route.taken"
+    ATTEMPT_RETRIED = "attempt.retried"
+    EXECUTOR_GIVEN_UP = "executor.given_up"
+    MESSAGE_DROPPED = "message.dropped"
+    FALLBACK_CHOSEN = "fallback.chosen"
+    STEP_RERUN = "step.rerun"
+    ITEM_GIVEN_UP = "item.given_up"
+    REQUEST_RAISED = "request.raised"
+    REQUEST_ANSWERED = "request.answered"
+    REQUEST_EXPIRED = "request.expired"
+    REVIEW_REQUESTED = "review.requested"
+    RUN_REFUSED = "run.refused"
+    RUN_RESUMED = "run.resumed"
+    RUN_FAILED = "run.failed"
+    RUN_TIMED_OUT = "run.timed_out"
+    RUN_DIVERGED = "run.diverged"
+    RUN_CANCELLED = "run.cancelled"
+    CANCEL_REQUESTED = "cancel.requested"
+    RETRY_REQUESTED = "retry.requested"
+    RUN_PAUSED = "run.paused"
+    RUN_UNPAUSED = "run.unpaused"
+    RUN_PRUNED = "run.pruned"
+    LETTERS_RETRIED = "letters.retried"
+    LETTERS_DROPPED = "letters.dropped"
+    SCHEDULE_FIRED = "schedule.fired"
+    SCHEDULE_SKIPPED = "schedule.skipped"
+    SCHEDULE_CREATED = "schedule.created"
+    SCHEDULE_REMOVED = "schedule.removed"
+    SCHEDULE_PAUSED = "schedule.paused"
+    SCHEDULE_RESUMED = "schedule.resumed"
+    PROJECT_CREATED = "project.created"
+    PROJECT_CHANGED = "project.changed"
+    AGENT_CREATED = "agent.created"
+    AGENT_CHANGED = "agent.changed"
+    AGENT_REMOVED = "agent.removed"
+    PIPELINE_STORED = "pipeline.stored"
+    SECRET_CREATED = "secret.created"  # noqa: S105  # the name of a kind
+    SECRET_CHANGED = "secret.changed"  # noqa: S105  # the name of a kind
+    SECRET_REMOVED = "secret.removed"  # noqa: S105  # the name of a kind
+    SECRETS_ROTATED = "secrets.rotated"
+
+
+class Decision(BaseModel):
+    """One decision. Never changed; no secret stands in it.
+
+    Attributes:
+        id: Unique in its project. Of one read from an event: that event's id.
+        time: Seconds since the epoch.
+        kind: What sort of decision.
+        subject: What it is about: the id of a run, or the name of a schedule, an agent, a secret.
+        who: A user, ``schedule:NAME``, the name of whoever answered, or ``engine``.
+        what: What was decided, in words.
+        reason: Why, in words; empty where nobody said.
+        details: Facts, as JSON.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(default_factory=lambda: uuid4().hex)
+    time: float = Field(default_factory=time.time)
+    kind: DecisionKind
+    subject: str
+    who: str
+    what: str
+    reason: str = ""
+    details: dict[str, JSONValue] = Field(default_factory=dict)
+
+    @property
+    def run_id(self) -> str:
+        """The outermost run it is about, if it is about one; else the subject."""
+        return self.subject.partition("/")[0]
+
+
+def decided(
+    kind: DecisionKind, subject: str, what: str, *, reason: str = "", who: str = "", **details: JSONValue
+) -> Decision:
+    """Return a decision that is made now.
+
+    Args:
+        kind: What sort of decision.
+        subject: What it is about.
+        what: What was decided, in words.
+        reason: Why, in words.
+        who: Who decided; the user of this process when left out.
+        details: Facts, nothing secret among them.
+    """
+    return Decision(
+        kind=kind,
+        subject=subject,
+        who=who or acting_user(),
+        what=shown_reason(what),
+        reason=shown_reason(reason),
+        details=shown_details(details),
+    )
+
+
+def acting_user() -> str:
+    """Return who decides in this process: ``AGENTIC_USER``, or else the user of the operating system."""
+    given = os.environ.get(USER_VARIABLE, "").strip()
+    if given:
+        return given
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container may run as a user without a name; KeyError until Python 3.13
+        return f"uid {os.getuid()}"
+
+
+def shown_details(details: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+    """Return those facts that are there; in place of a long one, how long it is."""
+    return {name: _short(value) for name, value in details.items() if value is not None}
+
+
+def shown_reason(text: str) -> str:
+    """Return a reason as one short line, without the credentials of URLs in it."""
+    line = " ".join(safe_text(text).split())
+    return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 3]}..."
+
+
+def _short(value: JSONValue) -> JSONValue:
+    length = len(json.dumps(value))
+    return value if length <= MAX_DETAIL_CHARS else {"omitted_chars": length}

@@ -1,0 +1,73 @@
+"""The accounts of projects as files: two seeds for each project, and what the server is to include."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from agentic.core.bus.access import PROJECT, seed_file
+from agentic.core.bus.accounts import ProjectAccount, accounts_config
+from agentic.core.bus.seeds import make_seed, public_key, read_seed
+from agentic.core.settings import ACCOUNTS_FILE
+
+_WORKER, _OBSERVER = ".nk", ".observer.nk"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFolder:
+    """Holds ``accounts.conf``, and for each project ``NAME.nk`` and ``NAME.observer.nk``.
+
+    What is there stays: seeds are made for projects that have none, so it can be asked again at any time.
+    """
+
+    path: Path
+
+    @property
+    def pattern(self) -> str:
+        """What ``AGENTIC_NATS_SEED_FILE`` has to be for workers."""
+        return str(self.path / f"{PROJECT}{_WORKER}")
+
+    @property
+    def config(self) -> Path:
+        """What the server is to include."""
+        return self.path / ACCOUNTS_FILE
+
+    def seeds(self, project: str) -> tuple[Path, Path]:
+        """Return the files of a project's worker and of its observer."""
+        return seed_file(self.pattern, project), seed_file(str(self.path / f"{PROJECT}{_OBSERVER}"), project)
+
+    def projects(self) -> Sequence[str]:
+        """Return the projects that have an account, by name."""
+        files = (file.name for file in self.path.glob(f"*{_WORKER}") if not file.name.endswith(_OBSERVER))
+        return sorted(unquote(name.removesuffix(_WORKER), errors="surrogatepass") for name in files)
+
+    def make(self, projects: Iterable[str]) -> None:
+        """Make the seeds of projects that lack one, and write the configuration of all that have one.
+
+        Raises:
+            BusAccessError: A seed cannot be made or read.
+            OSError: The folder cannot be written to.
+        """
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for project in projects:
+            for file in self.seeds(project):
+                if not file.exists():
+                    _write(file, make_seed() + "\n")
+        text = accounts_config(map(self._account, self.projects()))
+        draft = self.config.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        _write(draft, text)
+        draft.replace(self.config)
+
+    def _account(self, project: str) -> ProjectAccount:
+        worker, observer = (public_key(read_seed(file)) for file in self.seeds(project))
+        return ProjectAccount(project=project, worker=worker, observer=observer)
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file that nobody else may read, or none at all."""
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+        opened.write(text)

@@ -1,0 +1,69 @@
+"""``agentic nats``: what the NATS server is to know of projects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.cli import console, print_rows
+from agentic.core.settings import NATS_ACCOUNTS, Settings, load_settings
+from agentic.executors.commands.database import current_database, opened
+from agentic.executors.commands.options import AsJson
+
+if TYPE_CHECKING:
+    from agentic.core.bus.account_files import AccountFolder
+
+nats = typer.Typer(help="The NATS server: an account for each project.", no_args_is_help=True)
+
+COLUMNS = ("project", "worker", "observer")
+
+
+@nats.command()
+def accounts(
+    projects: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROJECT]...", help="Projects; all there are if none.")
+    ] = None,
+    *,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="DIR", help="Folder of your own server's accounts, not the embedded one's."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give each project an account of its own: no other can read, write or hear what is in it.
+
+    Makes the keys that are missing, and writes what the server includes. To take an account away, remove its
+    two files and run this again.
+    """
+    from agentic.core.bus.account_files import AccountFolder
+
+    settings = load_settings()
+    folder = AccountFolder((to or settings.home / NATS_ACCOUNTS).absolute())
+    folder.make(projects or _all_projects(settings))
+    rows: list[dict[str, object]] = [
+        dict(zip(COLUMNS, (name, *map(str, folder.seeds(name))), strict=True)) for name in folder.projects()
+    ]
+    print_rows("Accounts on NATS", COLUMNS, rows, as_json=as_json)
+    if not as_json:
+        console.print(_what_next(folder, is_embedded=to is None), markup=False, highlight=False)
+
+
+def _all_projects(settings: Settings) -> list[str]:
+    from agentic.mappers import list_projects
+
+    with opened(current_database(settings)) as database, database.reading() as session:
+        names = {project.name for project in list_projects(session)}
+    return sorted({settings.project, *names})  # the one to work in is made when it is first used
+
+
+def _what_next(folder: AccountFolder, *, is_embedded: bool) -> str:
+    if is_embedded:
+        return "Start `agentic up` anew: its server takes the accounts in, and all else finds its keys."
+    return (
+        f"Put `include {str(folder.config)!r}` at the top of the server's configuration, and reload it.\n"
+        f"Then set AGENTIC_NATS_SEED_FILE={folder.pattern}"
+    )

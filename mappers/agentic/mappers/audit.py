@@ -1,0 +1,183 @@
+"""Decisions in SQL: added in the transaction of the change they are about, read by the newest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import Connection, Select, Table, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from agentic.core.audit import Decision, DecisionKind, decided
+from agentic.core.threads import in_thread
+from agentic.core.types import JSONValue
+from agentic.mappers.audit_models import AuditModel
+from agentic.mappers.content import clean_text
+from agentic.mappers.database import Database
+from agentic.mappers.ledger_sql import NOW
+
+AUDIT = cast("Table", AuditModel.__table__)
+
+_COLUMNS = AUDIT.c
+_DECISION = tuple(
+    _COLUMNS[name] for name in ("id", "time", "kind", "subject", "who", "what", "reason", "details")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFilter:
+    """Which decisions are wanted.
+
+    Attributes:
+        run_id: About this run, and the runs within it; None for any subject.
+        kinds: Of these kinds; none for all.
+        who: Made by whom.
+        since: Not made before; seconds since the epoch.
+    """
+
+    run_id: str | None = None
+    kinds: Collection[DecisionKind] = ()
+    who: str | None = None
+    since: float | None = None
+
+    def takes(self, decision: Decision) -> bool:
+        """Whether a decision is wanted."""
+        return (
+            (self.run_id is None or self.run_id in {decision.subject, decision.run_id})
+            and (not self.kinds or decision.kind in self.kinds)
+            and (self.who is None or decision.who == self.who)
+            and (self.since is None or decision.time >= self.since)
+        )
+
+
+class SqlAudit:
+    """Writes decisions of a project down at once, each in a transaction of its own.
+
+    Args:
+        database: Migrated.
+        project_id: Where they are made.
+    """
+
+    def __init__(self, database: Database, project_id: str) -> None:
+        self._database = database
+        self._project_id = project_id
+
+    async def decide(self, decision: Decision) -> None:
+        """Write a decision down.
+
+        Raises:
+            DatabaseUnavailableError: The database cannot be opened.
+        """
+        await in_thread(self._add, decision)
+
+    def _add(self, decision: Decision) -> None:
+        with self._database.writing() as session:
+            add_decisions(session.connection(), self._project_id, [decision])
+
+
+def audit(  # noqa: PLR0913  # what a decision is made of
+    session: Session,
+    project_id: str,
+    kind: DecisionKind,
+    subject: str,
+    what: str,
+    *,
+    reason: str = "",
+    who: str = "",
+    **details: JSONValue,
+) -> None:
+    """Write down a decision in the transaction of what it changes: both are kept, or neither.
+
+    Args:
+        session: In a transaction.
+        project_id: Where it was decided.
+        kind: What sort of decision.
+        subject: What it is about.
+        what: What was decided, in words.
+        reason: Why, in words.
+        who: Who decided; the user of this process when left out.
+        details: Facts, nothing secret among them.
+    """
+    decision = decided(kind, subject, what, reason=reason, who=who, **details)
+    add_decisions(session.connection(), project_id, [decision])
+
+
+def add_decisions(
+    connection: Connection,
+    project_id: str,
+    decisions: Sequence[Decision],
+    *,
+    published_at: float | None = None,
+) -> None:
+    """Write decisions down; one whose id the project has already is left out.
+
+    Args:
+        connection: In a transaction.
+        project_id: Where they were made.
+        decisions: To be kept.
+        published_at: When they were published; None if they are to be.
+    """
+    if not decisions:
+        return
+    is_postgresql = connection.dialect.name == "postgresql"
+    insert = (postgresql_insert if is_postgresql else sqlite_insert)(AUDIT)
+    statement = insert.on_conflict_do_nothing(index_elements=["project_id", "id"])
+    connection.execute(statement, [_row(project_id, one, published_at) for one in decisions])
+
+
+def unpublished_decisions(connection: Connection, project_id: str, limit: int) -> list[Decision]:
+    """Return the decisions of a project that nobody noted as published, in the order they were added."""
+    query = select(*_DECISION).where(_COLUMNS.project_id == project_id, _COLUMNS.published_at.is_(None))
+    return _read(connection, query.order_by(_COLUMNS.number).limit(limit))
+
+
+def first_decisions(connection: Connection, project_id: str, limit: int) -> list[Decision]:
+    """Return the decisions of a project in the order they were added."""
+    query = select(*_DECISION).where(_COLUMNS.project_id == project_id)
+    return _read(connection, query.order_by(_COLUMNS.number).limit(limit))
+
+
+def newest_decisions(session: Session, project_id: str, wanted: DecisionFilter, limit: int) -> list[Decision]:
+    """Return the newest decisions of a project that are wanted, the newest first."""
+    query = select(*_DECISION).where(_COLUMNS.project_id == project_id)
+    if wanted.run_id is not None:
+        within = _COLUMNS.subject.startswith(f"{wanted.run_id}/", autoescape=True)
+        query = query.where(or_(_COLUMNS.subject == wanted.run_id, within))
+    if wanted.kinds:
+        query = query.where(_COLUMNS.kind.in_([str(kind) for kind in wanted.kinds]))
+    if wanted.who is not None:
+        query = query.where(_COLUMNS.who == wanted.who)
+    if wanted.since is not None:
+        query = query.where(_COLUMNS.time >= wanted.since)
+    query = query.order_by(_COLUMNS.time.desc(), _COLUMNS.number.desc()).limit(limit)
+    return _read(session.connection(), query)
+
+
+def mark_decisions(connection: Connection, project_id: str, ids: Sequence[str]) -> None:
+    """Note that decisions were published; nothing else of a row ever changes."""
+    own = (_COLUMNS.project_id == project_id, _COLUMNS.id.in_(ids), _COLUMNS.published_at.is_(None))
+    connection.execute(update(AUDIT).where(*own).values(published_at=NOW))
+
+
+def _row(project_id: str, decision: Decision, published_at: float | None) -> dict[str, object]:
+    return {
+        "project_id": project_id,
+        "id": clean_text(decision.id),
+        "time": decision.time,
+        "kind": str(decision.kind),
+        "subject": clean_text(decision.subject),
+        "who": clean_text(decision.who),
+        "what": clean_text(decision.what),
+        "reason": clean_text(decision.reason),
+        "details": json.dumps(decision.details),
+        "published_at": published_at,
+    }
+
+
+def _read(connection: Connection, query: Select[tuple[object, ...]]) -> list[Decision]:
+    found = connection.execute(query).mappings()
+    return [Decision.model_validate({**row, "details": json.loads(row["details"])}) for row in found]
