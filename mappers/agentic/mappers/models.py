@@ -67,7 +67,8 @@ def owner() -> Mapped[str]:
 class ProjectModel(Base):
     """Owns agents, and through them everything they store.
 
-    ``max_running`` is how many activations of its runs may run at a time; none: no limit.
+    ``max_running`` is how many activations of its runs may run at a time; none: no limit. ``event_stream``
+    tells the stream that its events were published to from others of that name.
     """
 
     __tablename__ = "projects"
@@ -76,6 +77,7 @@ class ProjectModel(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
     max_running: Mapped[int | None]
+    event_stream: Mapped[str | None] = mapped_column(Text)
 
     agents: Mapped[list[AgentModel]] = relationship(back_populates="project", passive_deletes=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from agentic.executors.durable.outbox import LOOK_S, Outbox, Published
 from agentic.executors.durable.process import RunProcess
 from agentic.mappers import Database
 from agentic.mappers.audit import AUDIT
+from agentic.mappers.event_streams import note_stream
 from agentic.mappers.ledger_sql import EVENTS, PROJECTS
 
 log = get_logger(__name__)
@@ -23,6 +25,9 @@ T = TypeVar("T")
 
 _OTHERS_S = 5.0
 """How long to leave it to somebody else who is at it; if that one dies, this is the delay."""
+
+STREAM_LOOK_S = 60.0
+"""A stream that was made anew, while there was nothing to publish, is found about so long after."""
 
 _FIRST_RETRY_S = 0.2
 _LAST_RETRY_S = 5.0
@@ -45,6 +50,7 @@ class Courier:
         self._bus_of = bus_of
         self._outboxes: dict[str, tuple[Outbox, Bus]] = {}
         self._retry_s = 0.0
+        self._looks_at = 0.0
 
     async def keep_publishing(self) -> None:
         """Publish what comes until cancelled; while the bus is away it says so once, and tries on."""
@@ -79,6 +85,9 @@ class Courier:
 
     async def _each(self, publish: Callable[[Outbox], Awaitable[T]]) -> Sequence[T]:
         """Have every project's published, also when another's bus is away; then raise what was wrong."""
+        if time.monotonic() >= self._looks_at:
+            rest_s = STREAM_LOOK_S if await self._look_at_streams() else _LAST_RETRY_S
+            self._looks_at = time.monotonic() + rest_s
         found: list[T] = []
         faults: dict[Bus, BusError] = {}
         for outbox, bus in await asyncio.to_thread(self._waiting):
@@ -90,6 +99,29 @@ class Courier:
         for fault in faults.values():
             raise fault
         return found
+
+    async def _look_at_streams(self) -> bool:
+        """Have what a deleted stream lost told again to the new one; return whether all could be seen."""
+        away: set[Bus] = set()
+        for project_id, name in await asyncio.to_thread(self._projects):
+            bus = self._bus_of(name)
+            if bus not in away:
+                try:
+                    made = (await bus.state()).made
+                except BusError:  # told by who publishes there
+                    away.add(bus)
+                else:
+                    await self._note(project_id, name, made)
+        return not away
+
+    async def _note(self, project_id: str, name: str, made: str) -> None:
+        count = await asyncio.to_thread(note_stream, self._database, project_id, made) if made else 0
+        if count:
+            log.warning("events.told_again", project=name, batch_count=count)
+
+    def _projects(self) -> Sequence[tuple[str, str]]:
+        with self._database.reading() as session:
+            return [(row[0], row[1]) for row in session.execute(select(PROJECTS.c.id, PROJECTS.c.name))]
 
     def _waiting(self) -> Sequence[tuple[Outbox, Bus]]:
         """Return the outboxes that hold something; a read that no writer has to wait for."""
@@ -113,6 +145,7 @@ class Courier:
     def _missed(self, fault: Exception) -> float:
         if not self._retry_s:
             log.warning("events.waiting", error=str(fault) or type(fault).__name__)
+        self._looks_at = 0.0  # its streams may be gone
         self._retry_s = min(2 * self._retry_s or _FIRST_RETRY_S, _LAST_RETRY_S)
         return self._retry_s
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nats
 import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
@@ -157,6 +158,43 @@ async def test_a_server_that_is_away_and_comes_back_gets_each_event_once(
     assert sorted(found) == sorted(expected)
     for run in ("one", "two", "three"):
         assert [one for one in found if one.startswith(run)] == ids_of(post.shelf.ours, run)
+
+
+async def deleted(post: Post) -> None:
+    """Delete the stream behind everybody's back."""
+    async with await nats.connect(post.service.urls["nats"]) as client:
+        await client.jetstream().delete_stream("AGENTIC_EVENTS")
+
+
+async def test_a_stream_that_was_deleted_is_told_everything_again(post: Post, eventually: Eventually) -> None:
+    async with post.server(), post.bus() as bus, post.courier_at_work():
+        await work(post.shelf.ours, "one")
+        await work(post.shelf.theirs, "one")
+        await eventually(post.is_empty)
+        await deleted(post)
+        with capture_logs() as logs:
+            await work(post.shelf.ours, "two")
+            await eventually(lambda: [line["event"] for line in logs].count("events.told_again") == 2)
+        await eventually(post.is_empty)
+        found = [event.id for event in await stored(bus)]
+        assert sorted(found) == sorted([*ids_of(post.shelf.ours, "one"), *ids_of(post.shelf.ours, "two")])
+        assert len(await stored(bus, "theirs")) == len(ids_of(post.shelf.theirs, "one"))
+
+
+async def test_one_that_was_deleted_while_nothing_happens_is_found_after_a_while(
+    post: Post, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STREAM_LOOK_S", "_LAST_RETRY_S"):
+        monkeypatch.setattr(f"agentic.executors.durable.publishing.{name}", 0.2)
+    async with post.server(), post.bus() as bus, post.courier_at_work():
+        await work(post.shelf.ours, "one")
+        await eventually(post.is_empty)
+        await asyncio.sleep(0.3)
+        await deleted(post)
+        with capture_logs() as logs:
+            await eventually(lambda: "events.told_again" in [line["event"] for line in logs])
+        await eventually(post.is_empty)
+        assert [event.id for event in await stored(bus)] == ids_of(post.shelf.ours, "one")
 
 
 async def test_a_server_that_hangs_for_seconds_holds_up_no_run_and_gets_each_event_once(

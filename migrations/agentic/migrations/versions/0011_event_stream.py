@@ -1,0 +1,17 @@
+"""Which stream the events of a project were published to: one that was made anew is told them again."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("projects", sa.Column("event_stream", sa.Text()))
+
+
+def downgrade() -> None:
+    op.drop_column("projects", "event_stream")
