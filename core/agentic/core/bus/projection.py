@@ -13,6 +13,8 @@ one word as :func:`token` makes it.
     executor.{node}.errors            the newest errors of those
     edge.{edge}.data                  hash, provenance and trace of the newest message
     edge.{edge}.metadata              activation_count, last_activated, avg_latency_ms
+    graph.{run}.executors             the status of each executor that has run, by path
+    graph.{run}.edges                 how often each edge carried messages
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ class _Seen:
         self.event = event
         self.project = project
         self.run_key = f"workflow.{token(project, event.run_id)}"
+        self.graph_key = f"graph.{token(project, event.run_id)}"
         self.node_key = f"executor.{_node(project, event)}"
         self._documents = documents
 
@@ -137,10 +140,13 @@ def _superstep(seen: _Seen) -> Iterator[str]:
 
 def _activation(seen: _Seen) -> Iterator[str]:
     event, node = seen.event, seen.node_key
+    status = "running" if event.data.get("will_retry") else _OUTCOMES[event.kind]
+    executors = f"{seen.graph_key}.executors"
+    yield seen.put(executors, {**seen.get(executors), event.path: status})
     yield seen.put(
         f"{node}.state",
         {
-            "status": "running" if event.data.get("will_retry") else _OUTCOMES[event.kind],
+            "status": status,
             "attempt": event.attempt,
             "superstep": event.superstep,
             "shard": event.shard,
@@ -172,6 +178,8 @@ def _in_hand(seen: _Seen) -> str:
 
 def _edge(seen: _Seen) -> Iterator[str]:
     event = seen.event
+    edges, own = f"{seen.graph_key}.edges", str(event.data.get("edge", ""))
+    yield seen.put(edges, {**seen.get(edges), own: seen.get(edges).get(own, 0) + 1})
     for name in _edge_names(event):
         key = f"{seen.edge_key(name)}.metadata"
         known = seen.get(key)
@@ -252,7 +260,7 @@ def _keys(project: str, event: WorkflowEvent) -> Iterator[str]:
     yield f"{run}.state"
     if event.kind in _OUTCOMES:
         node = f"executor.{_node(project, event)}"
-        yield f"{run}.pending_messages"
+        yield from (f"{run}.pending_messages", f"graph.{token(project, event.run_id)}.executors")
         yield from (f"{node}.{part}" for part in ("state", "output", "attempts", "errors"))
     match event.kind:
         case EventKind.SUPERSTEP_STARTED | EventKind.SUPERSTEP_COMPLETED:
@@ -262,6 +270,7 @@ def _keys(project: str, event: WorkflowEvent) -> Iterator[str]:
                 for name in cast("Mapping[str, object]", event.data.get("state", {}))
             )
         case EventKind.EDGE_ACTIVATED:
+            yield f"graph.{token(project, event.run_id)}.edges"
             for name in _edge_names(event):
                 yield f"edge.{token(project, event.run_id, *_path(event), name)}.metadata"
         case EventKind.EXECUTOR_INVOKED:

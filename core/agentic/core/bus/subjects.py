@@ -34,6 +34,9 @@ METRICS_SUBJECTS = ("agentic.metrics.>",)
 AUDIT_SUBJECTS = ("agentic.audit.>",)
 """Everything that is kept in the stream of decisions."""
 
+ROLES = ("agent", "orchestrator", "validator")
+"""What executors may be beside workers: types of custom events that begin so have a subject of their own."""
+
 _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
     EventKind.RUN_RESUMED: "agentic.workflow.{run}.resumed",
@@ -58,12 +61,12 @@ _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.EXECUTOR_PARKED: "agentic.executor.{node}.parked",
     EventKind.EXECUTOR_PROGRESS: "agentic.executor.{node}.progress",
     EventKind.EXECUTOR_LOG: "agentic.executor.{node}.log",
-    EventKind.CUSTOM: "agentic.executor.{node}.event.{name}",
+    EventKind.CUSTOM: "agentic.executor.{node}.event.{type}",
     EventKind.EDGE_ACTIVATED: "agentic.edge.{edge}.activated",
 }
 
 
-_BY_DATA = frozenset(kind for kind, text in _TEMPLATES.items() if re.search(r"\{(edge|request|name)\}", text))
+_BY_DATA = frozenset(kind for kind, text in _TEMPLATES.items() if re.search(r"\{(edge|request|type)\}", text))
 """Kinds whose subject depends on more than where it happened."""
 
 
@@ -98,13 +101,22 @@ def subject_for(event: WorkflowEvent, project: str) -> str:
     if event.kind not in _BY_DATA:
         return _plain_subject(event.kind, project, event.run_id, event.path)
     run, node = _places(project, event.run_id, event.path)
+    if event.kind is EventKind.CUSTOM:
+        return _custom_subject(token(*node), str(event.data.get("type", "")))
     return _TEMPLATES[event.kind].format(
         run=token(*run),
         node=token(*node),
         edge=token(*node, str(event.data.get("edge", ""))),
         request=token(str(event.data.get("request") or "-")),
-        name=_dotted(str(event.data.get("type", ""))),
     )
+
+
+def _custom_subject(node: str, name: str) -> str:
+    """Return where an event of the user's own goes: one of a role's is found with all others of that role."""
+    role, dot, rest = name.partition(".")
+    if role in ROLES and dot and rest.strip("."):
+        return f"agentic.{role}.{node}.{_dotted(rest)}"
+    return f"agentic.executor.{node}.event.{_dotted(name)}"
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from agentic.core.bus import (
 )
 from agentic.core.bus.nats_bus import NatsBus
 
-pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26")]
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26", "ST03")]
 
 MakeBucket = Callable[..., KeyValue]
 

@@ -28,7 +28,7 @@ from agentic.core.bus import (
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.types import JSONValue
 
-pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26")]
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26", "NA07", "LG16")]
 
 
 @pytest.fixture(params=["memory", "nats"])

@@ -139,7 +139,7 @@ async def test_what_one_left_half_done_the_next_does_not_count_twice(is_late: bo
 
     assert deaths > 2
     assert (await read(bus, "patterns")) == expected
-    assert len(await read(bus, "state")) == 1_300 * 5
+    assert len(await read(bus, "state")) == 1_300 * 6
 
 
 async def test_of_two_only_one_is_at_it_and_the_other_takes_over(bus: Bus) -> None:

@@ -23,7 +23,7 @@ from agentic.mappers.ledger import SqlLedger
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office, Start
 
-pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA23")]
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA01", "NA23", "EX15", "EX16")]
 
 
 @pytest.fixture

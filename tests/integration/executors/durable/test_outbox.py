@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Shelf
     from tests.integration.executors.durable.steered import Floor
 
-pytestmark = [pytest.mark.integration, only_sqlite]
+pytestmark = [pytest.mark.integration, only_sqlite, pytest.mark.requirement("NA24")]
 
 MakeOutbox = Callable[[Bus], Outbox]
 

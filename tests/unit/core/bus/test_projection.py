@@ -82,6 +82,14 @@ async def test_of_an_edge_the_newest_message_and_how_often_it_carried_one_is_kep
     assert metadata["avg_latency_ms"] >= 0
 
 
+@pytest.mark.requirement("NA17")
+async def test_of_a_graph_each_executors_status_and_each_edges_traffic_are_seen_at_once() -> None:
+    documents = await documents_of(shaky(1, end="no paper"))
+
+    assert documents["graph.shop/r1.executors"] == {"read": "completed", "write": "failed"}
+    assert documents["graph.shop/r1.edges"] == {"read->write": 1}
+
+
 async def test_an_edge_to_many_is_counted_as_a_whole_and_by_target() -> None:
     @executor(id="split")
     async def split(number: int) -> int:

@@ -66,6 +66,7 @@ def test_every_event_has_a_legal_subject_that_the_stream_keeps(event: WorkflowEv
 
 
 @pytest.mark.requirement("NA05", "NA06", "NA08")
+@pytest.mark.requirement("NA02", "NA03", "NA04", "NA09", "NA10", "NA11", "NA12", "CX04")
 @pytest.mark.parametrize(
     ("event", "subject"),
     [
@@ -85,6 +86,17 @@ def test_every_event_has_a_legal_subject_that_the_stream_keeps(event: WorkflowEv
         (an_event(EventKind.CUSTOM, path="a", type="x.y"), "agentic.executor.p/r1/a.event.x.y"),
         (an_event(EventKind.CUSTOM, path="a", type="..*"), "agentic.executor.p/r1/a.event.=2A"),
         (an_event(EventKind.CUSTOM, path="a", type="."), "agentic.executor.p/r1/a.event.unnamed"),
+        (an_event(EventKind.CUSTOM, path="a", type="agent.tool_call"), "agentic.agent.p/r1/a.tool_call"),
+        (an_event(EventKind.CUSTOM, path="a", type="agent.task.t 1"), "agentic.agent.p/r1/a.task.t=201"),
+        (
+            an_event(EventKind.CUSTOM, path="a", type="validator.test.result"),
+            "agentic.validator.p/r1/a.test.result",
+        ),
+        (
+            an_event(EventKind.CUSTOM, path="a", type="orchestrator.decision"),
+            "agentic.orchestrator.p/r1/a.decision",
+        ),
+        (an_event(EventKind.CUSTOM, path="a", type="agent."), "agentic.executor.p/r1/a.event.agent"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -300,6 +300,7 @@ async def test_question_of_a_sub_workflow_that_was_cut_off_is_open_again_after_a
     assert (request.id, done.outputs) == ("r:inner.0.0/gate.0.0.1", ("slow web", "web: yes"))
 
 
+@pytest.mark.requirement("CX16")
 async def test_question_in_a_run_that_nobody_could_go_on_with_is_an_error() -> None:
     with pytest.raises(NotStoredError, match="run it with checkpoints"):
         await gated().run("web")

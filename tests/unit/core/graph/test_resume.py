@@ -270,6 +270,7 @@ async def test_run_id_that_is_taken_is_refused(store: MemoryCheckpointStore) -> 
         await echo("!").run("x", run_id="r", checkpoints=store)
 
 
+@pytest.mark.requirement("ED18")
 async def test_value_that_cannot_be_stored_is_refused_at_the_send(store: MemoryCheckpointStore) -> None:
     @executor(id="send")
     async def send(text: str, ctx: WorkflowContext) -> None:
