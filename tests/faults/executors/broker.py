@@ -48,7 +48,11 @@ class Broker:
     def start(self) -> None:
         """Start it, where it was and with what it had before; wait until it answers."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
-        Place.eventually(self._answers)
+        try:
+            Place.eventually(self._answers)
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """Kill it."""

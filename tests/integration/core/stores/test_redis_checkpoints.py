@@ -324,15 +324,16 @@ async def test_a_server_that_may_remove_runs_is_told_of(
 
 
 async def test_a_cluster_keeps_the_runs_of_many_projects(tmp_path: Path) -> None:
-    names = [tmp_path / name for name in ("one", "two")]
+    # By itself a node takes the port 10,000 above its own for others of the cluster, free or not.
+    ports = [str(free_port()) for _ in range(2)]
     with (
-        Broker(names[0], "--cluster-enabled", "yes") as one,
-        Broker(names[1], "--cluster-enabled", "yes") as two,
+        Broker(tmp_path / "one", "--cluster-enabled", "yes", "--cluster-port", ports[0]) as one,
+        Broker(tmp_path / "two", "--cluster-enabled", "yes", "--cluster-port", ports[1]) as two,
     ):
         one.do("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         two.do("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
         host, _, port = two.url(0).removeprefix("redis://").removesuffix("/0").partition(":")
-        one.do("CLUSTER", "MEET", host, port)
+        one.do("CLUSTER", "MEET", host, port, ports[1])
         for node in (one, two):
             Place.eventually(partial(is_whole, node))
         for project in ("a", "b", "c", "d"):
