@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from agentic.core.bus.nats_bus import NatsBus
 
-pytestmark = [pytest.mark.integration, pytest.mark.requirement("CX12", "EX17", "LE01", "LE02", "LE03", "NA19")]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.requirement("CX12", "EX17", "LE01", "LE02", "LE03", "NA19"),
+]
 
 
 @asynccontextmanager
