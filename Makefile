@@ -75,7 +75,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,dev]'
+	$(PIP_INSTALL) -e '.[local,metrics,postgres,reading,browser,firecrawl,httpx2,curl,nkeys,kit,dev]'
 	@touch $@ $(VENV)/.local
 
 $(VENV)/.docs: $(VENV)/.python pyproject.toml constraints.txt

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import sysconfig
-import venv
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.e2e.machines import REPOSITORY, Machine, installed
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLE = REPOSITORY / "examples" / "agentic-plugin-quotes"
 pytestmark = pytest.mark.e2e
 
@@ -24,55 +18,10 @@ QUOTES = [
 ADD = ("agents", "add", "daily", "--project", "reading", "--platform", "quotes")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A fresh environment with both wheels, and an empty folder to work in."""
-
-    environment: Path
-    home: Path
-
-    def run(self, command: str, *arguments: str, code: int = 0) -> str:
-        """Run an installed command as a user would; return what it printed."""
-        done = subprocess.run(
-            [str(self.environment / "bin" / command), *arguments],
-            cwd=self.home,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.home),
-                "AGENTIC_HOME": str(self.home / "state"),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == code, f"{command} {arguments} ended with {done.returncode}\n{done.stderr}"
-        return done.stdout if code == 0 else done.stderr
-
-    def agentic(self, *arguments: str, code: int = 0) -> str:
-        return self.run("agentic", *arguments, code=code)
-
-
-def pip(*arguments: str) -> None:
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    subprocess.run(command, check=True, timeout=110)
-
-
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install both wheels into a new environment that borrows only the libraries they need from this one."""
-    wheels = tmp_path_factory.mktemp("wheels")
-    for project in (REPOSITORY, EXAMPLE):
-        pip("wheel", "--no-deps", "--wheel-dir", str(wheels), str(project))
-    environment = tmp_path_factory.mktemp("environment")
-    venv.create(environment)
-    python = str(environment / "bin" / "python")
-    pip("--python", python, "install", "--no-index", "--no-deps", *map(str, wheels.glob("*.whl")))
-    # Only now: pip would take what is borrowed for installed. Our own editable installation is not seen
-    # through it, as a .pth file is read in the environment's own folder alone.
-    site = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
-    return environment
+    """Install this project and the example."""
+    return installed(tmp_path_factory.mktemp("environment"), EXAMPLE)
 
 
 @pytest.fixture

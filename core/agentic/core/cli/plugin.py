@@ -11,14 +11,16 @@ from agentic.core.hooks import Finding, hookimpl
 
 @hookimpl
 def agentic_commands(app: typer.Typer) -> None:
-    """Add ``plugins``, ``graph``, ``events`` and ``doctor``."""
+    """Add ``plugins``, ``plugin new``, ``graph``, ``events`` and ``doctor``."""
     from agentic.core.cli.doctor import doctor
     from agentic.core.cli.events import events_app
     from agentic.core.cli.graph import graph_app
+    from agentic.core.cli.plugin_new import plugin_app
     from agentic.core.cli.plugins import plugins
 
     app.command()(plugins)
     app.command()(doctor)
+    app.add_typer(plugin_app, name="plugin")
     app.add_typer(graph_app, name="graph")
     app.add_typer(events_app, name="events")
 

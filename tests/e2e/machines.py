@@ -1,0 +1,66 @@
+"""Environments into which wheels were installed, and nothing else of this checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A fresh environment with wheels, and an empty folder to work in."""
+
+    environment: Path
+    home: Path
+
+    def run(self, command: str, *arguments: str, code: int = 0) -> str:
+        """Run an installed command as a user would; return what it printed."""
+        done = subprocess.run(
+            [str(self.environment / "bin" / command), *arguments],
+            cwd=self.home,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.home),
+                "AGENTIC_HOME": str(self.home / "state"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        told = f"{command} {arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == code, told
+        return done.stdout if code == 0 else done.stderr
+
+    def agentic(self, *arguments: str, code: int = 0) -> str:
+        return self.run("agentic", *arguments, code=code)
+
+
+def installed(folder: Path, *projects: Path) -> Path:
+    """Make an environment in a folder with the wheels of this project and of others; return its place.
+
+    The libraries that they need are borrowed from the environment that this is run in.
+    """
+    wheels, environment = folder / "wheels", folder / "environment"
+    for project in (REPOSITORY, *projects):
+        pip("wheel", "--no-deps", "--wheel-dir", str(wheels), str(project))
+    venv.create(environment)
+    python = str(environment / "bin" / "python")
+    pip("--python", python, "install", "--no-index", "--no-deps", *map(str, wheels.glob("*.whl")))
+    # Only now: pip would take what is borrowed for installed. Our own editable installation is not seen
+    # through it, as a .pth file is read in the environment's own folder alone.
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    return environment
+
+
+def pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    subprocess.run(command, check=True, timeout=110)

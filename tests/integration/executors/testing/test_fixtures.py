@@ -1,0 +1,86 @@
+"""The fixtures that tests of plugins use, found as they find them: by pytest itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.errors import AgenticError
+from agentic.core.types import JSONValue
+from agentic.mappers import ExecutionStatus
+from agentic.plugins.hackernews.models import HackerNewsItemModel
+
+if TYPE_CHECKING:
+    from agentic.executors.testing import Home, RunAgent, Site
+    from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = pytest.mark.integration
+
+
+def hackernews(fakes: FakeServer) -> dict[str, JSONValue]:
+    """Return the config of an agent that reads the fakes."""
+    allowed: list[JSONValue] = [f"{fakes.host}:{fakes.port}"]
+    return {"base_url": fakes.hackernews_url, "allow_private_hosts": allowed, "limit": 5}
+
+
+def test_an_agent_is_run_into_a_database_with_all_tables(
+    run_agent: RunAgent, agentic_fakes: FakeServer
+) -> None:
+    ran = run_agent("hackernews", hackernews(agentic_fakes))
+
+    assert ran.outcome.status is ExecutionStatus.SUCCEEDED
+    assert len(ran.rows(HackerNewsItemModel)) == 5
+
+
+def test_a_platform_that_is_not_installed_is_named(run_agent: RunAgent) -> None:
+    with pytest.raises(AgenticError, match="no plugin brings the platform 'nope'"):
+        run_agent("nope", {})
+
+
+def test_what_settings_refuse_fails_the_run(run_agent: RunAgent) -> None:
+    ran = run_agent("hackernews", {"limit": 0})
+
+    assert ran.outcome.status is ExecutionStatus.FAILED
+    assert "limit" in str(ran.outcome.error)
+
+
+def test_a_worker_runs_an_agent_of_a_home(agentic_home: Home, agentic_fakes: FakeServer) -> None:
+    config = [f"{name}={json.dumps(value)}" for name, value in hackernews(agentic_fakes).items()]
+    words = [word for pair in config for word in ("--config", pair)]
+    agentic_home.agentic("agents", "add", "hn", "--platform", "hackernews", *words)
+
+    queued = json.loads(agentic_home.agentic("run", "hn", "--dispatcher", "celery", "--json"))
+    agentic_home.agentic("executions", "watch", queued["execution_id"])
+    (execution,) = json.loads(agentic_home.agentic("executions", "list", "--json"))
+
+    assert execution["status"] == "succeeded"
+    with pytest.raises(subprocess.CalledProcessError):
+        agentic_home.agentic("agents", "show", "nobody")
+
+
+async def test_a_nats_server_is_there(agentic_nats: str) -> None:
+    bus = NatsBus(agentic_nats)
+    assert (await bus.state()).count == 0
+    await bus.aclose()
+
+
+def test_a_site_says_what_it_is_told_to_and_who_asked(agentic_site: Site) -> None:
+    import urllib.error
+    from urllib.request import urlopen
+
+    agentic_site.serve("/a", "text", headers={"X-Of": "mine"})
+    agentic_site.fail("/a", status=503)
+
+    for status in (503, 404):
+        path = "/a" if status == 503 else "/b"
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urlopen(f"{agentic_site.url}{path}")
+        assert refused.value.code == status
+        refused.value.close()
+    with urlopen(f"{agentic_site.url}/a?x=1") as answer:
+        assert (answer.read(), answer.headers["X-Of"]) == (b"text", "mine")
+    assert agentic_site.requests == ["/a", "/b", "/a?x=1"]
