@@ -36,6 +36,10 @@ class Listener:
         """Return the next message, as soon as there is one."""
         return await self._heard.get()
 
+    def take_rest(self) -> list[Message]:
+        """Return all that was heard and not taken."""
+        return [self._heard.get_nowait() for _ in range(self._heard.qsize())]
+
     async def hear(self, message: Message) -> None:
         """Note a message; waits while 65,536 are not yet taken."""
         await self._heard.put(message)

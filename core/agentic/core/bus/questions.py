@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -27,6 +27,9 @@ AGAIN_S = 30.0
 """How often a question is asked again that was heard; one that nobody heard is asked again sooner."""
 
 UNHEARD_S = 2.0
+
+LATE_S = 1.0
+"""Who answers so long after another one is told so; later nobody listens any more."""
 
 Take = Callable[[JSONValue, str], Awaitable[None]]
 """Gives an answer and its author to whoever asks; raises an :class:`AgenticError` if it cannot be taken."""
@@ -85,19 +88,32 @@ async def ask(bus: Bus, question: Question, take: Take) -> None:
     inbox = bus.inbox()
     payload = question.model_dump_json().encode()
     async with bus.listen(inbox) as answers:
-        wait_s = 0.0
-        while True:
-            try:
-                async with asyncio.timeout(wait_s):
-                    message = await answers.next()
-            except TimeoutError:
-                await bus.send(question.subject, payload, reply=inbox)
-                wait_s = AGAIN_S
-                continue
-            if message.nobody_listens:
-                wait_s = UNHEARD_S
-            elif await _is_taken(bus, question, message, take):
-                return
+        try:
+            wait_s = 0.0
+            while True:
+                try:
+                    async with asyncio.timeout(wait_s):
+                        message = await answers.next()
+                except TimeoutError:
+                    await bus.send(question.subject, payload, reply=inbox)
+                    wait_s = AGAIN_S
+                    continue
+                if message.nobody_listens:
+                    wait_s = UNHEARD_S
+                elif await _is_taken(bus, question, message, take):
+                    return await _refuse_late(bus, question, answers)
+        finally:
+            for message in answers.take_rest():
+                await _tell(bus, question, message, f"{question.request!r} is not asked here any more")
+
+
+async def _refuse_late(bus: Bus, question: Question, answers: Listener) -> None:
+    """Tell those who answered at the same time that somebody was quicker, instead of letting them wait."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LATE_S):
+            while True:
+                message = await answers.next()
+                await _tell(bus, question, message, f"{question.request!r} is answered; somebody was quicker")
 
 
 async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) -> bool:
@@ -109,11 +125,16 @@ async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) 
         fault = f"it is no answer: {'; '.join(error['msg'] for error in exc.errors(include_input=False))}"
     except AgenticError as exc:
         fault = str(exc)
+    await _tell(bus, question, message, fault)
+    return fault is None
+
+
+async def _tell(bus: Bus, question: Question, answer: Message, fault: str | None) -> None:
+    """Tell who answered whether it counts."""
     if fault is not None:
         log.info("answer.refused", request=question.request, reason=fault)
-    if message.reply:
-        await bus.send(message.reply, _Verdict(error=fault).model_dump_json().encode())
-    return fault is None
+    if answer.reply:
+        await bus.send(answer.reply, _Verdict(error=fault).model_dump_json().encode())
 
 
 class OpenQuestion:

@@ -150,6 +150,25 @@ async def test_a_question_is_asked_until_an_answer_is_taken(bus: Bus) -> None:
         await asked.answer(True, by="late")
 
 
+async def test_of_many_who_answer_at_once_one_counts_and_the_others_hear_so_at_once(bus: Bus) -> None:
+    async def take_one(_: JSONValue, by: str) -> None:
+        taken.append(by)
+        await asyncio.sleep(0.05)
+
+    taken: list[str] = []
+    async with open_questions(bus) as questions:
+        asking = asyncio.create_task(ask(bus, QUESTION, take_one))
+        asked = await anext(questions)
+        answers = (asked.answer(True, by=str(number)) for number in range(20))
+        async with asyncio.timeout(5):
+            told = await asyncio.gather(*answers, return_exceptions=True)
+        await asking
+
+    assert len(taken) == 1
+    assert [one for one in told if one is None] == [None]
+    assert all(isinstance(one, AnswerRefusedError) for one in told if one is not None)
+
+
 async def test_a_question_of_another_project_is_not_heard(bus: Bus) -> None:
     listening = asyncio.create_task(heard(bus, "other"))
     await asyncio.sleep(0.2)
