@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,8 +41,12 @@ def pretend() -> Iterator[Callable[[Path], subprocess.Popen[bytes]]]:
 
     def start(folder: Path) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", "import time; time.sleep(60)", launcher.profile_of(folder)]
-        started.append(subprocess.Popen(command, start_new_session=True))
-        return started[-1]
+        process = subprocess.Popen(command, start_new_session=True)
+        started.append(process)
+        # A program that has just begun has no command line for a moment.
+        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.001)
+        return process
 
     yield start
     for process in started:
