@@ -70,7 +70,7 @@ class RunAgent:
             project: Made if it is not there.
 
         Raises:
-            UnknownPlatformError: It is not installed.
+            LookupError: The platform is not installed.
         """
         self._count += 1
         get_registry().platform(platform)

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,12 @@ class Site:
 
     Attributes:
         requests: Path and query of each request, in the order they came.
+        headers: Of each of them, with names in lower case.
     """
 
     def __init__(self) -> None:
         self.requests: list[str] = []
+        self.headers: list[Mapping[str, str]] = []
         self._answers: dict[str, _Answer] = {}
         self._faults: dict[str, list[_Answer]] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -49,7 +51,8 @@ class Site:
         """Answer requests for a path from now on.
 
         Args:
-            path: Without the query: ``/items.json``.
+            path: ``/items.json``, whatever the query; with one, ``/items.json?page=2``, requests that have all
+                of it. Of several that fit, the one with the longest query is the answer.
             content: Text or bytes as they are; anything else as JSON.
             status: Of the answer.
             headers: Beside ``Content-Type``, which follows from the content unless it is given.
@@ -57,10 +60,16 @@ class Site:
         self._answers[path] = _answer(content, status, headers)
 
     def fail(
-        self, path: str, *, status: int, times: int = 1, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        *,
+        status: int,
+        times: int = 1,
+        content: object = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer the next requests for a path with an error, and then as before."""
-        self._faults.setdefault(path, []).extend([_answer("", status, headers)] * times)
+        """Answer the next requests for a path, whatever their query, with an error, and then as before."""
+        self._faults.setdefault(path, []).extend([_answer(content, status, headers)] * times)
 
     def __enter__(self) -> Self:
         Thread(target=self._server.serve_forever, args=(0.05,), name="site", daemon=True).start()
@@ -72,12 +81,16 @@ class Site:
         self._server.shutdown()
         self._server.server_close()
 
-    def _next(self, target: str) -> _Answer:
+    def _next(self, target: str, headers: Mapping[str, str]) -> _Answer:
         self.requests.append(target)
+        self.headers.append({name.lower(): value for name, value in headers.items()})
         path = urlsplit(target).path
         if self._faults.get(path):
             return self._faults[path].pop(0)
-        return self._answers.get(path) or _answer(f"nothing is served at {path}", 404, None)
+        fitting = [served for served in self._answers if _fits(served, target)]
+        if not fitting:
+            return _answer(f"nothing is served at {path}", 404, None)
+        return self._answers[max(fitting, key=lambda served: len(_query(served)))]
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         site = self
@@ -87,7 +100,7 @@ class Site:
 
             def do_GET(self) -> None:
                 """Say what the site is to say."""
-                answer = site._next(self.path)
+                answer = site._next(self.path, dict(self.headers.items()))
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
@@ -99,6 +112,14 @@ class Site:
                 """Say nothing."""
 
         return Handler
+
+
+def _fits(served: str, target: str) -> bool:
+    return urlsplit(served).path == urlsplit(target).path and _query(served) <= _query(target)
+
+
+def _query(target: str) -> set[tuple[str, str]]:
+    return set(parse_qsl(urlsplit(target).query, keep_blank_values=True))
 
 
 def _answer(content: object, status: int, headers: Mapping[str, str] | None) -> _Answer:
