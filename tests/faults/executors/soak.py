@@ -1,7 +1,8 @@
 """Disturbs runs for as long as one likes: ``MINUTES=30 SEED=1 python -m tests.faults.executors.soak``.
 
-Round after round processes and workers are killed or paused, messages doubled, and the broker is killed,
-emptied or cut off, as the seed says. After each round the histories are checked, and what processes hold.
+Round after round processes and workers are killed or paused, messages doubled, the broker is killed, emptied
+or cut off, and NATS is killed, or hangs for seconds, as the seed says. After each round the histories are
+checked, that all events are on NATS once, and what processes hold. In every twentieth NATS hangs for 30 s.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from tests.faults.executors.broker import Broker
 from tests.faults.executors.disturbing import drops_connections, foreseen, forgets, known, restarts, tell
 from tests.faults.executors.history import Figures
 from tests.faults.executors.killing import kill_group, kill_one_at_work, pause_one_at_work
+from tests.faults.executors.nats import Nats
 from tests.faults.executors.scene import Scene, migrate
 
 RUNS = 20
 TROUBLES = 16
 MINUTE_S = 60.0
+LONG_EVERY, LONG_S = 20, 30.0
+"""In so many rounds once, NATS cannot be reached for so long."""
+
 MAX_MIB = 300
 MAX_FILES = 100
 """What one process may hold; what is not given back grows past it in half an hour."""
@@ -38,40 +43,51 @@ def main() -> None:
     seconds = MINUTE_S * float(os.environ.get("MINUTES", "30"))
     seed = int(os.environ.get("SEED", str(time.time_ns() % 10_000)))
     say(f"seed {seed}, {seconds:g} s")
-    with place() as (scene, broker):
-        soak(scene, broker, seed, seconds)
+    with place() as (scene, broker, nats):
+        soak(scene, broker, nats, seed, seconds)
 
 
 @contextmanager
-def place() -> Iterator[tuple[Scene, Broker]]:
-    """Make a place of its own, with a broker of its own."""
-    with TemporaryDirectory(ignore_cleanup_errors=True) as name, Broker(Path(name)) as broker:
+def place() -> Iterator[tuple[Scene, Broker, Nats]]:
+    """Make a place of its own, with a broker and a NATS server of its own."""
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as name,
+        Broker(Path(name)) as broker,
+        Nats(Path(name)) as nats,
+    ):
         empty = Path(name) / "empty.db"
         migrate(f"sqlite:///{empty}")
         scene = Scene(Path(name) / "place", empty, broker.url(0))
+        scene.place.env["AGENTIC_NATS_URL"] = nats.url
         try:
-            yield scene, broker
+            yield scene, broker, nats
         finally:
             scene.close()
 
 
-def soak(scene: Scene, broker: Broker, seed: int, seconds: float) -> None:
+def soak(scene: Scene, broker: Broker, nats: Nats, seed: int, seconds: float) -> None:
     """Disturb runs, round after round; say every minute, and at the end, what came of it."""
     began = told = time.monotonic()
-    total, number = Figures(), 0
+    total, number, event_count = Figures(), 0, 0
     while time.monotonic() < began + seconds:
         number += 1
-        total = added(total, disturbed(scene, broker, random.Random(f"{seed}/{number}")))
+        if number % LONG_EVERY == 0:
+            nats.hang(LONG_S)
+        total = added(total, disturbed(scene, broker, nats, random.Random(f"{seed}/{number}")))
+        event_count += nats.check(scene)
         held = held_by(scene)
         assert all(mib <= MAX_MIB and files <= MAX_FILES for mib, files in held), held
         if time.monotonic() >= told + MINUTE_S:
             told = time.monotonic()
             shares = ", ".join(f"{mib} MiB and {files} files" for mib, files in held)
-            say(f"{(told - began) / MINUTE_S:.1f} min, round {number}: {summary(total)}; held: {shares}")
-    say(f"seed {seed}, {number} rounds: {summary(total)}")
+            say(
+                f"{(told - began) / MINUTE_S:.1f} min, round {number}: {summary(total)}; "
+                f"{event_count} events on NATS; held: {shares}"
+            )
+    say(f"seed {seed}, {number} rounds: {summary(total)}; {event_count} events on NATS")
 
 
-def disturbed(scene: Scene, broker: Broker, dice: random.Random) -> Figures:
+def disturbed(scene: Scene, broker: Broker, nats: Nats, dice: random.Random) -> Figures:
     """Submit runs, disturb them, and check what came of them."""
     troubles: Mapping[str, Disturb] = {
         "kill a process": lambda dice: kill_one_at_work(scene, dice),
@@ -83,6 +99,8 @@ def disturbed(scene: Scene, broker: Broker, dice: random.Random) -> Figures:
         "kill the broker": lambda _: restarts(broker),
         "empty the broker": lambda _: forgets(broker),
         "cut off the broker": lambda _: drops_connections(broker),
+        "kill NATS": lambda dice: nats.restart(dice.uniform(0.0, 1.0)),
+        "hang NATS": lambda dice: nats.hang(dice.uniform(0.5, 5.0)),
     }
     scene.worker()
     scene.clear()
