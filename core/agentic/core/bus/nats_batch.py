@@ -51,7 +51,7 @@ async def store(client: Client, stream: str, messages: Sequence[BusMessage]) -> 
         try:
             await store_together(client, [_sent(message) for message in batch])
         except DuplicateError:
-            await _store_singly(client, stream, batch)
+            await store_singly(client, stream, batch)
 
 
 async def store_together(client: Client, batch: Sequence[BatchMessage], *, as_batch: bool = False) -> int:
@@ -82,8 +82,12 @@ async def store_together(client: Client, batch: Sequence[BatchMessage], *, as_ba
     raise APIError.from_error(error)
 
 
-async def _store_singly(client: Client, stream: str, batch: Sequence[BusMessage]) -> None:
-    """Store what is missing of a batch; the server skips what it knows."""
+async def store_singly(client: Client, stream: str, batch: Sequence[BusMessage]) -> None:
+    """Store messages one after the other; the server skips what it knows.
+
+    Raises:
+        nats.errors.Error: Some of them may be stored.
+    """
     jetstream = client.jetstream(timeout=_ANSWER_TIMEOUT_S)
     for message in batch:
         await jetstream.publish(

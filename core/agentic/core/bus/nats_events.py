@@ -11,7 +11,7 @@ from nats.js.errors import APIError
 
 from agentic.core.bus.errors import BusUnavailableError, StreamFullError
 from agentic.core.bus.limits import refuse_oversized
-from agentic.core.bus.nats_batch import store
+from agentic.core.bus.nats_batch import store, store_singly
 from agentic.core.bus.nats_link import NATS_FAULTS, NatsLink
 from agentic.core.bus.nats_pushes import Place, open_pushes
 from agentic.core.bus.nats_stream import name_of
@@ -40,8 +40,9 @@ class NatsEvents:
         """Store ``messages``; see :meth:`EventBus.publish`."""
         async with self._link.requesting(self._config) as client:
             refuse_oversized(messages, client.max_payload)
+            put = store if self._config.allow_atomic else store_singly
             try:
-                await store(client, self._stream, messages)
+                await put(client, self._stream, messages)
             except APIError as exc:
                 if exc.err_code in _FULL:
                     raise StreamFullError(self._stream, exc.description or str(exc)) from exc

@@ -135,7 +135,7 @@ class Bus(EventBus, Protocol):
 
     @property
     def metrics(self) -> EventBus:
-        """The stream of measures: how fast executors were, for a day at most."""
+        """The stream of measures: how fast executors were, for a day at most; stored one by one."""
         ...
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import nats
 import pytest
+from nats.js.api import DiscardPolicy, PersistMode
 from structlog.testing import capture_logs
 
 from agentic.core.bus import (
@@ -225,3 +226,28 @@ async def test_reader_that_is_cancelled_just_when_a_message_comes_ends(nats_bus:
     for reader in unfinished:
         reader.cancel()
     assert not unfinished
+
+
+@pytest.mark.requirement("NA20", "NA21", "NA22")
+async def test_the_three_streams_are_kept_as_what_is_in_them_needs(nats_url: str, nats_bus: NatsBus) -> None:
+    for stream in (nats_bus, nats_bus.audit, nats_bus.metrics):
+        await stream.state()
+    async with await nats.connect(nats_url) as client:
+        found = {
+            name: (await client.jetstream().stream_info(f"AGENTIC_{name}")).config
+            for name in ("EVENTS", "AUDIT", "METRICS")
+        }
+
+    assert {name: config.subjects for name, config in found.items() if name != "EVENTS"} == {
+        "AUDIT": ["agentic.audit.>"],
+        "METRICS": ["agentic.metrics.>"],
+    }
+    day_s = 86_400
+    assert [found[name].max_age for name in ("EVENTS", "AUDIT", "METRICS")] == [7 * day_s, 0, day_s]
+    assert (found["AUDIT"].discard, found["AUDIT"].deny_delete, found["AUDIT"].deny_purge) == (
+        DiscardPolicy.NEW,
+        True,
+        True,
+    )
+    assert found["METRICS"].max_msgs_per_subject == 1_000
+    assert found["METRICS"].persist_mode is PersistMode.ASYNC
