@@ -250,4 +250,4 @@ async def test_the_three_streams_are_kept_as_what_is_in_them_needs(nats_url: str
         True,
     )
     assert found["METRICS"].max_msgs_per_subject == 1_000
-    assert found["METRICS"].persist_mode is PersistMode.ASYNC
+    assert found["METRICS"].persist_mode == PersistMode.ASYNC
