@@ -224,6 +224,95 @@ class TestAgents:
         assert "s3cret" not in str(error)
 
 
+class TestAgentFiles:
+    def test_exported_agents_are_imported_elsewhere_as_they_were(self, shell: Shell) -> None:
+        shell("agents", "add", "top", "--platform", "hackernews", "--config", "limit=5", "--goals", "news")
+        shell("agents", "add", "ask", "--platform", "hackernews", "--config", "list=ask")
+        Path("agents.yaml").write_text(shell("agents", "export"))
+
+        shell("projects", "add", "other")
+        shell("agents", "import", "agents.yaml", "--project", "other")
+
+        rows = [
+            [{name: row[name] for name in ("name", "platform", "goals", "config")} for row in listed]
+            for listed in (shell.json("agents", "list"), shell.json("agents", "list", "--project", "other"))
+        ]
+        assert rows[0] == rows[1]
+        assert len(rows[0]) == 2
+
+    def test_all_agents_of_a_file_are_imported_or_none(self, shell: Shell) -> None:
+        Path("agents.yaml").write_text(
+            "agents: [{name: a, platform: hackernews}, {name: b, platform: hackernews, config: {limit: 0}}]"
+        )
+
+        error = shell.fails("agents", "import", "agents.yaml")
+
+        assert isinstance(error, AgentConfigError)
+        assert "limit" in str(error)
+        assert shell.json("agents", "list") == []
+
+    def test_agents_that_are_there_are_changed_only_when_asked(self, shell: Shell) -> None:
+        Path("agents.yaml").write_text("agents: [{name: a, platform: hackernews, config: {limit: 5}}]")
+        shell("agents", "import", "agents.yaml")
+
+        assert isinstance(shell.fails("agents", "import", "agents.yaml"), DuplicateAgentError)
+        Path("agents.yaml").write_text("agents: [{name: a, platform: hackernews, config: {limit: 6}}]")
+        shell("agents", "import", "agents.yaml", "--replace")
+
+        assert shell.json("agents", "show", "a")["config"] == {"limit": 6}
+
+    def test_a_dry_run_checks_and_writes_nothing(self, shell: Shell) -> None:
+        Path("agents.yaml").write_text("agents: [{name: a, platform: hackernews}]")
+
+        assert "1 agents would be imported" in shell("agents", "import", "agents.yaml", "--dry-run")
+        assert shell.json("agents", "list") == []
+
+    def test_secrets_are_not_exported_and_a_masked_one_is_not_imported(self, shell: Shell) -> None:
+        with shell.database.writing() as session:
+            add_agent(session, find_project(session, "default"), "s", "uninstalled", {"token": "s3cret"})
+        told = shell("agents", "export", "s")
+        Path("agents.yaml").write_text(told)
+
+        error = shell.fails("agents", "import", "agents.yaml", "--replace")
+
+        assert "s3cret" not in told
+        assert isinstance(error, OptionError)
+        assert "config.token of agent 's' is **********" in str(error)
+
+    @pytest.mark.parametrize(
+        ("text", "fault"),
+        [
+            ("{s3cret", "neither YAML nor JSON"),
+            ("- s3cret", "is not as `agentic agents export` writes it"),
+            ("agents: [{name: a}]", "agents.0.platform: Field required"),
+            ("agents: [{name: a, platform: web, conf: s3cret}]", "agents.0.conf: Extra inputs"),
+            ("agents: [{name: a, platform: web}, {name: a, platform: web}]", "has the agent 'a' twice"),
+        ],
+    )
+    def test_what_is_no_file_of_agents_is_refused_without_being_shown(
+        self, shell: Shell, text: str, fault: str
+    ) -> None:
+        Path("agents.yaml").write_text(text)
+
+        error = shell.fails("agents", "import", "agents.yaml")
+
+        assert fault in str(error)
+        assert "s3cret" not in str(error)
+        assert "missing.yaml cannot be read" in str(shell.fails("agents", "import", "missing.yaml"))
+
+    def test_a_part_of_a_config_is_changed_and_checked(self, shell: Shell) -> None:
+        shell(
+            "agents", "add", "top", "--platform", "hackernews", "--config", "limit=5", "--config", "list=ask"
+        )
+
+        shell("agents", "edit", "top", "--config", "limit=6", "--unset", "list", "--goals", "more")
+
+        shown = shell.json("agents", "show", "top")
+        assert (shown["config"], shown["goals"]) == ({"limit": 6}, "more")
+        assert isinstance(shell.fails("agents", "edit", "top", "--config", "limit=0"), AgentConfigError)
+        assert shell.json("agents", "show", "top")["config"] == {"limit": 6}
+
+
 def test_platforms_are_listed_with_the_keys_of_their_config(bare_shell: Shell) -> None:
     rows = {row["name"]: row for row in bare_shell.json("platforms", "list")}
 

@@ -1,0 +1,105 @@
+"""Agents as files: what ``agentic agents export`` writes, and ``agentic agents import`` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agentic.core.types import JSONValue
+from agentic.executors.commands.options import OptionError
+from agentic.executors.redaction import MASK
+
+if TYPE_CHECKING:
+    from agentic.executors.catalog import AgentFacts
+
+HEAD = """\
+# Agents, as `agentic agents export` wrote them; `agentic agents import FILE` takes them.
+"""
+MASKED = f"""\
+# {MASK} stands for a secret that is not told: put it in again, or better a reference to a stored one.
+"""
+
+
+class _Agent(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=200)
+    platform: str = Field(min_length=1)
+    goals: str | None = None
+    config: dict[str, JSONValue] = {}
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agents: list[_Agent]
+
+
+def write_agents(agents: Sequence[AgentFacts]) -> str:
+    """Return agents as YAML, in the order given; their secrets are masked already."""
+    told = [
+        {
+            "name": agent.name,
+            "platform": agent.platform,
+            **({"goals": agent.goals} if agent.goals is not None else {}),
+            "config": dict(agent.config),
+        }
+        for agent in agents
+    ]
+    text: str = yaml.safe_dump({"agents": told}, sort_keys=False, allow_unicode=True)
+    return HEAD + (MASKED if MASK in text else "") + text
+
+
+def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
+    """Return the agents of a file, in its order.
+
+    Args:
+        text: YAML or JSON.
+        where: For messages, which show no values.
+
+    Raises:
+        OptionError: It is something else; an agent is there twice, or has a masked secret.
+    """
+    from agentic.executors.catalog import AgentFacts
+
+    try:
+        found = _File.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError:
+        raise OptionError(f"{where} is neither YAML nor JSON; correct it") from None
+    except ValidationError as exc:
+        faults = "; ".join(_said(error["loc"], error["msg"]) for error in exc.errors(include_input=False)[:5])
+        raise OptionError(f"{where} is not as `agentic agents export` writes it: {faults}") from None
+    names = [agent.name for agent in found.agents]
+    for agent in found.agents:
+        if names.count(agent.name) > 1:
+            raise OptionError(f"{where} has the agent {agent.name!r} twice; take one away, or rename it")
+        if masked := next(_masked(agent.config), None):
+            raise OptionError(
+                f"{where}: {masked} of agent {agent.name!r} is {MASK}, which stands for a secret that was "
+                f"not told; put the secret in, or better a reference to a stored one"
+            )
+    return [
+        AgentFacts(name=agent.name, platform=agent.platform, config=agent.config, goals=agent.goals)
+        for agent in found.agents
+    ]
+
+
+def _masked(value: JSONValue, place: str = "config") -> Iterator[str]:
+    """Yield where in a config a secret is masked."""
+    match value:
+        case str() if value == MASK:
+            yield place
+        case dict():
+            for name, part in value.items():
+                yield from _masked(part, f"{place}.{name}")
+        case list():
+            for index, part in enumerate(value):
+                yield from _masked(part, f"{place}.{index}")
+
+
+def _said(place: tuple[int | str, ...], what: str) -> str:
+    return f"{'.'.join(map(str, place)) or 'the file'}: {what}"
