@@ -1,4 +1,4 @@
-"""The rows of the table of NATS."""
+"""The rows of the tables of NATS, and of mappers."""
 
 from __future__ import annotations
 
@@ -50,4 +50,17 @@ ON_NATS = (
         peers=("plain",),
         case="bus-watch",
     ),
+)
+
+MAPPERS = tuple(
+    Row(
+        name=f"mapper-{database}-{kind}" if kind != "new" else f"mapper-{database}",
+        what=f"10,000 rows upserted into {name}, {what}",
+        figure=f"{kind}_s",
+        unit="s",
+        target=1,
+        case=f"mapper-{database}",
+    )
+    for database, name in (("sqlite", "SQLite"), ("postgres", "PostgreSQL"))
+    for kind, what in (("new", "all new"), ("unchanged", "all as they were"), ("changed", "all changed"))
 )

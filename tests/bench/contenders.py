@@ -27,6 +27,7 @@ CONTENDERS: dict[Contender, str] = {
 _OURS = {
     "bus": "bus",
     "durable": "durable",
+    "mapper": "mappers",
     "place": "runs",
     "group": "runs",
     "waiting": "runs",

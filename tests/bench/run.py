@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.bench.bus_rows import ON_NATS
+from tests.bench.bus_rows import MAPPERS, ON_NATS
 from tests.bench.contenders import Contender, call_of
 from tests.bench.crawl_rows import CRAWLS, RESUMES
 from tests.bench.environments import run_figures, run_module
@@ -24,6 +24,7 @@ PAGE = Path("docs/explanation/benchmarks.md")
 TABLES: Mapping[str, Sequence[Row]] = {
     "Steps, branches and runs": STEPS,
     "On NATS": ON_NATS,
+    "Rows in SQL": MAPPERS,
     "Crawls": CRAWLS,
     "A crawl that is killed at 40 % and started again": RESUMES,
 }
