@@ -1,14 +1,17 @@
-"""A platform of somebody else's: built as a wheel, installed with pip, used like one of ours."""
+"""Platforms of somebody else's: built as wheels, installed with pip, used like ours."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from tests.e2e.machines import REPOSITORY, Machine, installed
 
-EXAMPLE = REPOSITORY / "examples" / "agentic-plugin-quotes"
+EXAMPLES = REPOSITORY / "examples"
+NAMES = ("quotes", "mastodon", "arxiv")
+Listed = Mapping[str, Mapping[str, object]]
 pytestmark = pytest.mark.e2e
 
 QUOTES = [
@@ -18,10 +21,21 @@ QUOTES = [
 ADD = ("agents", "add", "daily", "--project", "reading", "--platform", "quotes")
 
 
+def folder_of(name: str) -> Path:
+    return EXAMPLES / f"agentic-plugin-{name}"
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install this project and the example."""
-    return installed(tmp_path_factory.mktemp("environment"), EXAMPLE)
+    """Install this project and the examples."""
+    return installed(tmp_path_factory.mktemp("environment"), *map(folder_of, NAMES))
+
+
+@pytest.fixture(scope="module")
+def listed(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Listed:
+    """What `agentic plugins` says, by name of the plugin."""
+    machine = Machine(environment, tmp_path_factory.mktemp("home"))
+    return {row["name"]: row for row in json.loads(machine.agentic("plugins", "--json"))}
 
 
 @pytest.fixture
@@ -37,9 +51,8 @@ def test_the_wheels_are_what_runs(machine: Machine) -> None:
 
 
 @pytest.mark.requirement("BR03", "BR04", "PL13")
-def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(machine: Machine) -> None:
-    rows = {row["name"]: row for row in json.loads(machine.agentic("plugins", "--json"))}
-    assert rows["quotes"] == {
+def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(listed: Listed) -> None:
+    assert listed["quotes"] == {
         "name": "quotes",
         "distribution": "agentic-plugin-quotes",
         "version": "1.2.0",
@@ -52,13 +65,12 @@ def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(machi
     }
 
 
-def test_our_own_platforms_are_loaded_from_the_wheel_in_the_same_way(machine: Machine) -> None:
-    rows = {row["name"]: row for row in json.loads(machine.agentic("plugins", "--json"))}
-    assert {name: rows[name]["platforms"] for name in ("hackernews", "web")} == {
+def test_our_own_platforms_are_loaded_from_the_wheel_in_the_same_way(listed: Listed) -> None:
+    assert {name: listed[name]["platforms"] for name in ("hackernews", "web")} == {
         "hackernews": ["hackernews"],
         "web": ["web"],
     }
-    assert [row["errors"] for row in rows.values() if row["errors"]] == []
+    assert [row["errors"] for row in listed.values() if row["errors"]] == []
 
 
 @pytest.mark.requirement("BR03", "BR04", "PL05", "PL07", "PL13")
@@ -81,6 +93,21 @@ def test_an_agent_whose_config_its_settings_refuse_is_not_added(machine: Machine
     assert json.loads(machine.agentic("agents", "list", "--project", "reading", "--json")) == []
 
 
-def test_its_own_tests_pass_in_that_environment(machine: Machine) -> None:
-    passed = machine.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE))
-    assert "3 passed" in passed
+def test_several_of_them_are_there_together(listed: Listed) -> None:
+    told = {name: (listed[name]["distribution"], listed[name]["platforms"]) for name in NAMES}
+    assert told == {name: (f"agentic-plugin-{name}", [name]) for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_own_tests_pass_in_that_environment(machine: Machine, name: str) -> None:
+    passed = machine.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder_of(name)))
+    assert " passed" in passed
+
+
+def test_checkers_have_no_complaint_about_those_that_a_command_began(machine: Machine) -> None:
+    begun = [str(folder_of(name)) for name in NAMES[1:]]
+    machine.run("python", "-m", "ruff", "check", "--no-cache", *begun)
+    machine.run("python", "-m", "ruff", "format", "--no-cache", "--check", *begun)
+    packages = [word for name in NAMES[1:] for word in ("-p", f"agentic_plugin_{name}")]
+    config = str(folder_of("arxiv") / "pyproject.toml")
+    machine.run("python", "-m", "mypy", "--config-file", config, *packages)

@@ -49,11 +49,12 @@ class AgentFailedError(ExecutionError):
 
     def __init__(self, message: str, cause: Exception | None = None) -> None:
         super().__init__(message)
-        self.is_retriable = cause is not None and _may_pass(cause)
+        self.is_retriable = cause is not None and may_pass(cause)
         self.retry_after_s: float | None = getattr(cause, "retry_after_s", None)
 
 
-def _may_pass(error: Exception) -> bool:
+def may_pass(error: Exception) -> bool:
+    """Tell whether what failed may well work a little later: a server was away, or too busy."""
     known = getattr(error, "failure_class", None)
     if isinstance(known, str):
         return known in _TRANSIENT or known.startswith("http_5")

@@ -70,27 +70,19 @@ class Outside:
     def __init__(self, database: Database, project_id: str, policy: HttpPolicy, settings: Settings) -> None:
         from agentic.core.actors import ActorContext
         from agentic.core.browser import BrowserFetcher
-        from agentic.core.http import Fetcher, SharedTransport, open_budget
+        from agentic.executors.project_http import ProjectHttp
         from agentic.mappers.audit import SqlAudit
-        from agentic.mappers.http_cache import SqlHttpCache
         from agentic.mappers.memory import SqlMemory
-        from agentic.mappers.vault import SqlSecrets
-        from agentic.mappers.vault_keys import SecretKeys
         from agentic.mappers.vault_sessions import SqlSessions
 
-        keys = SecretKeys.configured(settings)
-        secrets = SqlSecrets(database, project_id, keys)
         self._settings = settings
-        self._transport = SharedTransport(policy, secret=secrets.secret)
-        self._budget = open_budget(settings.broker)
+        self._http = ProjectHttp(database, project_id, policy, settings)
         self._browser = SharedBrowser(settings)
-        cache = SqlHttpCache(database, project_id=project_id)
-        fetcher = Fetcher(policy, self._transport, budget=self._budget, cache=cache)
         self._context = ActorContext(
-            http=fetcher,
-            pages=BrowserFetcher(fetcher, self._browser),
-            secrets=secrets,
-            sessions=SqlSessions(database, project_id, keys),
+            http=self._http.fetcher,
+            pages=BrowserFetcher(self._http.fetcher, self._browser),
+            secrets=self._http.secrets,
+            sessions=SqlSessions(database, project_id, self._http.keys),
             memory=SqlMemory(database, project_id),
             decide=SqlAudit(database, project_id).decide,
         )
@@ -107,5 +99,4 @@ class Outside:
     async def aclose(self) -> None:
         """Close what is open."""
         await self._browser.aclose()
-        await self._transport.aclose()
-        await self._budget.aclose()
+        await self._http.aclose()

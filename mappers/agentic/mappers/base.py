@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
@@ -17,6 +20,8 @@ from agentic.mappers.target import Row
 from agentic.mappers.upsert import upsert
 
 log = get_logger(__name__)
+
+EntryT = TypeVar("EntryT", bound=BaseModel)
 
 
 class ResultMapper(ABC):
@@ -107,6 +112,23 @@ class ResultMapper(ABC):
         )
         self.counts += counts
         return counts
+
+    def accepted(self, model: type[EntryT], entries: Iterable[object], noun: str) -> Iterator[EntryT]:
+        """Yield each entry as ``model``; one that is none is rejected with a warning.
+
+        Args:
+            model: What an entry has to be.
+            entries: As they came.
+            noun: What one is called in the warning: ``"story"``.
+        """
+        for index, entry in enumerate(entries):
+            try:
+                yield model.model_validate(entry)
+            except ValidationError as exc:
+                fault = exc.errors(include_url=False, include_input=False)[0]
+                place = ".".join(map(str, fault["loc"]))
+                self.warn(f"{noun} {index} was rejected: {place}: {fault['msg']}")
+                self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
 
     def warn(self, sentence: str) -> None:
         """Note something that went wrong with a part of the results, and go on."""

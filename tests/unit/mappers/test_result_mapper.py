@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 import pytest
+from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -165,3 +166,21 @@ def test_the_mapper_of_a_platform_is_found_by_its_name(database: Database, agent
 def test_an_unknown_platform_is_a_clear_error(database: Database, agent: AgentModel) -> None:
     with database.reading() as session, pytest.raises(UnknownPlatformError, match="'nowhere'"):
         get_result_mapper("nowhere", session, "e1", agent)
+
+
+class Point(BaseModel):
+    at: int
+
+
+@pytest.mark.requirement("PL30")
+def test_entries_that_are_none_are_rejected_by_their_place_with_a_reason_that_shows_no_value(
+    database: Database, agent: AgentModel, execution_id: str
+) -> None:
+    with database.joined() as session:
+        mapper = NoteMapper(session, execution_id, agent)
+        kept = list(mapper.accepted(Point, [{"at": 1}, {"at": "hidden"}, "odd", {"at": 4}], "point"))
+    assert kept == [Point(at=1), Point(at=4)]
+    assert mapper.counts == SaveCounts(rejected=2)
+    assert mapper.warnings[0].startswith("point 1 was rejected: at: ")
+    assert mapper.warnings[1].startswith("point 2 was rejected: ")
+    assert "hidden" not in mapper.warnings[0]

@@ -7,7 +7,15 @@ No client library is loaded before a fetcher is opened.
 """
 
 from agentic.core.http.addresses import AddressGuard
-from agentic.core.http.budget import BudgetUnavailableError, HostBudget, ProcessBudget, Turn, open_budget
+from agentic.core.http.api import ApiSettings, JsonApi, UnexpectedAnswerError
+from agentic.core.http.budget import (
+    AccountBudget,
+    BudgetUnavailableError,
+    HostBudget,
+    ProcessBudget,
+    Turn,
+    open_budget,
+)
 from agentic.core.http.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
 from agentic.core.http.cookies import CookieJar, InvalidCookieError
 from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
@@ -21,7 +29,9 @@ from agentic.core.http.transports import MissingTransportError, open_transport
 from agentic.core.http.urls import canonical_url, url_key
 
 __all__ = [
+    "AccountBudget",
     "AddressGuard",
+    "ApiSettings",
     "BudgetUnavailableError",
     "CachePolicy",
     "CacheUnavailableError",
@@ -40,12 +50,14 @@ __all__ = [
     "HttpSession",
     "InvalidCookieError",
     "InvalidUrlError",
+    "JsonApi",
     "MemoryCache",
     "MissingTransportError",
     "ProcessBudget",
     "SharedTransport",
     "Transport",
     "Turn",
+    "UnexpectedAnswerError",
     "canonical_url",
     "open_budget",
     "open_fetcher",

@@ -151,6 +151,36 @@ class ProcessBudget:
         self._times[host] = times
 
 
+class AccountBudget:
+    """Implements :class:`HostBudget` for one account of services that count by account, out of ``budget``.
+
+    Who asks as somebody else neither waits for its limits nor makes it wait.
+
+    Args:
+        budget: Keeps the times.
+        account: A name of the account that is no secret.
+    """
+
+    def __init__(self, budget: HostBudget, account: str) -> None:
+        self._budget = budget
+        self._account = account
+
+    async def take(self, host: str, interval_s: float) -> Turn:
+        """See :meth:`HostBudget.take`."""
+        return await self._budget.take(self._named(host), interval_s)
+
+    async def block(self, host: str, seconds: float) -> None:
+        """See :meth:`HostBudget.block`."""
+        await self._budget.block(self._named(host), seconds)
+
+    async def aclose(self) -> None:
+        """See :meth:`HostBudget.aclose`."""
+        await self._budget.aclose()
+
+    def _named(self, host: str) -> str:
+        return f"{host} {self._account}"
+
+
 PROCESS_BUDGET = ProcessBudget()
 
 

@@ -36,7 +36,8 @@ class CachedAnswer:
 class HttpCache(Protocol):
     """Keeps answers by key; it may forget any of them at any time.
 
-    What belongs to whom is not its business: nothing is kept that a login was needed for.
+    What belongs to whom is not its business: nothing is kept that a login was needed for, but for a session
+    that wants it so, under a key of its own.
     """
 
     async def load(self, key: str) -> CachedAnswer | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -15,6 +15,10 @@ from agentic.core.http.messages import HttpRequest, HttpResponse
 LONGEST_S = 86_400.0  # a Retry-After beyond a day is a mistake or malice
 RESET = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?", re.ASCII)
 HTML_FOR_JSON = "html_for_json"
+
+Verdict = Callable[[HttpRequest, HttpResponse, datetime], FetchError | None]
+"""Tells why an answer is a failure, as :func:`failure_of` does; the third argument is the time."""
+
 ADVICE = {
     CHALLENGE: " with a challenge in place of the page; load it with a browser, or ask the site for access",
     CAPTCHA: " with a captcha in place of the page; ask the site for access",

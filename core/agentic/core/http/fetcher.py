@@ -14,16 +14,16 @@ from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.budget import PROCESS_BUDGET, HostBudget
 from agentic.core.http.cache import PROCESS_CACHE, HttpCache
 from agentic.core.http.errors import FailureClass, FetchError
-from agentic.core.http.failures import failure_of
+from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
-from agentic.core.http.redirects import next_request
+from agentic.core.http.redirects import PERMANENT, next_request
 from agentic.core.http.revalidation import Revalidation
 from agentic.core.http.robots import RobotsGate
 from agentic.core.http.transport import Transport
 from agentic.core.http.transports import open_transport
 from agentic.core.http.turns import HostTurns
-from agentic.core.http.urls import host_of
+from agentic.core.http.urls import host_of, without_credentials
 
 
 @asynccontextmanager
@@ -65,23 +65,26 @@ class Fetcher:
         transport: Sends single requests.
         budget: When each host may be asked again.
         cache: Where answers are kept, if the policy wants that.
+        verdict: Tells which answers are failures; for an API with rules of its own.
         clock: Monotonic seconds, for robots.txt; a budget has its own.
         sleep: Waits that many seconds.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but two are for tests and for the rooms above
         self,
         policy: HttpPolicy,
         transport: Transport,
         *,
         budget: HostBudget = PROCESS_BUDGET,
         cache: HttpCache = PROCESS_CACHE,
+        verdict: Verdict = failure_of,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.policy = policy
         self.guard = AddressGuard(policy.allow_private_hosts)
         self._transport = transport
+        self._verdict = verdict
         self._turns = HostTurns(policy, budget, sleep)
         self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
         self._obeyed = self.robots if policy.obey_robots else None
@@ -131,19 +134,23 @@ class Fetcher:
         Raises:
             FetchError: It is one; ``failure_class`` says which.
         """
-        if failure := failure_of(request, response, datetime.now(UTC)):
+        if failure := self._verdict(request, response, datetime.now(UTC)):
             await self._turns.note(failure, host_of(response.url))
             raise failure
 
     async def _follow(self, request: HttpRequest, robots: RobotsGate | None) -> HttpResponse:
         is_secure = request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
+        moved_to, is_lasting = None, True
         for _ in range(self.policy.max_redirects + 1):
             send = partial(self._send, robots=robots, timeout_s=max(left_s, 0.001), is_secure=is_secure)
             response = await (self._kept.exchange(request, send) if self._kept else send(request))
             following = next_request(request, response)
             if following is None:
-                return response
+                return response if moved_to is None else replace(response, moved_to=moved_to)
+            is_lasting = is_lasting and response.status in PERMANENT
+            if is_lasting:
+                moved_to = without_credentials(following.url)
             left_s -= response.elapsed_s
             request = following
         reason = (

@@ -79,6 +79,8 @@ class HttpResponse:
         set_cookies: The ``Set-Cookie`` fields, each by itself: joined, as in ``headers``, they mean nothing.
         is_unchanged: It is the answer that was kept from an earlier fetch: the site said that it still holds,
             or was not asked, as it is young enough.
+        moved_to: Where to ask from now on, if that is not where was asked: the end of the redirects that are
+            permanent (301, 308) and come before any other.
     """
 
     url: str
@@ -88,6 +90,7 @@ class HttpResponse:
     elapsed_s: float = 0.0
     set_cookies: tuple[str, ...] = field(default=(), repr=False)
     is_unchanged: bool = False
+    moved_to: str | None = None
 
     @property
     def content_type(self) -> str:

@@ -10,6 +10,7 @@ from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.urls import origin_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+PERMANENT = frozenset({301, 308})
 SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding"})
 

@@ -75,7 +75,7 @@ class Revalidation:
         body = await _unpacked(kept)
         if body is None:
             return await self._stored(key, request, await send(request))
-        if self._is_young(kept):
+        if request.session is None and self._is_young(kept):
             return _answered(request, kept, body)
         response = await send(conditional(request, kept))
         if response.status != 304:
@@ -114,8 +114,9 @@ class Revalidation:
 
 
 def is_cacheable(request: HttpRequest) -> bool:
-    """Tell whether the answer to ``request`` may be somebody else's too."""
-    is_plain = request.method == "GET" and request.body is None and request.session is None
+    """Tell whether the answer to ``request`` may be somebody else's too, or is kept for its session alone."""
+    is_anybodys = request.session is None or request.session.keeps_answers
+    is_plain = request.method == "GET" and request.body is None and is_anybodys
     return is_plain and "@" not in request.url.partition("//")[2].partition("/")[0] and not _names(request)
 
 
@@ -144,8 +145,10 @@ def merged(kept: CachedAnswer, fresh: Mapping[str, str]) -> tuple[tuple[str, str
 def cache_key(request: HttpRequest, user_agent: str) -> str:
     """Return 32 hexadecimal digits, the same for all that a site could tell two requests apart by."""
     own = sorted((name.lower(), value) for name, value in request.headers.items())
-    told = json.dumps([without_credentials(request.url), user_agent, own])
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    told: list[object] = [without_credentials(request.url), user_agent, own]
+    if request.session is not None:
+        told.append(request.session.name)
+    return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).hexdigest()
 
 
 def _names(request: HttpRequest) -> bool:

@@ -26,6 +26,8 @@ class HttpSession:
         headers: Sent with each request to those hosts.
         cookies: Sent where their own rules allow.
         storage: A browser's local storage; None without one.
+        keeps_answers: Answers to it may be kept, for sessions of the same name. They are never taken for
+            right without asking, so whoever may no longer read something is not shown what was kept of it.
     """
 
     name: str
@@ -33,6 +35,7 @@ class HttpSession:
     headers: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
     cookies: CookieJar = field(default_factory=CookieJar)
     storage: JSONValue = field(default=None, repr=False)
+    keeps_answers: bool = False
 
     def headers_for(self, url: str, *, is_secure: bool = False) -> dict[str, str]:
         """Return what a request to ``url`` gets, the ``cookie`` field included. The values are secret.

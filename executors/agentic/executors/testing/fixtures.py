@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +16,23 @@ if TYPE_CHECKING:
     from agentic.mappers import Database
 
 
-@pytest.fixture
-def agentic_database(tmp_path: Path) -> Iterator[Database]:
-    """Give an empty database with the tables of all installed plugins."""
+@pytest.fixture(scope="session")
+def _agentic_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables of all installed plugins, to be copied: to migrate takes 0.2 s."""
     from agentic.core.hooks import get_registry
-    from agentic.mappers import Database
     from agentic.migrations.runner import upgrade
 
-    url = f"sqlite:///{tmp_path / 'agentic.db'}"
-    upgrade(url, get_registry())
-    database = Database(url)
+    path = tmp_path_factory.mktemp("agentic") / "tables.db"
+    upgrade(f"sqlite:///{path}", get_registry())
+    return path
+
+
+@pytest.fixture
+def agentic_database(_agentic_tables: Path, tmp_path: Path) -> Iterator[Database]:
+    """Give an empty database with the tables of all installed plugins."""
+    from agentic.mappers import Database
+
+    database = Database(f"sqlite:///{shutil.copy(_agentic_tables, tmp_path / 'agentic.db')}")
     yield database
     database.dispose()
 

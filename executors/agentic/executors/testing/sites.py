@@ -51,8 +51,8 @@ class Site:
         """Answer requests for a path from now on.
 
         Args:
-            path: ``/items.json``, whatever the query; with one, ``/items.json?page=2``, requests that have all
-                of it. Of several that fit, the one with the longest query is the answer.
+            path: ``/items.json`` for any query, ``/items.json?page=2`` for those that have all of that one.
+                Of several that fit, the one with the longest query is the answer.
             content: Text or bytes as they are; anything else as JSON.
             status: Of the answer.
             headers: Beside ``Content-Type``, which follows from the content unless it is given.

@@ -10,6 +10,7 @@
         fakes.news_url          # articles with structured data, and sitemaps
         fakes.hostile_url       # everything a crawler should survive
         fakes.firecrawl_url     # a Firecrawl v2 API over all of these
+        fakes.github_url        # a GitHub REST API
         fakes.sink_url          # keeps what webhooks send
         fakes.control           # faults to inject, requests counted
 

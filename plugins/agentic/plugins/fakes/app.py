@@ -41,8 +41,8 @@ def create_app(
 ) -> ASGIApp:
     """Return the application: the fakes, ``/robots.txt`` and ``/__control``.
 
-    ``/hackernews``, ``/shop``, ``/jobs``, ``/feeds``, ``/news``, ``/hostile``, ``/firecrawl`` and ``/sink``:
-    the module of each says what it answers.
+    ``/hackernews``, ``/shop``, ``/jobs``, ``/feeds``, ``/news``, ``/hostile``, ``/firecrawl``, ``/github``
+    and ``/sink``: the module of each says what it answers.
 
     Args:
         seed: The same seed and sizes give the same bytes.
@@ -65,7 +65,7 @@ def create_app(
     routes = [
         Mount("/hackernews", app=SiteApp(HackerNews(seed, stories))),
         Mount("/shop", app=SiteApp(Shop(seed, products))),
-        Mount("/feeds", app=SiteApp(Feeds(seed))),
+        Mount("/feeds", app=SiteApp(Feeds(seed, orders=chosen.feeds))),
         Mount("/news", app=SiteApp(News(seed, chosen.revisions))),
         *_talking(seed, chosen),
         Route("/robots.txt", _robots),
@@ -91,6 +91,7 @@ def _talking(seed: int, control: Control) -> list[BaseRoute]:
     """Return the fakes that are more than data."""
     from starlette.routing import Mount
 
+    from agentic.plugins.fakes.github.api import Github
     from agentic.plugins.fakes.hostile.site import Hostile
     from agentic.plugins.fakes.jobs.api import JobApi
     from agentic.plugins.fakes.jobs.site import JobSite
@@ -101,6 +102,7 @@ def _talking(seed: int, control: Control) -> list[BaseRoute]:
     return [
         Mount("/hostile", routes=Hostile(control.rate_limits, control.flakes).routes()),
         Mount("/jobs", routes=jobs),
+        Mount("/github", routes=Github(seed, control.github).routes()),
         Mount("/sink", routes=sink_routes(control.sink)),
     ]
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentic.plugins.fakes.control import Control
+from agentic.plugins.fakes.control import Control, Fault
 from agentic.plugins.fakes.pages import Page, Site
 from agentic.plugins.fakes.validators import answer
 
@@ -61,7 +61,7 @@ class Faulty:
                 await self._app(scope, receive, send)
             else:
                 await asyncio.sleep(fault.delay_s)
-                answer = self._app if fault.status is None else _refusal(fault.status, fault.retry_after_s)
+                answer = self._app if fault.status is None else _refusal(fault.status, fault)
                 await answer(
                     scope, receive, send if fault.truncate is None else _cutting(send, fault.truncate)
                 )
@@ -82,9 +82,11 @@ def _host(scope: Scope, asked: dict[bytes, bytes]) -> str:
     return f"{host}:{port}"
 
 
-def _refusal(status: int, retry_after_s: int | None) -> Response:
+def _refusal(status: int, fault: Fault) -> Response:
     phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else str(status)
-    headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
+    headers = {} if fault.retry_after_s is None else {"retry-after": str(fault.retry_after_s)}
+    if fault.location is not None:
+        headers["location"] = fault.location
     return PlainTextResponse(phrase, status, headers=headers)
 
 

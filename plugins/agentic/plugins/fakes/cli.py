@@ -52,6 +52,7 @@ def _addresses(fakes: FakeServer) -> dict[str, str]:
         "news": fakes.news_url,
         "hostile": fakes.hostile_url,
         "firecrawl": fakes.firecrawl_url,
+        "github": fakes.github_url,
         "sink": fakes.sink_url,
         "control": fakes.control_url,
     }

@@ -13,7 +13,9 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.feeds.orders import FeedOrders
 from agentic.plugins.fakes.firecrawl.account import Account
+from agentic.plugins.fakes.github.account import GithubAccount
 from agentic.plugins.fakes.hostile.limits import Flakes, RateLimits
 from agentic.plugins.fakes.jobs.sessions import Sessions
 from agentic.plugins.fakes.jobs.tokens import Tokens
@@ -27,12 +29,13 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = Field(pattern=r"^[/*]", description="Pattern of paths without query; * also crosses slashes.")
-    status: int | None = Field(default=None, ge=400, le=599, description="Answer with it and nothing else.")
+    status: int | None = Field(default=None, ge=300, le=599, description="Answer with it and nothing else.")
     times: PositiveInt | None = Field(default=1, description="Requests it happens to; null: until the reset.")
     delay_s: float = Field(default=0.0, ge=0, le=600, description="Seconds to wait before answering.")
     retry_after_s: NonNegativeInt | None = Field(
         default=None, description="Sent as Retry-After with the status."
     )
+    location: str | None = Field(default=None, description="Where a status below 400 sends the client on to.")
     truncate: NonNegativeInt | None = Field(
         default=None, description="Bytes of the body to send before the connection is cut."
     )
@@ -41,6 +44,8 @@ class Fault(BaseModel):
     def _does_something(self) -> Self:
         if self.retry_after_s is not None and self.status is None:
             raise ValueError("retry_after_s needs a status, for example 429")
+        if (self.location is not None) != (self.status is not None and self.status < 400):
+            raise ValueError("location and a status below 400, for example 301, need each other")
         if self.status is None and self.truncate is None and not self.delay_s:
             raise ValueError("nothing would go wrong; give status, delay_s or truncate")
         return self
@@ -59,9 +64,11 @@ class Control:
         sessions: Who is logged in to the job board.
         tokens: The tokens of its API.
         revisions: Changes to the newspaper's articles.
+        feeds: What became of the feeds.
         rate_limits: Who asked the hostile site too often.
         flakes: Failures the hostile site still owes.
         firecrawl: Credits spent at Firecrawl, and the pace of its jobs.
+        github: Who has asked GitHub how often, and what has changed there.
         sink: What webhooks sent.
     """
 
@@ -74,9 +81,11 @@ class Control:
         self.sessions = Sessions()
         self.tokens = Tokens()
         self.revisions = Revisions()
+        self.feeds = FeedOrders()
         self.rate_limits = RateLimits()
         self.flakes = Flakes()
         self.firecrawl = Account()
+        self.github = GithubAccount()
         self.sink = Sink()
 
     def add(self, fault: Fault) -> None:
@@ -91,7 +100,7 @@ class Control:
             self._requests.clear()
             self._peak = self._in_flight
         memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)
-        for memory in (*memories, self.firecrawl):
+        for memory in (*memories, self.feeds, self.firecrawl, self.github):
             memory.reset()
 
     def stats(self) -> dict[str, JSONValue]:

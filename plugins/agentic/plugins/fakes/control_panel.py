@@ -11,7 +11,9 @@ from starlette.routing import BaseRoute, Route
 
 from agentic.plugins.fakes.asgi import CONTROL
 from agentic.plugins.fakes.control import Control, Fault
+from agentic.plugins.fakes.feeds.orders import FeedOrder
 from agentic.plugins.fakes.firecrawl.account import AccountOrder
+from agentic.plugins.fakes.github.account import GithubOrder
 from agentic.plugins.fakes.jobs.sessions import SessionOrder
 from agentic.plugins.fakes.news.revisions import Revision
 
@@ -33,7 +35,9 @@ class ControlPanel:
             Route(f"{CONTROL}/faults", self.add_fault, methods=["POST"]),
             Route(f"{CONTROL}/sessions", self.change_sessions, methods=["POST"]),
             Route(f"{CONTROL}/revise", self.revise, methods=["POST"]),
+            Route(f"{CONTROL}/feeds", self.change_feeds, methods=["POST"]),
             Route(f"{CONTROL}/firecrawl", self.change_account, methods=["POST"]),
+            Route(f"{CONTROL}/github", self.change_github, methods=["POST"]),
             Route(f"{CONTROL}/stats", self.stats),
             Route(f"{CONTROL}/reset", self.reset, methods=["POST"]),
         ]
@@ -59,11 +63,25 @@ class ControlPanel:
             self._control.revisions.add(order)
         return _told(order)
 
+    async def change_feeds(self, request: Request) -> Response:
+        """``POST /__control/feeds``: what the feeds tell from now on, and how often they want to be asked."""
+        order = await _read(FeedOrder, request)
+        if isinstance(order, FeedOrder):
+            self._control.feeds.change(order)
+        return _told(order)
+
     async def change_account(self, request: Request) -> Response:
         """``POST /__control/firecrawl``: credits left, and the pace of jobs."""
         order = await _read(AccountOrder, request)
         if isinstance(order, AccountOrder):
             self._control.firecrawl.change(order)
+        return _told(order)
+
+    async def change_github(self, request: Request) -> Response:
+        """``POST /__control/github``: requests left, refusals to come, issues to close."""
+        order = await _read(GithubOrder, request)
+        if isinstance(order, GithubOrder):
+            self._control.github.change(order)
         return _told(order)
 
     async def stats(self, request: Request) -> Response:  # noqa: ARG002 - starlette hands it over

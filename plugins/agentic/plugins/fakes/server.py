@@ -101,6 +101,11 @@ class FakeServer:
         return f"{self.url}/firecrawl"
 
     @property
+    def github_url(self) -> str:
+        """Base URL of the fake GitHub API, in place of ``https://api.github.com``."""
+        return f"{self.url}/github"
+
+    @property
     def sink_url(self) -> str:
         """Where webhooks may send to, followed by a name."""
         return f"{self.url}/sink/"

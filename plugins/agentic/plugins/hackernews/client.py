@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import TypeVar
+from pydantic import TypeAdapter
 
-from pydantic import TypeAdapter, ValidationError
-
-from agentic.core.http import Fetcher
-from agentic.plugins.hackernews.errors import UnexpectedAnswerError
+from agentic.core.http import JsonApi
+from agentic.core.http.api import Connect
 from agentic.plugins.hackernews.items import HackerNewsItem
 from agentic.plugins.hackernews.settings import StoryList
-
-AnswerT = TypeVar("AnswerT")
-
-Connect = Callable[[], AbstractAsyncContextManager[Fetcher]]
-"""Gives the fetcher for one request: a shared one, or one of its own."""
 
 _IDS = TypeAdapter(list[int])
 _ITEM = TypeAdapter(HackerNewsItem | None)
@@ -31,8 +22,7 @@ class HackerNewsClient:
     """
 
     def __init__(self, base_url: str, connect: Connect) -> None:
-        self._base_url = base_url.rstrip("/")
-        self._connect = connect
+        self._api = JsonApi("Hacker News", base_url, connect)
 
     async def story_ids(self, story_list: StoryList) -> list[int]:
         """Return the ids of a list, best first: at most 500, of ask, show and job at most 200.
@@ -41,7 +31,7 @@ class HackerNewsClient:
             FetchError: The answer did not come.
             UnexpectedAnswerError: It is no list of ids.
         """
-        return await self._get(f"{story_list}stories.json", _IDS)
+        return await self._api.get(f"{story_list}stories.json", _IDS)
 
     async def item(self, item_id: int) -> HackerNewsItem | None:
         """Return an item; None for one that is gone.
@@ -50,15 +40,4 @@ class HackerNewsClient:
             FetchError: The answer did not come.
             UnexpectedAnswerError: It is no item.
         """
-        return await self._get(f"item/{item_id}.json", _ITEM)
-
-    async def _get(self, path: str, answer: TypeAdapter[AnswerT]) -> AnswerT:
-        url = f"{self._base_url}/{path}"
-        async with self._connect() as fetcher:
-            response = await fetcher.fetch(url)
-        try:
-            return answer.validate_python(response.json())
-        except ValidationError as exc:
-            fault = exc.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, fault["loc"])) or "the answer"
-            raise UnexpectedAnswerError(url, f"{place}: {fault['msg']}") from None
+        return await self._api.get(f"item/{item_id}.json", _ITEM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agentic.core.errors import AgenticError
-from agentic.core.settings import safe_url
 
 
 class HackerNewsError(AgenticError):
@@ -16,15 +15,6 @@ class ItemGoneError(HackerNewsError, LookupError):
     def __init__(self, item_id: int) -> None:
         super().__init__(f"item {item_id} is gone; the next run reads the list anew")
         self.item_id = item_id
-
-
-class UnexpectedAnswerError(HackerNewsError, ValueError):
-    """The API answered JSON of another shape."""
-
-    def __init__(self, url: str, fault: str) -> None:
-        shown = safe_url(url)
-        super().__init__(f"{shown} answered something else than Hacker News does: {fault}; check base_url")
-        self.url = shown
 
 
 class NoStoryReadError(HackerNewsError):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
-
-from pydantic import ValidationError
 
 from agentic.mappers import ResultMapper
 from agentic.plugins.hackernews.items import RankedItem
@@ -25,17 +22,9 @@ class HackerNewsResultMapper(ResultMapper):
             self.warn(sentence)
         entries = cast("list[object]", results["stories"])
         # Stories move up and down all the time: a new place alone is no update.
-        self.save_rows(HackerNewsItemModel, self._rows(entries), volatile=["rank"])
+        rows = map(row_of, self.accepted(RankedItem, entries, "story"))
+        self.save_rows(HackerNewsItemModel, rows, volatile=["rank"])
         return True
-
-    def _rows(self, entries: list[object]) -> Iterator[dict[str, object]]:
-        for index, entry in enumerate(entries):
-            try:
-                yield row_of(RankedItem.model_validate(entry))
-            except ValidationError as exc:
-                fault = exc.errors(include_url=False, include_input=False)[0]
-                self.warn(f"story {index} was rejected: {'.'.join(map(str, fault['loc']))}: {fault['msg']}")
-                self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
 
 
 def row_of(ranked: RankedItem) -> dict[str, object]:

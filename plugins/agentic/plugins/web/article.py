@@ -7,9 +7,10 @@ import asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
-from agentic.plugins.web.extras import load
-from agentic.plugins.web.html import absolute, base_of, document_of
+from agentic.plugins.web.html import base_of, document_of
 
 
 class ArticleInput(BaseModel):

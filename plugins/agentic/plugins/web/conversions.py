@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.dates import parse_moment
 from agentic.core.types import JSONValue
-from agentic.plugins.web.dates import parse_moment
-from agentic.plugins.web.html import absolute
 from agentic.plugins.web.numbers import parse_number, parse_price
 
 FieldType = Literal[

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, LinksOutput, Page
+from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
 from agentic.plugins.web.fields import Item, Schema, read_fields, source_of
-from agentic.plugins.web.html import Selector, absolute, select_one, title_of
+from agentic.plugins.web.html import Selector, select_one, title_of
 
 MAY_LACK = frozenset({"items", "page"})
 

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, LinksOutput
 from agentic.core.http import HttpRequest, HttpResponse, HttpSession
-from agentic.plugins.web.feed_reader import Feed, Item, read_feed
-from agentic.plugins.web.html import absolute, parse
-from agentic.plugins.web.markup import MarkupError
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.feeds import ACCEPT, Feed, Item, read_feed
+from agentic.core.reading.markup import MarkupError
+from agentic.plugins.web.html import parse
 from agentic.plugins.web.sessions import used_session
 
-ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 FEED_LINK = 'link[rel~="alternate"][href][type="application/{}" i]'
 FEED_LINKS = ", ".join(FEED_LINK.format(kind) for kind in ("atom+xml", "rss+xml", "feed+json"))
 
@@ -34,8 +34,9 @@ class FeedOutput(LinksOutput):
     """The entries of a feed as items, and the pages they link to.
 
     An item has ``id``, ``title``, ``url``, ``published``, ``updated``, ``author``, ``summary``, ``content``,
-    ``enclosures`` (``url``, ``type``, ``length``) and ``tags``; what the feed does not tell is null. Times
-    are in ISO 8601, addresses absolute, texts as the feed has them: often markup.
+    ``enclosures`` (``url``, ``type``, ``length``) and ``tags``; what the feed does not tell is null. A video
+    of YouTube has ``video_id`` and ``views``, too. Times are in ISO 8601, addresses absolute, texts as the
+    feed has them: often markup.
     """
 
     feed_url: str

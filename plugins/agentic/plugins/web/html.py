@@ -13,7 +13,6 @@ from turbohtml import Document, Element, Node, SelectorSyntaxError, Text
 from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
-from agentic.core.http import HttpError, canonical_url
 
 MAX_DEPTH = 2_000  # browsers stop at 512
 PIECE = 16 * 1024
@@ -22,9 +21,6 @@ _SHALLOW = (
     "area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|body|colgroup|dd|dt|head|html|li|optgroup|"
     "option|p|rp|rt|tbody|td|tfoot|th|thead|tr|circle|ellipse|line|path|polygon|polyline|rect|stop|use"
 )
-# Most links of most pages, and nothing in them to be resolved: to join one the long way takes 15 us.
-_FROM_ROOT = re.compile(r"(?:/[a-z0-9_-][\w.~%=&?+,-]*)+/?", re.ASCII | re.IGNORECASE)
-_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
 _TAG = re.compile(rf"<(/?)(?!(?:{_SHALLOW})\b)[a-z]", re.IGNORECASE)
 
 
@@ -167,13 +163,3 @@ def base_of(document: Document, url: str) -> str:
     node = document.select_one("base[href]")
     href = node.attr("href") if node is not None else None
     return urljoin(url, href) if href else url
-
-
-def absolute(base: str, address: str) -> str | None:
-    """Return an address on a page as an absolute canonical URL; None for what is no page: ``mailto:`` etc."""
-    address = address.strip()
-    origin = _ORIGIN.match(base) if _FROM_ROOT.fullmatch(address) else None
-    try:
-        return canonical_url(origin[0] + address if origin else urljoin(base, address))
-    except (HttpError, ValueError):
-        return None

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from agentic.core.actors import ActorError
+from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
-from agentic.plugins.web.extras import load
 from agentic.plugins.web.numbers import parse_number
 
 EXTRA = "schema"

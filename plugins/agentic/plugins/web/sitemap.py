@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, LinksOutput, describe_failure
 from agentic.core.http import FetchError, HttpRequest, HttpSession
-from agentic.plugins.web.dates import as_utc, iso_moment, parse_moment
-from agentic.plugins.web.html import absolute
-from agentic.plugins.web.markup import MarkupError
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.dates import as_utc, iso_moment, parse_moment
+from agentic.core.reading.markup import MarkupError
 from agentic.plugins.web.sessions import used_session
 from agentic.plugins.web.sitemap_reader import Listed, read_sitemap
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from agentic.plugins.web.markup import MarkupError, elements
+from agentic.core.reading.markup import MarkupError, elements
 
 PIECE_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # the protocol allows 50 MB; a bomb would be gigabytes

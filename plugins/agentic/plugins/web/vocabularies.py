@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
+from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
-from agentic.plugins.web.html import absolute, text_of
+from agentic.plugins.web.html import text_of
 from agentic.plugins.web.jsonld import Node
 
 MAX_DEPTH = 50

@@ -84,3 +84,22 @@ def test_a_site_says_what_it_is_told_to_and_who_asked(agentic_site: Site) -> Non
     with urlopen(f"{agentic_site.url}/a?x=1") as answer:
         assert (answer.read(), answer.headers["X-Of"]) == (b"text", "mine")
     assert agentic_site.requests == ["/a", "/b", "/a?x=1"]
+
+
+def test_a_site_tells_pages_apart_and_remembers_what_a_request_said(agentic_site: Site) -> None:
+    from urllib.request import Request, urlopen
+
+    agentic_site.serve("/items", "any page")
+    agentic_site.serve("/items?page=2", "page two")
+    agentic_site.serve("/items?page=2&size=1", "its first item")
+    agentic_site.fail("/items", status=200, content="out of order")
+
+    def asked(query: str) -> str:
+        request = Request(f"{agentic_site.url}/items{query}", headers={"Authorization": "Bearer me"})
+        with urlopen(request) as answer:
+            return str(answer.read(), "utf-8")
+
+    assert asked("?page=2") == "out of order"
+    said = [asked(query) for query in ("", "?page=1", "?order=up&page=2", "?size=1&page=2")]
+    assert said == ["any page", "any page", "page two", "its first item"]
+    assert {headers["authorization"] for headers in agentic_site.headers} == {"Bearer me"}

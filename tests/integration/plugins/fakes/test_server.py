@@ -96,6 +96,18 @@ def test_a_fault_sent_to_the_control_route_happens(fakes: FakeServer) -> None:
     assert ask(fakes, "/shop/product/1").status == 200
 
 
+def test_a_fault_can_send_on_to_another_place(fakes: FakeServer) -> None:
+    fakes.control.add(Fault(path="/feeds/old.xml", status=301, location="/feeds/rss.xml"))
+    answer = ask(fakes, "/feeds/old.xml")
+    assert (answer.status, answer.headers["location"]) == (301, "/feeds/rss.xml")
+
+
+def test_feeds_change_as_the_control_route_is_told(fakes: FakeServer) -> None:
+    assert ask(fakes, "/__control/feeds", "POST", {"held_back": 49}).status == HTTPStatus.CREATED
+    assert len(json.loads(ask(fakes, "/feeds/feed.json").body)["items"]) == 1
+    assert ask(fakes, "/__control/feeds", "POST", {"held_back": -1}).status == 422
+
+
 def test_a_delayed_answer_comes_late_but_whole(fakes: FakeServer) -> None:
     fakes.control.add(Fault(path="/shop/product/1", delay_s=0.2))
     started = time.monotonic()
@@ -177,7 +189,7 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
     command = agentic("fakes", "serve", "--seed", "5", "--stories", "40", "--port-file", str(port_file))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        addresses = dict(process.stdout.readline().split() for _ in range(9))
+        addresses = dict(process.stdout.readline().split() for _ in range(10))
         while not port_file.exists():
             time.sleep(0.01)
         base = f"http://127.0.0.1:{port_file.read_text().strip()}"
@@ -191,6 +203,7 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
         "news": f"{base}/news/",
         "hostile": f"{base}/hostile/",
         "firecrawl": f"{base}/firecrawl",
+        "github": f"{base}/github",
         "sink": f"{base}/sink/",
         "control": f"{base}/__control",
     }

@@ -276,3 +276,15 @@ def test_caching_is_off_unless_asked_for() -> None:
     assert HttpPolicy().caching is None
     assert HttpPolicy(cache="revalidate").caching == CachePolicy()
     assert HttpPolicy.model_validate({"cache": {"max_age_s": 5}}).caching == CachePolicy(max_age_s=5)
+
+
+async def test_a_session_that_wants_it_has_answers_of_its_own_which_are_always_asked_about() -> None:
+    site = Site()
+    fetcher = site.fetcher(max_age_s=60)
+    mine, theirs = (HttpSession(name=name, keeps_answers=True) for name in ("mine", "theirs"))
+    told = [
+        (await fetcher.fetch(HttpRequest(url="http://h/a", session=session))).is_unchanged
+        for session in (mine, mine, theirs, theirs, None)
+    ]
+    assert told == [False, True, False, True, False]
+    assert len(site.asked) == 5

@@ -98,6 +98,29 @@ async def test_redirects_are_followed_up_to_the_limit() -> None:
     assert caught.value.failure_class == "too_many_redirects"
 
 
+@pytest.mark.parametrize(
+    ("statuses", "moved_to"),
+    [
+        ([], None),
+        ([301], "http://h/1"),
+        ([308, 301], "http://h/2"),
+        ([301, 302, 301], "http://h/1"),
+        ([302, 301], None),
+    ],
+)
+async def test_what_has_moved_for_good_is_told_up_to_the_first_redirect_that_may_change(
+    statuses: list[int], moved_to: str | None
+) -> None:
+    def answer(request: HttpRequest) -> HttpResponse:
+        step = int(request.url.rpartition("/")[2])
+        if step == len(statuses):
+            return reply(request)
+        return reply(request, statuses[step], location=f"/{step + 1}")
+
+    response = await Script(answer).fetcher().fetch("http://h/0")
+    assert (response.url, response.moved_to) == (f"http://h/{len(statuses)}", moved_to)
+
+
 async def test_all_redirects_share_one_time_limit() -> None:
     world = Script(counting_down)
     await world.fetcher(timeout_s=10).fetch("http://h/2")

@@ -93,6 +93,9 @@ def test_a_reset_forgets_faults_and_counts() -> None:
         {"path": "/", "status": 429, "retry_after_s": 1.5},
         {"path": "/", "retry_after_s": 1},
         {"path": "/", "truncate": -1},
+        {"path": "/", "status": 301},
+        {"path": "/", "location": "/a"},
+        {"path": "/", "status": 500, "location": "/a"},
         {"path": "/", "status": 500, "repeat": 3},
     ],
 )

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agentic.plugins.fakes.feeds.entries import build_entries
+from agentic.plugins.fakes.feeds.orders import FeedOrder, FeedOrders
 from agentic.plugins.fakes.feeds.site import Feeds
 from agentic.plugins.fakes.pages import Page
 
@@ -115,3 +116,43 @@ def test_atom_holds_any_number_of_entries(entries: int) -> None:
             break
         query = earlier[0].attrib["href"].partition("?")[2]
     assert count == entries
+
+
+def test_an_order_holds_entries_back_changes_titles_and_tells_how_often_to_ask() -> None:
+    orders = FeedOrders()
+    feeds = Feeds(seed=2, orders=orders)
+    before = get(feeds, "/rss.xml")
+    order = FeedOrder(
+        held_back=2, titles={7: "New & better"}, ttl_minutes=60, update_period="daily", max_age_s=9
+    )
+    orders.change(order)
+    page, root = get(feeds, "/rss.xml"), xml(feeds, "/rss.xml")
+    titles = [item.findtext("title") for item in root.iter("item")]
+    assert (len(titles), titles[-7]) == (len(TITLES) - 2, "New & better")
+    assert root.findtext("channel/ttl") == "60"
+    assert root.findtext("channel/{http://purl.org/rss/1.0/modules/syndication/}updatePeriod") == "daily"
+    assert page.headers == (("cache-control", "max-age=9"),)
+    orders.reset()
+    assert get(feeds, "/rss.xml") == before
+
+
+def test_a_channel_tells_of_its_newest_videos_and_how_often_they_were_seen() -> None:
+    orders = FeedOrders()
+    feeds = Feeds(seed=2, orders=orders)
+
+    def views() -> list[int]:
+        root = xml(feeds, "/youtube.xml")
+        return [int(one.attrib["views"]) for one in root.iter("{http://search.yahoo.com/mrss/}statistics")]
+
+    before = views()
+    orders.change(FeedOrder(views=5))
+    assert (len(before), [after - 5 for after in views()]) == (15, before)
+
+
+def test_the_list_of_feeds_names_feeds_that_are_there(feeds: Feeds) -> None:
+    urls = [
+        one.attrib["xmlUrl"] for one in xml(feeds, "/subscriptions.opml").iter("outline") if one.get("type")
+    ]
+    assert len(urls) == 3
+    for url in urls:
+        assert feeds.page(url.removeprefix(BASE), "", BASE) is not None

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.core.http import FetchError
+from agentic.core.http import FetchError, UnexpectedAnswerError
 from agentic.plugins.hackernews.client import HackerNewsClient
-from agentic.plugins.hackernews.errors import UnexpectedAnswerError
 
 if TYPE_CHECKING:
     from tests.unit.plugins.hackernews.conftest import ScriptedApi

@@ -13,9 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from selectolax.lexbor import LexborHTMLParser
 
 from agentic.core.http import HttpError, canonical_url
+from agentic.core.reading.addresses import absolute
 from agentic.plugins.web.extract_detail import ExtractDetailActor
 from agentic.plugins.web.extract_list import ExtractListActor
-from agentic.plugins.web.html import Selector, absolute, parse, select, select_one, text_of
+from agentic.plugins.web.html import Selector, parse, select, select_one, text_of
 
 BROKEN = [
     "",

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.core.reading.markup import MAX_CHARACTERS, MarkupError, elements
 from agentic.plugins.web import sitemap_reader
-from agentic.plugins.web.markup import MAX_CHARACTERS, MarkupError, elements
 from agentic.plugins.web.sitemap_reader import Listed, read_sitemap
 
 SPACES = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.reading.feeds import read_feed
+from agentic.core.reading.markup import MarkupError
 from agentic.plugins.fakes.feeds.site import Feeds
-from agentic.plugins.web.feed_reader import read_feed
-from agentic.plugins.web.markup import MarkupError
 
 BASE = "http://a.example/feeds"
 EMPTY = b"<rss version='2.0'><channel><title>Nothing yet</title></channel></rss>"
@@ -18,6 +18,8 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de" xml:base="/bl
 </feed>"""
 BOMB = b"""<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <rss version="2.0"><channel><item><title>&b;</title></item></channel></rss>"""
+
+HALF = b"<rss version='2.0'><channel><item><title>&#xD800; & b</title></item></channel></rss>"
 
 
 def served(name: str) -> bytes:
@@ -64,6 +66,11 @@ def test_a_malformed_feed_loses_nothing() -> None:
     assert str(feed.items[0]["title"]).startswith("Q & A: ")
 
 
+def test_half_a_character_becomes_a_question_mark() -> None:
+    body = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "title": "a\\ud83d"}]}'
+    assert read_feed(body, BASE).items[0]["title"] == "a?"
+
+
 def test_a_feed_may_be_empty() -> None:
     assert (read_feed(EMPTY, BASE).title, read_feed(EMPTY, BASE).items) == ("Nothing yet", ())
     empty_json = b'{"version": "https://jsonfeed.org/version/1.1", "title": "T", "items": []}'
@@ -71,7 +78,7 @@ def test_a_feed_may_be_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"<html><body>hi</body></html>", b'{"a": 1}', b"\x00\xff", b"plain", BOMB]
+    "body", [b"", b"<html><body>hi</body></html>", b'{"a": 1}', b"\x00\xff", b"plain", BOMB, HALF]
 )
 def test_what_is_no_feed_is_refused(body: bytes) -> None:
     with pytest.raises(MarkupError, match="neither RSS, Atom, RDF nor JSON Feed"):
@@ -83,3 +90,30 @@ def test_a_body_that_looks_like_a_path_opens_no_file(tmp_path: Path) -> None:
     secret.write_bytes(EMPTY)
     with pytest.raises(MarkupError):
         read_feed(str(secret).encode(), BASE)
+
+
+def test_a_video_has_its_id_and_how_often_it_was_seen() -> None:
+    item = read_feed(served("youtube.xml"), f"{BASE}/youtube.xml").items[0]
+    assert (item["id"], item["video_id"], item["views"]) == ("yt:video:video-0010", "video-0010", 17177)
+    assert "video_id" not in read_feed(served("atom.xml"), f"{BASE}/atom.xml").items[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted_s"),
+    [
+        ("", None),
+        ("<ttl>60</ttl>", 3_600),
+        ("<ttl> soon </ttl>", None),
+        ("<ttl>0</ttl>", None),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod>", 3_600),
+        ("<sy:updatePeriod> daily </sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency>", 21_600),
+        ("<sy:updateFrequency>2</sy:updateFrequency>", 43_200),
+        ("<sy:updatePeriod>hourly</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>", 3_600),
+        ("<ttl>30</ttl><sy:updatePeriod>hourly</sy:updatePeriod>", 3_600),
+        ("<sy:updatePeriod>now and then</sy:updatePeriod>", None),
+    ],
+)
+def test_a_feed_tells_how_long_it_wants_to_be_left_alone(told: str, wanted_s: int | None) -> None:
+    namespace = "xmlns:sy='http://purl.org/rss/1.0/modules/syndication/'"
+    body = f"<rss version='2.0' {namespace}><channel><title>T</title>{told}</channel></rss>"
+    assert read_feed(body.encode(), BASE).interval_s == wanted_s

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
 
@@ -22,10 +22,12 @@ class Ended:
     Attributes:
         path: Names of the elements around it and its own, outermost first, without prefixes.
         text: Directly in it; cut after 100,000 characters.
+        attributes: As they stand there, names with their prefixes.
     """
 
     path: tuple[str, ...]
     text: str
+    attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
@@ -48,6 +50,7 @@ def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
 class _Reader:
     def __init__(self) -> None:
         self._path: list[str] = []
+        self._attributes: list[Mapping[str, str]] = []
         self._text: list[str] = []
         self._room = MAX_CHARACTERS
         self._ended: list[Ended] = []
@@ -63,14 +66,16 @@ class _Reader:
         ended, self._ended = self._ended, []
         return ended
 
-    def _start(self, name: str, _attributes: object) -> None:
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         if len(self._path) >= MAX_DEPTH:
             raise MarkupError(f"its elements are nested more than {MAX_DEPTH} deep")
         self._path.append(name.rpartition(":")[2])
+        self._attributes.append(attributes)
         self._text, self._room = [], MAX_CHARACTERS
 
     def _end(self, _name: str) -> None:
-        self._ended.append(Ended(tuple(self._path), "".join(self._text).strip()))
+        text = "".join(self._text).strip()
+        self._ended.append(Ended(tuple(self._path), text, self._attributes.pop()))
         self._path.pop()
         self._text, self._room = [], MAX_CHARACTERS
 

@@ -10,15 +10,28 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import urljoin
 
+from agentic.core.reading.addresses import absolute
+from agentic.core.reading.dates import iso_moment
+from agentic.core.reading.extras import load
+from agentic.core.reading.markup import MarkupError, elements
 from agentic.core.types import JSONValue
-from agentic.plugins.web.dates import iso_moment
-from agentic.plugins.web.extras import load
-from agentic.plugins.web.html import absolute
-from agentic.plugins.web.markup import MarkupError, elements
 
 EXTRA = "feeds"
+ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
+"""What to ask for, where a feed is wanted."""
 XML_BASE = re.compile(rb"<(?:rss|channel|feed|rdf:RDF)\b[^>]*\bxml:base\s*=\s*[\"']([^\"']+)[\"']")
 LANGUAGE = re.compile(rb"<(?:dc:)?language>\s*([\w-]+)\s*</|<feed\b[^>]*\bxml:lang\s*=\s*[\"']([\w-]+)[\"']")
+TTL = re.compile(rb"<ttl\b[^>]*>\s*(\d{1,9})\s*</ttl>")
+PERIOD = re.compile(rb"<(?:\w+:)?updatePeriod\b[^>]*>\s*(hourly|daily|weekly|monthly|yearly)\s*</")
+FREQUENCY = re.compile(rb"<(?:\w+:)?updateFrequency\b[^>]*>\s*(\d{1,6})\s*</")
+PERIODS_S = {
+    b"hourly": 3_600,
+    b"daily": 86_400,
+    b"weekly": 604_800,
+    b"monthly": 2_592_000,
+    b"yearly": 31_536_000,
+}
+YOUTUBE = b"http://www.youtube.com/xml/schemas/"
 HEAD_BYTES = 16 * 1024
 
 Item = dict[str, JSONValue]
@@ -27,11 +40,18 @@ _Found = Mapping[str, Any]  # dictionaries of two libraries that are typed by ne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A feed; what it does not say is None."""
+    """A feed; what it does not say is None.
+
+    Attributes:
+        url: The page it is the feed of.
+        interval_s: How long it wants to be left alone after it was asked (``ttl``, ``sy:updatePeriod``).
+        items: Its entries, in its order.
+    """
 
     title: str | None
     url: str | None
     language: str | None
+    interval_s: int | None
     items: tuple[Item, ...]
 
 
@@ -60,12 +80,18 @@ def read_feed(body: bytes, url: str) -> Feed:
         title=_text(feed.get("title")),
         url=absolute(base, home) if home else None,
         language=_language(feed, body),
+        interval_s=_interval_s(body[:HEAD_BYTES]),
         items=tuple(_item(entry, base) for entry in entries),
     )
 
 
 def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
-    """Return feed and entries, None if it is no JSON Feed, and no well-formed XML with entries."""
+    """Return feed and entries, None if it is no JSON Feed, and no well-formed XML with entries.
+
+    None, too, for what YouTube writes: this one leaves out which video it is, and how many saw it.
+    """
+    if YOUTUBE in body[:HEAD_BYTES]:
+        return None
     fastfeedparser = load("fastfeedparser", EXTRA)
     is_json = body.lstrip()[:1] == b"{"
     try:
@@ -80,8 +106,12 @@ def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
 def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
     if b"<!ENTITY" in body[:HEAD_BYTES]:
         return None
-    # Given bytes it would first try to open a file of that name.
-    found = load("feedparser", EXTRA).parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
+    feedparser = load("feedparser", EXTRA)
+    try:
+        # Given bytes it would first try to open a file of that name.
+        found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
+    except Exception:  # it reads nearly everything, and fails in many ways at the rest
+        return None
     return (found.feed, found.entries) if found.get("version") else None
 
 
@@ -99,8 +129,16 @@ def _item(entry: _Found, base: str) -> Item:
         "summary": _text(entry.get("summary")) or _text(entry.get("description")),
         "content": next((_text(part.get("value")) for part in entry.get("content") or ()), None),
         "enclosures": [_enclosure(one, base) for one in _enclosures(entry)],
-        "tags": [tag["term"] for tag in entry.get("tags") or () if tag.get("term")],
+        "tags": [term for tag in entry.get("tags") or () if (term := _text(tag.get("term")))],
+        **_video(entry),
     }
+
+
+def _video(entry: _Found) -> Item:
+    """Return what YouTube tells of a video; nothing for other entries."""
+    if (video_id := _text(entry.get("yt_videoid"))) is None:
+        return {}
+    return {"video_id": video_id, "views": _number((entry.get("media_statistics") or {}).get("views"))}
 
 
 def _enclosures(entry: _Found) -> Iterable[_Found]:
@@ -111,13 +149,23 @@ def _enclosures(entry: _Found) -> Iterable[_Found]:
 
 
 def _enclosure(one: _Found, base: str) -> Item:
-    address = str(one.get("url") or one.get("href"))
-    length = str(one.get("length") or "")
+    address = _text(str(one.get("url") or one.get("href"))) or ""
     return {
         "url": absolute(base, address) or address,
         "type": _text(one.get("type")),
-        "length": int(length) if length.isdigit() else None,
+        "length": _number(one.get("length")),
     }
+
+
+def _interval_s(head: bytes) -> int | None:
+    """Return how long a feed wants to be left alone: the longer of its two ways to say so."""
+    ttl, period, frequency = TTL.search(head), PERIOD.search(head), FREQUENCY.search(head)
+    found = [int(ttl[1]) * 60] if ttl else []
+    if period or frequency:
+        # RSS 1.0's module of syndication: daily, and once in that time, unless it says otherwise.
+        length_s = PERIODS_S[period[1] if period else b"daily"]
+        found.append(length_s // max(int(frequency[1]) if frequency else 1, 1))
+    return max(found, default=0) or None
 
 
 def _language(feed: _Found, body: bytes) -> str | None:
@@ -132,5 +180,11 @@ def _moment(value: object) -> str | None:
     return (iso_moment(text) or text) if text else None
 
 
+def _number(value: object) -> int | None:
+    text = str(value or "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
 def _text(value: object) -> str | None:
-    return value.strip() or None if isinstance(value, str) else None
+    """Return a text that is one: ``&#xD800;`` is half of a character, and could not be written anywhere."""
+    return value.encode("utf-8", "replace").decode().strip() or None if isinstance(value, str) else None

@@ -1,0 +1,44 @@
+"""What can go wrong between us and arXiv, besides the transport."""
+
+from __future__ import annotations
+
+from agentic.core.errors import AgenticError
+from agentic.core.http import FailureClass, FetchError
+
+
+class ArxivError(AgenticError):
+    """Something about arXiv."""
+
+    is_retriable = False
+
+
+class SearchRefusedError(ArxivError, ValueError):
+    """ArXiv says what is wrong with the search, with an answer in place of papers."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"arXiv refuses the search: {said}; correct the agent's query")
+        self.said = said
+
+
+class PageRefusedError(ArxivError):
+    """ArXiv will say the same to another try."""
+
+    def __init__(self, refusal: FetchError) -> None:
+        advice = "; correct the agent's query" if refusal.status == 400 else ""
+        super().__init__(f"{refusal}{advice}")
+        self.refusal = refusal
+        self.failure_class = refusal.failure_class
+
+
+class EmptyPageError(ArxivError):
+    """A page had no papers, and had none again, although arXiv counts more."""
+
+    failure_class = FailureClass.EMPTY.value
+
+    def __init__(self, start: int, total: int) -> None:
+        super().__init__(
+            f"arXiv counts {total} results and twice gave none from number {start + 1} on; "
+            f"run the agent again later"
+        )
+        self.start = start
+        self.total = total

@@ -1,0 +1,1 @@
+"""How the tables came to be; `agentic db upgrade` runs what is in `versions`."""

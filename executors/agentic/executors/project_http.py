@@ -1,0 +1,61 @@
+"""HTTP for the agents of a project: turns that all workers share, answers and secrets out of its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.http import AccountBudget, Fetcher, HttpPolicy, SharedTransport, open_budget
+from agentic.core.http.failures import Verdict, failure_of
+from agentic.core.settings import Settings
+from agentic.mappers.http_cache import SqlHttpCache
+from agentic.mappers.vault import SqlSecrets
+from agentic.mappers.vault_keys import SecretKeys
+
+if TYPE_CHECKING:
+    from agentic.mappers import Database
+
+
+class ProjectHttp:
+    """A fetcher of one project, and what it is made of.
+
+    Attributes:
+        keys: What secrets are encrypted with.
+        secrets: Of the project.
+        fetcher: Keeps to the limits of hosts together with all workers that have the same broker.
+
+    Args:
+        database: Has what the project keeps.
+        project_id: Owns it.
+        policy: Manners and limits of requests.
+        settings: Of this process.
+        account: Who asks, where a service counts by account: a name that is no secret. Without one, limits
+            are those of the host.
+        verdict: Tells which answers are failures.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        project_id: str,
+        policy: HttpPolicy,
+        settings: Settings,
+        *,
+        account: str = "",
+        verdict: Verdict = failure_of,
+    ) -> None:
+        self.keys = SecretKeys.configured(settings)
+        self.secrets = SqlSecrets(database, project_id, self.keys)
+        self._transport = SharedTransport(policy, secret=self.secrets.secret)
+        self._budget = open_budget(settings.broker)
+        self.fetcher = Fetcher(
+            policy,
+            self._transport,
+            budget=AccountBudget(self._budget, f"{project_id}/{account}") if account else self._budget,
+            cache=SqlHttpCache(database, project_id=project_id),
+            verdict=verdict,
+        )
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._transport.aclose()
+        await self._budget.aclose()

@@ -1,0 +1,27 @@
+"""Feeds that are watched: RSS, Atom and JSON Feed into the tables ``feeds`` and ``feed_entries``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import Platform, hookimpl
+
+if TYPE_CHECKING:
+    from agentic.core.graph import Workflow
+
+
+@hookimpl
+def agentic_platforms() -> Iterable[Platform]:
+    """Bring the platform ``feed``."""
+    from agentic.plugins.feed.platform import PLATFORM
+
+    return [PLATFORM]
+
+
+@hookimpl
+def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
+    """Offer the graph that an agent runs, as ``feed``."""
+    from agentic.plugins.feed.workflow import default_workflow
+
+    return {"feed": default_workflow}

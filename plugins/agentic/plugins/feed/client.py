@@ -1,0 +1,70 @@
+"""Asks for feeds, and only for what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from agentic.core.http import Fetcher, HttpRequest, HttpResponse
+from agentic.core.reading.extras import MissingExtraError
+from agentic.core.reading.feeds import ACCEPT, Feed, read_feed
+from agentic.plugins.feed.errors import UnreadableFeedError
+from agentic.plugins.feed.polls import FeedState
+
+Connect = Callable[[], AbstractAsyncContextManager[Fetcher]]
+"""Gives the fetcher for one request: a shared one, or one of its own."""
+
+OPML = "text/x-opml, application/xml;q=0.9, */*;q=0.5"
+
+
+class FeedClient:
+    """Asks for feeds and lists of feeds.
+
+    Args:
+        connect: Where the fetcher comes from.
+    """
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+
+    async def ask(self, feed: FeedState) -> tuple[HttpResponse, Feed | None]:
+        """Return the answer of a feed's server, and the feed; None if it has not changed.
+
+        Raises:
+            FetchError: The answer did not come.
+            UnreadableFeedError: It is no feed.
+            MissingExtraError: A library that reads feeds is not installed.
+        """
+        headers = {"accept": ACCEPT, **validators(feed)}
+        async with self._connect() as fetcher:
+            response = await fetcher.fetch(HttpRequest(url=feed.url, headers=headers))
+        if response.status == 304:
+            return response, None
+        return response, await asyncio.to_thread(_read, response)
+
+    async def opml(self, url: str) -> bytes:
+        """Return a list of feeds, as it is.
+
+        Raises:
+            FetchError: The answer did not come.
+        """
+        async with self._connect() as fetcher:
+            response = await fetcher.fetch(HttpRequest(url=url, headers={"accept": OPML}))
+        return response.body
+
+
+def validators(feed: FeedState) -> dict[str, str]:
+    """Return the headers that make a server send nothing if nothing is new."""
+    found = {"if-none-match": feed.etag, "if-modified-since": feed.last_modified}
+    return {name: value for name, value in found.items() if value}
+
+
+def _read(response: HttpResponse) -> Feed:
+    try:
+        return read_feed(response.body, response.url)
+    except MissingExtraError:
+        raise
+    except Exception as exc:  # two libraries read what anybody may have written; each fails in its own ways
+        reason = str(exc) or type(exc).__name__
+        raise UnreadableFeedError(response.url, f"{reason:.200}") from None

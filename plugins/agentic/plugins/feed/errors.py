@@ -1,0 +1,30 @@
+"""What can go wrong with watching feeds, besides the transport."""
+
+from __future__ import annotations
+
+from agentic.core.errors import AgenticError
+from agentic.core.settings import safe_url
+
+
+class FeedError(AgenticError):
+    """Something about feeds."""
+
+
+class UnreadableFeedError(FeedError, ValueError):
+    """What came is no feed."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        shown = safe_url(url)
+        super().__init__(f"{shown} is no feed: {reason}")
+        self.url = shown
+
+
+class UnreadableOpmlError(FeedError, ValueError):
+    """The list of feeds is not there, or is none."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        shown = safe_url(place)
+        super().__init__(
+            f"the OPML {shown} cannot be read: {reason}; give the URL or path of a list of feeds"
+        )
+        self.place = shown

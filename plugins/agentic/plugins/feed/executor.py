@@ -1,0 +1,77 @@
+"""Runs feed agents."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from agentic.core.reading.extras import MissingExtraError
+from agentic.core.settings import load_settings
+from agentic.executors import BaseAgentExecutor
+from agentic.executors.base import AgentWork
+from agentic.executors.project_http import ProjectHttp
+from agentic.mappers import utc_now
+from agentic.plugins.feed.client import FeedClient
+from agentic.plugins.feed.libraries import check_libraries
+from agentic.plugins.feed.polls import Polls, WatchList
+from agentic.plugins.feed.settings import FeedSettings
+from agentic.plugins.feed.store import known_feeds
+from agentic.plugins.feed.workflow import Manners, poll_workflow
+
+if TYPE_CHECKING:
+    from agentic.mappers import Database
+
+
+class FeedAgentExecutor(BaseAgentExecutor):
+    """Asks the feeds of a list for what is new; config: :class:`FeedSettings`."""
+
+    @staticmethod
+    def clock() -> datetime:
+        """Return the time that says which feeds are due."""
+        return utc_now()
+
+    def validate(self) -> None:
+        """Check that feeds can be read here.
+
+        Raises:
+            AgentConfigError: The config does not fit, or a library is not installed.
+        """
+        super().validate()
+        try:
+            check_libraries()
+        except MissingExtraError as exc:
+            raise self._misconfigured(str(exc)) from None
+
+    def create_initial_state(self) -> dict[str, object]:
+        """Return the agent's name and goals, and which feeds it wants."""
+        settings = self.read_config(FeedSettings)
+        wanted = WatchList.model_validate(settings.model_dump(include=set(WatchList.model_fields)))
+        return {
+            "agent_name": self.agent.agent_name,
+            "goals": self.goals,
+            "watch": wanted.model_dump(mode="json"),
+        }
+
+    def work(self, database: Database) -> AgentWork:
+        """Return the graph; it yields the polls, with what is to be known of feeds that were let be."""
+        settings = self.read_config(FeedSettings)
+        http = ProjectHttp(database, self.agent.project_id, settings.policy(), load_settings())
+        client = FeedClient(lambda: nullcontext(http.fetcher))
+        known = partial(known_feeds, database, self.agent.project_id)
+        return AgentWork(
+            workflow=poll_workflow(client, known, Manners.of(settings, self.clock)),
+            message_of=lambda state: WatchList.model_validate(state["watch"]),
+            results_of=results_of,
+            close=http.aclose,
+        )
+
+    async def execute_agent(self, state: dict[str, object]) -> NoReturn:
+        """Never called, as :meth:`work` gives a graph."""
+        raise NotImplementedError
+
+
+def results_of(polls: Polls) -> dict[str, object]:
+    """Return what is stored of a run: its polls, and how many came to what."""
+    return {**polls.model_dump(mode="json"), **polls.outcome_counts()}

@@ -1,0 +1,137 @@
+"""Stores polls as rows of ``feeds``, and entries as rows of ``feed_entries``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import update
+
+from agentic.core.http import url_key
+from agentic.core.reading.dates import as_utc, parse_moment
+from agentic.core.types import JSONValue
+from agentic.mappers import ResultMapper, upsert
+from agentic.plugins.feed.models import ENTRY_KEY_LENGTH, FeedEntryModel, FeedModel
+from agentic.plugins.feed.polls import FeedState, Poll, Polls
+
+SAID = frozenset({"id", "title", "home_url", "language"})
+"""What of a feed's state the feed itself says; all else is about its polls."""
+
+STATE = tuple(name for name in FeedState.model_fields if name not in SAID)
+TOLD = frozenset({"summary", "content"})
+"""Parts of an entry that are not kept twice."""
+
+
+class FeedResultMapper(ResultMapper):
+    """Upserts entries by feed and key: what a feed leaves out stays as it was stored.
+
+    How the polls of a feed stand is written in the same transaction, so that no entry is lost between two
+    polls, and none is asked for again. ``counts`` are those of the entries.
+    """
+
+    def save_results(self, results: Mapping[str, object]) -> bool:
+        """Store all polls; a bad entry is a warning, as is each of the polls' own."""
+        if not self.save_agent_result(results):
+            return False
+        found = Polls.model_validate({name: results[name] for name in Polls.model_fields if name in results})
+        for sentence in found.warnings:
+            self.warn(sentence)
+        for poll in found.polls:
+            for sentence in poll.warnings:
+                self.warn(sentence)
+        self._save_feeds([poll.feed for poll in found.polls])
+        # A view more is no change of a video.
+        self.save_rows(FeedEntryModel, self._rows(found.polls), volatile=["views"])
+        return True
+
+    def _save_feeds(self, feeds: list[FeedState]) -> None:
+        project_id = self.agent.project_id
+        owner = {"project_id": project_id, "agent_id": self.agent.id, "execution_id": self.execution_id}
+        rows = ({**feed_row(feed), **owner} for feed in feeds)
+        volatile = (*STATE, "url_key")
+        upsert(self.db_session, FeedModel, rows, key=("project_id", "id"), volatile=volatile, warn=self.warn)
+        # An upsert keeps what is stored where there is None now: here it means that there is none any more.
+        states = [{"project_id": project_id, "id": feed.id, **state_row(feed)} for feed in feeds]
+        if states:
+            self.db_session.execute(update(FeedModel), states)
+
+    def _rows(self, polls: Iterable[Poll]) -> Iterator[dict[str, object]]:
+        for poll in polls:
+            undated = 0
+            for index, item in enumerate(poll.entries):
+                try:
+                    row = entry_row(poll.feed.id, item)
+                except ValueError as exc:
+                    self.warn(f"entry {index} of {poll.feed.name} was rejected: {exc}")
+                    self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
+                else:
+                    undated += is_undated(item, row)
+                    yield row
+            if undated:
+                self.warn(f"{undated} entries of {poll.feed.name} have a time that cannot be read; see raw")
+
+
+def feed_row(feed: FeedState) -> dict[str, object]:
+    """Return the columns of a feed."""
+    return {**dict(feed), "url_key": url_key(feed.url)}
+
+
+def state_row(feed: FeedState) -> dict[str, object]:
+    """Return the columns that say how a feed's polls stand."""
+    return {name: value for name, value in feed_row(feed).items() if name not in SAID}
+
+
+def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:
+    """Return the columns that an entry fills; None stands for what the feed did not say.
+
+    Raises:
+        ValueError: There is nothing to know it by.
+    """
+    return {
+        "feed_id": feed_id,
+        "entry_key": entry_key(item),
+        "title": item.get("title"),
+        "link": item.get("url"),
+        "author": item.get("author"),
+        "published_at": _moment(item.get("published")),
+        "updated_at": _moment(item.get("updated")),
+        "summary": item.get("summary"),
+        "content": item.get("content"),
+        "categories": item.get("tags") or None,
+        "enclosures": item.get("enclosures") or None,
+        "video_id": item.get("video_id"),
+        "views": item.get("views"),
+        "raw": {name: value for name, value in item.items() if name not in TOLD},
+    }
+
+
+def entry_key(item: Mapping[str, JSONValue]) -> str:
+    """Return what an entry is known by: its own id, else its link, else a hash of title and time.
+
+    Raises:
+        ValueError: It has none of them.
+    """
+    if known := item.get("id") or item.get("url"):
+        text = str(known)
+        return text if len(text) <= ENTRY_KEY_LENGTH else _hashed(text)
+    title, published = item.get("title"), item.get("published")
+    if not title and not published:
+        raise ValueError("it has no id, no link, no title and no time")
+    return _hashed(f"{title or ''}\n{published or ''}")
+
+
+def is_undated(item: Mapping[str, JSONValue], row: Mapping[str, object]) -> bool:
+    """Tell whether a time of ``item`` is in no column of its ``row``."""
+    times = (("published", "published_at"), ("updated", "updated_at"))
+    return any(item.get(name) is not None and row[column] is None for name, column in times)
+
+
+def _hashed(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def _moment(text: JSONValue) -> datetime | None:
+    found = parse_moment(text) if isinstance(text, str) else None
+    return None if found is None else as_utc(found)

@@ -1,0 +1,1 @@
+"""How the tables of watched feeds came to be."""

@@ -1,0 +1,209 @@
+"""When a feed is asked again: plain functions of a clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from agentic.core.http import FailureClass, FetchError, HttpError, HttpResponse, canonical_url, url_key
+from agentic.core.reading.feeds import Feed
+from agentic.core.settings import safe_url
+from agentic.mappers.content import clean_text
+from agentic.plugins.feed.polls import FeedState, Poll, PollOutcome, WatchList
+
+LONGEST_S = 86_400.0
+"""No wish is honoured beyond a day: most that are longer are mistakes."""
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.ROBOTS_DENIED})
+"""What is no failure where somebody says when it ends: a limit, and a robots.txt that cannot be read now."""
+
+MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+NO_CACHE = re.compile(r"(?:^|[\s,])no-(?:cache|store)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Which feeds are to be asked now; others are not due (``skipped``), too many (``waiting``), or gone."""
+
+    feeds: tuple[FeedState, ...]
+    skipped: int
+    waiting: int
+    disabled: int
+
+
+def watched(urls: Iterable[str], stored: Sequence[FeedState]) -> tuple[list[FeedState], list[str]]:
+    """Return how the feeds at ``urls`` stand, each once, and a warning for each that is another one by now.
+
+    A feed that has moved is known by the URL it was first given by, and by the one it has now.
+    """
+    by_id = {feed.id: feed for feed in stored}
+    by_url = {url_key(feed.url): feed for feed in stored}
+    found: dict[str, FeedState] = {}
+    warnings = []
+    for url in urls:
+        key = url_key(url)
+        feed = by_id.get(key) or by_url.get(key) or FeedState(id=key, url=url)
+        place = url_key(feed.url)
+        known = found.setdefault(place, feed)
+        if known.id != feed.id:
+            warnings.append(
+                f"{safe_url(url)} moved to {safe_url(feed.url)}, which is watched too; take it off the list"
+            )
+            found[place] = min(known, feed, key=lambda one: one.id != place)
+    return list(found.values()), warnings
+
+
+def due(feeds: Sequence[FeedState], wanted: WatchList, now: datetime) -> Due:
+    """Return which of ``feeds`` are to be asked at ``now``, those first that wait longest."""
+    living = [feed for feed in feeds if wanted.ask_disabled or feed.disabled_at is None]
+    asked = [feed for feed in living if wanted.ignore_schedule or is_due(feed, now)]
+    chosen = sorted(asked, key=lambda feed: feed.next_poll_at or NEVER)[: wanted.max_polls]
+    return Due(
+        feeds=tuple(chosen),
+        skipped=len(living) - len(asked),
+        waiting=len(asked) - len(chosen),
+        disabled=len(feeds) - len(living),
+    )
+
+
+def is_due(feed: FeedState, now: datetime) -> bool:
+    """Tell whether ``feed`` may be asked at ``now``; one that is gone is when somebody wants it asked."""
+    return feed.next_poll_at is None or feed.disabled_at is not None or feed.next_poll_at <= now
+
+
+def read(
+    feed: FeedState, response: HttpResponse, found: Feed, now: datetime, *, floor_s: float, max_entries: int
+) -> Poll:
+    """Return the poll that brought ``found``."""
+    headers = response.headers
+    after = _answered(feed, response, now, floor_s, found.interval_s).model_copy(
+        update={
+            "title": found.title or feed.title,
+            "home_url": found.url or feed.home_url,
+            "language": found.language or feed.language,
+            "etag": _sound(headers.get("etag")),
+            "last_modified": _sound(headers.get("last-modified")),
+            "changed_at": now,
+        }
+    )
+    return Poll(
+        feed=after,
+        outcome=PollOutcome.READ,
+        entries=found.items[:max_entries],
+        left_out=max(len(found.items) - max_entries, 0),
+        warnings=_moved(feed, after),
+    )
+
+
+def unchanged(feed: FeedState, response: HttpResponse, now: datetime, *, floor_s: float) -> Poll:
+    """Return the poll that was answered with 304."""
+    headers = response.headers
+    after = _answered(feed, response, now, floor_s, feed.interval_s).model_copy(
+        update={
+            "etag": _sound(headers.get("etag", feed.etag)),
+            "last_modified": _sound(headers.get("last-modified", feed.last_modified)),
+        }
+    )
+    return Poll(feed=after, outcome=PollOutcome.UNCHANGED, warnings=_moved(feed, after))
+
+
+def failed(feed: FeedState, error: Exception, now: datetime, *, floor_s: float) -> Poll:
+    """Return the poll that ``error`` ended."""
+    if isinstance(error, FetchError):
+        if error.failure_class == FailureClass.GONE:
+            return _gone(feed, error, now)
+        if error.failure_class in PASSING and error.retry_after_s is not None:
+            return _postponed(feed, error, now, floor_s)
+    failures = feed.failures + 1
+    wish_s = getattr(error, "retry_after_s", None) or 0.0
+    wait_s = wait_after(floor_s, [floor_s * 2.0 ** min(failures, 16), wish_s])
+    after = feed.model_copy(
+        update={
+            "polled_at": now,
+            "next_poll_at": now + timedelta(seconds=wait_s),
+            "failures": failures,
+            "last_error": clean_text(str(error)),
+        }
+    )
+    told = f"{feed.name} failed ({failures} in a row), next try in {_span(wait_s)}: {after.last_error}"
+    return Poll(feed=after, outcome=PollOutcome.FAILED, warnings=(told,))
+
+
+def wait_after(floor_s: float, wishes_s: Iterable[float | None]) -> float:
+    """Return the seconds until the next poll: the longest of all wishes, within floor and a day."""
+    return min(max([floor_s, *(wish for wish in wishes_s if wish)]), LONGEST_S)
+
+
+def max_age_s(headers: Mapping[str, str]) -> float | None:
+    """Return for how many seconds an answer says that it stays right; None if it does not."""
+    control = headers.get("cache-control", "")
+    found = MAX_AGE.search(control)
+    return float(found[1]) if found and not NO_CACHE.search(control) else None
+
+
+def _answered(
+    feed: FeedState, response: HttpResponse, now: datetime, floor_s: float, interval_s: int | None
+) -> FeedState:
+    wait_s = wait_after(floor_s, [interval_s, max_age_s(response.headers)])
+    return feed.model_copy(
+        update={
+            "url": _place(response.moved_to) or feed.url,
+            "interval_s": interval_s,
+            "polled_at": now,
+            "next_poll_at": now + timedelta(seconds=wait_s),
+            "failures": 0,
+            "last_error": None,
+            "disabled_at": None,
+        }
+    )
+
+
+def _moved(before: FeedState, after: FeedState) -> tuple[str, ...]:
+    told = []
+    if before.url != after.url:
+        told.append(
+            f"{before.name} moved for good to {safe_url(after.url)}; it is asked there from now on, "
+            f"and may be listed by either"
+        )
+    if before.disabled_at is not None:
+        told.append(f"{before.name} is back; it is watched again")
+    return tuple(told)
+
+
+def _gone(feed: FeedState, error: FetchError, now: datetime) -> Poll:
+    after = feed.model_copy(
+        update={"polled_at": now, "disabled_at": now, "last_error": clean_text(str(error))}
+    )
+    told = f"{feed.name} is gone (410) and is not asked any more; take it off the list, or set ask_disabled"
+    return Poll(feed=after, outcome=PollOutcome.GONE, warnings=(told,))
+
+
+def _postponed(feed: FeedState, error: FetchError, now: datetime, floor_s: float) -> Poll:
+    """Return the poll that its host wants later: no failure of the feed, which may not have been asked."""
+    # Without a status it is the host's wish to somebody else, here or on another worker: it ends with that.
+    is_others = error.status is None and error.failure_class == FailureClass.RATE_LIMITED
+    wait_s = wait_after(0.0 if is_others else floor_s, [error.retry_after_s])
+    after = feed.model_copy(update={"next_poll_at": now + timedelta(seconds=wait_s)})
+    told = f"{feed.name} was put off, next try in {_span(wait_s)}: {clean_text(str(error))}"
+    return Poll(feed=after, outcome=PollOutcome.POSTPONED, warnings=(told,))
+
+
+def _place(url: str | None) -> str | None:
+    """Return where a feed has moved; None if it has not, or to what could not be watched."""
+    try:
+        return url if _sound(url) and canonical_url(url or "") else None
+    except HttpError:
+        return None
+
+
+def _sound(text: str | None) -> str | None:
+    """Return what a server wrote in a header; None if it is no text: no message and no row could hold it."""
+    return text if text is not None and clean_text(text) == text else None
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"

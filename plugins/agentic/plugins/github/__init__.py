@@ -1,0 +1,27 @@
+"""GitHub: repositories, issues, pull requests and releases into tables of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from agentic.core.hooks import Platform, hookimpl
+
+if TYPE_CHECKING:
+    from agentic.core.graph import Workflow
+
+
+@hookimpl
+def agentic_platforms() -> Iterable[Platform]:
+    """Bring the platform ``github``."""
+    from agentic.plugins.github.platform import PLATFORM
+
+    return [PLATFORM]
+
+
+@hookimpl
+def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
+    """Offer the graph that an agent runs, as ``github``."""
+    from agentic.plugins.github.workflow import default_workflow
+
+    return {"github": default_workflow}

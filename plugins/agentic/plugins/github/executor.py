@@ -1,0 +1,70 @@
+"""Runs GitHub agents."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from agentic.executors.api import ApiAgentExecutor
+from agentic.executors.base import AgentWork
+from agentic.plugins.github.client import GithubClient
+from agentic.plugins.github.items import Found, GithubQuery
+from agentic.plugins.github.judging import GithubVerdict
+from agentic.plugins.github.settings import GithubSettings
+from agentic.plugins.github.workflow import github_workflow
+
+if TYPE_CHECKING:
+    from agentic.core.http.failures import Verdict
+    from agentic.executors.project_http import ProjectHttp
+
+
+class GithubAgentExecutor(ApiAgentExecutor):
+    """Reads repositories, issues, releases or a search; config: :class:`GithubSettings`."""
+
+    def settings(self) -> GithubSettings:
+        """Return the agent's config."""
+        return self.read_config(GithubSettings)
+
+    def account(self) -> str:
+        """Return the name of the token: GitHub counts by account, and without one by address."""
+        secret = self.settings().secret
+        return f"github/{secret}" if secret else ""
+
+    def verdict(self) -> Verdict:
+        """Return GitHub's own rules."""
+        return GithubVerdict()
+
+    def create_initial_state(self) -> dict[str, object]:
+        """Return the agent's name and goals, and what it wants to read."""
+        query = query_of(self.settings(), datetime.now(UTC))
+        return {
+            "agent_name": self.agent.agent_name,
+            "goals": self.goals,
+            "query": query.model_dump(mode="json", exclude_none=True),
+        }
+
+    def graph(self, http: ProjectHttp) -> AgentWork:
+        """Return the graph; ``repos``, ``issues`` and ``releases`` are stored, ``warnings`` are told."""
+        settings = self.settings()
+        connect = nullcontext(http.fetcher)
+        client = GithubClient(settings.base_url, lambda: connect, settings.secret, http.secrets.secret)
+        return AgentWork(
+            workflow=github_workflow(client, settings.max_wait_s),
+            message_of=lambda state: GithubQuery.model_validate(state["query"]),
+            results_of=lambda found: Found.model_dump(found, mode="json", exclude_defaults=True),
+        )
+
+
+def query_of(settings: GithubSettings, now: datetime) -> GithubQuery:
+    """Return what is to be read; ``days`` count back from ``now``."""
+    since = now - timedelta(days=settings.days) if settings.days else settings.since
+    return GithubQuery(
+        mode=settings.mode,
+        repos=settings.repos,
+        query=settings.query,
+        kind=settings.kind,
+        state=settings.state,
+        since=since,
+        limit=settings.limit,
+    )

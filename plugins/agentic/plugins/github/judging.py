@@ -1,0 +1,106 @@
+"""Which of GitHub's answers are failures, and how long it wants peace.
+
+The rules are at https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429 is a
+limit if it says ``Retry-After``, if nothing of the hour is left (then until its end), or if it speaks of a
+secondary limit (then for a minute, and twice as long each time it is said again).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+
+from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse
+from agentic.core.http.failures import failure_of
+
+FIRST_PAUSE_S = 60.0
+LONGEST_PAUSE_S = 3_600.0
+SECONDARY = ("secondary rate limit", "abuse detection")
+MESSAGE_LIMIT = 200
+ADVICE = {
+    401: "give the agent a token that is good",
+    403: "give the agent a token that may read it",
+    404: "it is not there, or private and not for this token",
+    410: "the repository has this switched off",
+    422: "correct the query",
+    451: "it is blocked for legal reasons",
+}
+
+
+class GithubVerdict:
+    """Judges the answers to one agent; implements :data:`~agentic.core.http.failures.Verdict`."""
+
+    def __init__(self) -> None:
+        self._refused_in_a_row = 0
+
+    def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
+        """Return why ``response`` is a failure, or None if it is what was asked for."""
+        failure = failure_of(request, response, now)
+        if failure is None:
+            self._refused_in_a_row = 0
+            return None
+        said = message_of(response)
+        if is_limit(response, said):
+            scope = "account" if request.session is not None else "host"
+            reason = f"GitHub's limit is reached: {said or response.status}"
+            wait_s = self._pause_s(response, failure)
+            return _failure(response, FailureClass.RATE_LIMITED, reason, wait_s, scope)
+        word = _word(response.status, failure)
+        if failure.detail or not said:  # a wall before GitHub, or an answer of something else than GitHub
+            return _failure(response, word, _reason(failure), failure.retry_after_s, failure.detail)
+        advice = f"; {ADVICE[response.status]}" if response.status in ADVICE else ""
+        reason = f"GitHub answered {response.status}: {said}{advice}"
+        return _failure(response, word, reason, failure.retry_after_s, "")
+
+    def _pause_s(self, response: HttpResponse, failure: FetchError) -> float:
+        """Return the seconds that GitHub wants peace for."""
+        is_told = "retry-after" in response.headers or _left(response.headers) == "0"
+        if is_told and failure.retry_after_s is not None:
+            return failure.retry_after_s
+        pause_s = min(FIRST_PAUSE_S * 2.0**self._refused_in_a_row, LONGEST_PAUSE_S)
+        self._refused_in_a_row += 1
+        return pause_s
+
+
+def is_limit(response: HttpResponse, said: str) -> bool:
+    """Tell a limit from any other refusal."""
+    if response.status not in (403, 429):
+        return False
+    told = "retry-after" in response.headers or _left(response.headers) == "0"
+    return told or response.status == 429 or any(words in said.lower() for words in SECONDARY)
+
+
+def message_of(response: HttpResponse) -> str:
+    """Return what GitHub says of a refusal; "" where it says nothing."""
+    try:
+        content = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(content, dict) or not isinstance(content.get("message"), str):
+        return ""
+    errors = content.get("errors")
+    more = [one["message"] for one in errors if _has_message(one)] if isinstance(errors, list) else []
+    return " ".join([content["message"], *more])[:MESSAGE_LIMIT]
+
+
+def _has_message(error: object) -> bool:
+    return isinstance(error, dict) and isinstance(error.get("message"), str)
+
+
+def _left(headers: Mapping[str, str]) -> str:
+    return headers.get("x-ratelimit-remaining", "").strip()
+
+
+def _word(status: int, failure: FetchError) -> str:
+    """Return the failure class: a token that may not read something has not ended."""
+    is_refusal = status == 403 and failure.failure_class == FailureClass.AUTH_EXPIRED
+    return "http_403" if is_refusal else failure.failure_class
+
+
+def _reason(failure: FetchError) -> str:
+    return str(failure).partition("): ")[2]
+
+
+def _failure(response: HttpResponse, word: str, reason: str, wait_s: float | None, detail: str) -> FetchError:
+    return FetchError(response.url, word, reason, status=response.status, retry_after_s=wait_s, detail=detail)

@@ -1,0 +1,1 @@
+"""How the tables of GitHub came to be."""

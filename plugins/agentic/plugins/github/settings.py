@@ -1,0 +1,119 @@
+"""What an agent of the platform ``github`` can be told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AwareDatetime,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from agentic.core.http import HttpPolicy
+from agentic.core.http.api import API_URL, ApiSettings
+from agentic.core.http.policy import SECRET
+
+BASE_URL = "https://api.github.com"
+API_VERSION = "2026-03-10"
+HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
+
+PER_PAGE = 100
+SEARCH_LIMIT = 1_000
+"""More results of a search GitHub does not give."""
+
+MAX_ROWS = 5_000
+"""More are not one result of one run."""
+
+MAX_QUERY = 256
+PATIENCE_S = 30.0
+"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
+
+
+Mode = Literal["repos", "issues", "releases", "search"]
+SearchKind = Literal["repositories", "issues"]
+State = Literal["open", "closed", "all"]
+RepoName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")]
+
+
+class GithubSettings(ApiSettings):
+    """The config of a GitHub agent.
+
+    ``{"repos": ["python/cpython"]}`` reads a repository, ``{"mode": "search", "query": "..."}`` searches.
+    """
+
+    mode: Mode = Field(
+        default="repos", description="What to read: repos, issues (of repos), releases (of repos) or search."
+    )
+    repos: tuple[RepoName, ...] = Field(default=(), description="Repositories, each as owner/name.")
+    query: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_QUERY,
+        description="What to search for, with GitHub's qualifiers; mode repos takes it in place of names.",
+    )
+    kind: SearchKind = Field(
+        default="repositories", description="What mode search looks for; issues are pull requests, too."
+    )
+    state: State = Field(default="all", description="Which issues mode issues reads.")
+    since: AwareDatetime | None = Field(default=None, description="Only issues that changed since then.")
+    days: PositiveInt | None = Field(default=None, description="Only issues that changed in so many days.")
+    limit: int = Field(
+        default=PER_PAGE,
+        ge=1,
+        le=MAX_ROWS,
+        description="Rows of each repository, or of the search, newest first.",
+    )
+    token: str | None = Field(
+        default=None,
+        description="Who asks: ${secrets.NAME}, never the token itself; nobody gets 60 answers an hour.",
+    )
+    max_wait_s: PositiveFloat = Field(
+        default=3_600,
+        description="Longest wait that a limit of GitHub may ask for; beyond it the agent fails.",
+    )
+    base_url: str = Field(
+        default=BASE_URL,
+        pattern=API_URL,
+        description="Root of the API; https://HOST/api/v3 of a server of your own.",
+    )
+
+    @property
+    def secret(self) -> str | None:
+        """Name of the secret that holds the token."""
+        found = SECRET.fullmatch(self.token) if self.token else None
+        return found[1] if found else None
+
+    def policy(self) -> HttpPolicy:
+        """Return how to fetch: one after the other, as GitHub asks, and nothing twice that is unchanged."""
+        update = {"cache": "revalidate", "max_wait_s": min(PATIENCE_S, self.max_wait_s)}
+        return super().policy().model_copy(update=update)
+
+    @field_validator("token")
+    @classmethod
+    def _is_reference(cls, token: str | None) -> str | None:
+        if token is not None and SECRET.fullmatch(token) is None:
+            raise ValueError("name a stored secret, as ${secrets.NAME}; see `agentic secrets set`")
+        return token
+
+    @model_validator(mode="after")
+    def _says_what_to_read(self) -> Self:
+        if self.mode == "search" and (self.query is None or self.repos):
+            raise ValueError("mode search needs a query, and no repos: name them in it as repo:owner/name")
+        if self.mode == "repos" and bool(self.repos) is bool(self.query):
+            raise ValueError("mode repos needs either repos or a query")
+        if self.mode in ("issues", "releases") and (not self.repos or self.query):
+            raise ValueError(f"mode {self.mode} needs repos, and no query: mode search takes one")
+        if self.mode != "issues" and (self.since or self.days):
+            raise ValueError("since and days are for mode issues; a query takes updated:>2026-01-31")
+        if self.since and self.days:
+            raise ValueError("give since or days, not both")
+        if len(self.repos) * self.limit > MAX_ROWS and self.mode in ("issues", "releases"):
+            raise ValueError(
+                f"that is more than {MAX_ROWS} rows in one run; lower limit, or make several agents"
+            )
+        return self

@@ -1,0 +1,125 @@
+"""The graph: say what is to be read, read it one after the other, and put it together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.graph import Executor, ItemResult, RetryPolicy, Workflow, WorkflowBuilder, handler
+from agentic.core.http import FailureClass, FetchError, open_fetcher
+from agentic.executors.errors import may_pass
+from agentic.plugins.github.client import GithubClient
+from agentic.plugins.github.errors import NothingReadError, RefusedError
+from agentic.plugins.github.items import Found, GithubQuery, Target
+from agentic.plugins.github.settings import GithubSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRIES = 6
+FIRST_DELAY_S = 1.0
+
+
+class Plan(Executor):
+    """Sends the targets of a query: each repository is one, so that one that is gone costs no other."""
+
+    def __init__(self) -> None:
+        super().__init__("plan")
+
+    @handler
+    async def plan(self, query: GithubQuery) -> list[Target]:
+        """Say what is to be read."""
+        if query.query is not None:
+            kind = query.kind if query.mode == "search" else "repositories"
+            return [Target(what="search", name=query.query, kind=kind, limit=query.limit)]
+        what = "repos" if query.mode == "search" else query.mode
+        names = {name.lower(): name for name in query.repos}.values()
+        return [
+            Target(what=what, name=name, state=query.state, since=query.since, limit=query.limit)
+            for name in names
+        ]
+
+
+class Read(Executor):
+    """Reads a target. While GitHub wants peace, the activation waits outside of any worker."""
+
+    def __init__(self, client: GithubClient, max_wait_s: float) -> None:
+        retry = RetryPolicy(
+            max_attempts=TRIES,
+            first_delay_s=FIRST_DELAY_S,
+            backoff=3.0,
+            max_delay_s=max_wait_s,
+            retry_on=(FetchError,),
+        )
+        super().__init__("read", retry=retry)
+        self._client = client
+        self._max_wait_s = max_wait_s
+
+    @handler
+    async def read(self, target: Target) -> Found:
+        """Read it all.
+
+        Raises:
+            FetchError: It may well work a little later.
+            RefusedError: It will not.
+        """
+        try:
+            return await self._client.read(target)
+        except FetchError as exc:
+            if not may_pass(exc) and exc.failure_class != FailureClass.DECODE:  # a broken answer passes, too
+                raise RefusedError(exc) from exc
+            if (exc.retry_after_s or 0) > self._max_wait_s:
+                raise RefusedError(exc, f"; that is {exc.retry_after_s:.0f} s, more than max_wait_s") from exc
+            raise
+
+
+class Collect(Executor):
+    """Yields what could be read as one, and a warning for each target that could not."""
+
+    def __init__(self) -> None:
+        super().__init__("collect")
+
+    @handler
+    async def collect(self, results: list[ItemResult]) -> Found:
+        """Put it together in the order of the targets.
+
+        Raises:
+            NothingReadError: Every single one failed.
+        """
+        found = [result.value for result in results if isinstance(result.value, Found)]
+        failures = tuple(result.error.message for result in results if result.error is not None)
+        if failures and not found:
+            raise NothingReadError(len(failures), failures[0])
+        return _joined([*found, Found(warnings=failures)])
+
+
+def github_workflow(client: GithubClient, max_wait_s: float) -> Workflow:
+    """Return the graph; it takes a :class:`GithubQuery` and yields :class:`Found`.
+
+    Args:
+        client: Asks GitHub.
+        max_wait_s: Longest wait that a limit may ask for.
+    """
+    plan = Plan()
+    return (
+        WorkflowBuilder("github", version="1")
+        .set_start(plan)
+        # GitHub asks for one request after the other.
+        .add_map_edge(plan, Read(client, max_wait_s), Collect(), max_parallel=1)
+        .build()
+    )
+
+
+def default_workflow() -> Workflow:
+    """Return the graph on the public API, as nobody, to be run or drawn by name."""
+    settings = GithubSettings(query="stars:>1")  # whatever: what is to be read comes as the input
+    client = GithubClient(settings.base_url, lambda: open_fetcher(settings.policy()))
+    return github_workflow(client, settings.max_wait_s)
+
+
+def _joined(parts: Sequence[Found]) -> Found:
+    return Found(
+        repos=tuple(repo for part in parts for repo in part.repos),
+        issues=tuple(record for part in parts for record in part.issues),
+        releases=tuple(record for part in parts for record in part.releases),
+        warnings=tuple(sentence for part in parts for sentence in part.warnings),
+    )

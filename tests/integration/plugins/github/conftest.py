@@ -1,0 +1,88 @@
+"""A migrated database with one project, on SQLite and PostgreSQL, and agents that ask the fake GitHub."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentic.core.bus import MemoryBus
+from agentic.core.hooks import get_registry
+from agentic.core.types import JSONValue
+from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
+from agentic.migrations.runner import upgrade
+from agentic.plugins.fakes.server import FakeServer
+
+MakeAgent = Callable[..., AgentModel]
+RunGithub = Callable[..., Awaitable[ExecutionOutcome]]
+
+
+@pytest.fixture(scope="package")
+def whole_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, those of plugins included, to be copied."""
+    path = tmp_path_factory.mktemp("github") / "data.db"
+    upgrade(f"sqlite:///{path}", get_registry())
+    return path
+
+
+@pytest.fixture
+def url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A database with all tables and no row."""
+    if backend == "sqlite":
+        return f"sqlite:///{shutil.copy(request.getfixturevalue('whole_file'), tmp_path / 'data.db')}"
+    migrated: str = request.getfixturevalue("migrated_url")
+    upgrade(migrated, get_registry())
+    return migrated
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    with opened.writing() as session:
+        add_project(session, "code")
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def make_agent(database: Database) -> MakeAgent:
+    """Add a GitHub agent; ``project`` names an existing project, other keywords are its config."""
+
+    def make(name: str = "watch", project: str = "code", **config: JSONValue) -> AgentModel:
+        with database.writing() as session:
+            return add_agent(session, find_project(session, project), name, "github", config)
+
+    return make
+
+
+@pytest.fixture(scope="package")
+def server() -> Iterator[FakeServer]:
+    with FakeServer(seed=1, stories=10, products=10) as started:
+        yield started
+
+
+@pytest.fixture
+def fakes(server: FakeServer) -> FakeServer:
+    server.control.reset()
+    return server
+
+
+@pytest.fixture
+def run_github(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> RunGithub:
+    """Run a new agent on the fakes, ``times`` times, and return the last outcome; keywords are its config."""
+    host = Host(database=database, bus=MemoryBus(), worker="test")
+
+    async def run(*, name: str = "watch", times: int = 1, **config: JSONValue) -> ExecutionOutcome:
+        allowed = [f"{fakes.host}:{fakes.port}"]
+        agent = make_agent(name, **{"base_url": fakes.github_url, "allow_private_hosts": allowed, **config})
+        outcomes = []
+        for _ in range(times):
+            with database.writing() as session:
+                execution_id = create_execution(session, agent).id
+            outcomes.append(await run_execution(execution_id, agent.id, host=host))
+        return outcomes[-1]
+
+    return run
