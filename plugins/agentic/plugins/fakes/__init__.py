@@ -4,6 +4,7 @@
 
     with FakeServer(seed=1) as fakes:
         fakes.hackernews_url    # base URL of a Hacker News Firebase API
+        fakes.algolia_url       # base URL of its search, Algolia's
         fakes.shop_url          # home page of a small shop
         fakes.jobs_url          # a job board behind a login, and its API
         fakes.feeds_url         # RSS, Atom, JSON Feed, podcasts, broken ones

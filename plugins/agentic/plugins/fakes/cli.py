@@ -46,6 +46,7 @@ def serve(
 def _addresses(fakes: FakeServer) -> dict[str, str]:
     return {
         "hackernews": fakes.hackernews_url,
+        "algolia": fakes.algolia_url,
         "shop": fakes.shop_url,
         "jobs": fakes.jobs_url,
         "feeds": fakes.feeds_url,

@@ -1,9 +1,10 @@
-"""A fake of the Hacker News Firebase API, mounted below ``/hackernews``.
+"""A fake of the Hacker News APIs, mounted below ``/hackernews``.
 
 /v0/topstories.json  newstories  beststories            at most 500 ids
 /v0/askstories.json  showstories  jobstories            at most 200 ids
 /v0/item/{id}.json   /v0/user/{name}.json (case counts)  ``null`` with status 200 when there is none
 /v0/maxitem.json     /v0/updates.json
+/api/v1/...                                             Algolia's, in hackernews_search.py
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 
 from agentic.core.types import JSONValue
 from agentic.plugins.fakes.hackernews_items import Archive, build_archive
+from agentic.plugins.fakes.hackernews_search import PREFIX, Algolia
 from agentic.plugins.fakes.pages import Page, json_page
 
 LONG_LIST = 500
@@ -22,7 +24,7 @@ ITEM_OR_USER = re.compile(r"/v0/(item|user)/[^/]+\.json")
 
 
 class HackerNews:
-    """The API over an archive made from ``seed``; every answer is rendered once, here.
+    """Both APIs over an archive made from ``seed``; every answer of Firebase's is rendered once, here.
 
     Args:
         seed: The same seed gives the same bytes.
@@ -38,9 +40,12 @@ class HackerNews:
         answers |= {f"/v0/{name}.json": value for name, value in _lists(archive).items()}
         self._pages = {path: json_page(answer) for path, answer in answers.items()}
         self._null = json_page(None)
+        self._algolia = Algolia(archive)
 
-    def page(self, path: str, query: str, base: str) -> Page | None:  # noqa: ARG002 - the API ignores both
+    def page(self, path: str, query: str, base: str) -> Page | None:  # noqa: ARG002 - no answer has a link
         """See :meth:`Site.page`."""
+        if path.startswith(PREFIX):
+            return self._algolia.page(path.removeprefix(PREFIX), query)
         return self._pages.get(path) or (self._null if ITEM_OR_USER.fullmatch(path) else None)
 
 

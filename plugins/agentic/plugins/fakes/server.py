@@ -71,6 +71,11 @@ class FakeServer:
         return f"{self.url}/hackernews/v0"
 
     @property
+    def algolia_url(self) -> str:
+        """Base URL of the fake Hacker News search, in place of ``https://hn.algolia.com/api/v1``."""
+        return f"{self.url}/hackernews/api/v1"
+
+    @property
     def shop_url(self) -> str:
         """Home page of the shop."""
         return f"{self.url}/shop/"

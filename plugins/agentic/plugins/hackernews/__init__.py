@@ -1,4 +1,4 @@
-"""Hacker News: the head of a story list into the table ``hn_items``."""
+"""Hacker News: story lists, searches and comments into the table ``hn_items``, users into ``hn_users``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def agentic_platforms() -> Iterable[Platform]:
 
 @hookimpl
 def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
-    """Offer the graph that an agent runs, as ``hackernews``."""
+    """Offer the graph of an agent that reads a list, as ``hackernews``."""
     from agentic.plugins.hackernews.workflow import default_workflow
 
     return {"hackernews": default_workflow}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from pydantic import TypeAdapter
 
 from agentic.core.http import JsonApi
 from agentic.core.http.api import Connect
-from agentic.plugins.hackernews.items import HackerNewsItem
+from agentic.plugins.hackernews.items import HackerNewsItem, HackerNewsUser
 from agentic.plugins.hackernews.settings import StoryList
 
 _IDS = TypeAdapter(list[int])
 _ITEM = TypeAdapter(HackerNewsItem | None)
+_USER = TypeAdapter(HackerNewsUser | None)
 
 
 class HackerNewsClient:
-    """Reads lists and items.
+    """Reads lists, items and users.
 
     Args:
         base_url: Root of the API, with or without a slash at the end.
@@ -41,3 +44,12 @@ class HackerNewsClient:
             UnexpectedAnswerError: It is no item.
         """
         return await self._api.get(f"item/{item_id}.json", _ITEM)
+
+    async def user(self, name: str) -> HackerNewsUser | None:
+        """Return a user by the exact name; None when there is none.
+
+        Raises:
+            FetchError: The answer did not come.
+            UnexpectedAnswerError: It is no user.
+        """
+        return await self._api.get(f"user/{quote(name, safe='')}.json", _USER)

@@ -17,9 +17,34 @@ class ItemGoneError(HackerNewsError, LookupError):
         self.item_id = item_id
 
 
+class UnknownItemError(HackerNewsError, LookupError):
+    """Algolia has no tree of that item."""
+
+    def __init__(self, item_id: int) -> None:
+        super().__init__(f"Algolia has no item {item_id}; correct the agent's items, or try a little later")
+        self.item_id = item_id
+
+
+class UnknownUserError(HackerNewsError, LookupError):
+    """Nobody has that name, as it is written."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no user {name!r}; upper and lower case count, correct the agent's users")
+        self.name = name
+
+
 class NoStoryReadError(HackerNewsError):
     """A list was there, and not one of its stories could be read."""
 
     def __init__(self, count: int, first_reason: str) -> None:
         super().__init__(f"none of {count} stories could be read; the first one: {first_reason}")
         self.count = count
+
+
+class NothingReadError(HackerNewsError):
+    """Not one of the things to read could be read."""
+
+    def __init__(self, count: int, noun: str, first_reason: str) -> None:
+        super().__init__(f"none of {count} {noun} could be read; the first one: {first_reason}")
+        self.count = count
+        self.noun = noun

@@ -1,15 +1,23 @@
-"""What the API says, typed. https://github.com/HackerNews/API describes it."""
+"""What the APIs say, typed, and what is asked of them.
+
+https://github.com/HackerNews/API describes the one, https://hn.algolia.com/api the other.
+"""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
-from agentic.plugins.hackernews.settings import MAX_STORIES, StoryList
+from agentic.core.types import JSONValue
+from agentic.plugins.hackernews.settings import MAX_STORIES, Sort, StoryList
 
 END_OF_TIME_S = 253_402_300_799
 """The last second of the year 9999: what comes later is no date in Python or SQL."""
+
+Answer = dict[str, JSONValue]
+"""A thing as Algolia gives it. Whether it is one shows when it is stored: a bad one costs no other."""
 
 
 class HackerNewsItem(BaseModel):
@@ -47,6 +55,80 @@ class HackerNewsItem(BaseModel):
         return None if self.title is None else html.unescape(self.title)
 
 
+class HackerNewsUser(BaseModel):
+    """Somebody who writes. ``created`` is in seconds since the epoch, ``about`` is HTML.
+
+    Of ``submitted``, ids by the ten thousands, only the number is carried along.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: str = Field(min_length=1)
+    karma: int | None = None
+    created: int | None = Field(default=None, ge=0, le=END_OF_TIME_S)
+    about: str | None = None
+    submitted_count: NonNegativeInt | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, answer: object) -> object:
+        if not isinstance(answer, Mapping) or not isinstance(ids := answer.get("submitted"), list):
+            return answer
+        kept = {name: value for name, value in answer.items() if name != "submitted"}
+        return {**kept, "submitted_count": len(ids)}
+
+
+class _OfAlgolia(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    created_at_i: int | None = Field(default=None, ge=0, le=END_OF_TIME_S)
+    created_at: AwareDatetime | None = None
+    author: str | None = None
+    title: str | None = None
+    url: str | None = None
+    points: int | None = None
+    parent_id: PositiveInt | None = None
+    story_id: PositiveInt | None = None
+
+    @property
+    def plain_title(self) -> str | None:
+        """The title without HTML escapes."""
+        return None if self.title is None else html.unescape(self.title)
+
+
+class AlgoliaHit(_OfAlgolia):
+    """What a search finds. ``num_comments`` only stories have."""
+
+    id: PositiveInt = Field(alias="objectID")
+    story_text: str | None = None
+    comment_text: str | None = None
+    num_comments: int | None = None
+    tags: tuple[str, ...] = Field(default=(), alias="_tags")
+
+
+class AlgoliaNode(_OfAlgolia):
+    """One item of a tree; one that its author took back has neither author nor text."""
+
+    id: PositiveInt
+    type: str | None = None
+    text: str | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether nothing is left of what it said."""
+        return self.author is None and not (self.text or self.title)
+
+
+class SearchPage(BaseModel):
+    """One page of a search; ``total`` is how many hits there are, of which 1,000 can be had."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    hits: tuple[Answer, ...]
+    total: NonNegativeInt = Field(alias="nbHits")
+    page_count: NonNegativeInt = Field(default=0, alias="nbPages")
+
+
 class StoryQuery(BaseModel):
     """Which stories are wanted: the first ``limit`` of ``list``."""
 
@@ -54,6 +136,39 @@ class StoryQuery(BaseModel):
 
     list: StoryList = "top"
     limit: int = Field(default=30, ge=1, le=MAX_STORIES)
+
+
+class SearchQuery(BaseModel):
+    """What is searched for; times are seconds since the epoch, both included."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    query: str = ""
+    tags: tuple[str, ...] = ()
+    sort: Sort = "date"
+    min_points: NonNegativeInt | None = None
+    min_comments: NonNegativeInt | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: PositiveInt = 30
+
+
+class TreeQuery(BaseModel):
+    """Whose trees are wanted: those of ``items``, or else of what ``search`` or ``stories`` finds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: tuple[PositiveInt, ...] = ()
+    search: SearchQuery | None = None
+    stories: StoryQuery | None = None
+
+
+class UserQuery(BaseModel):
+    """Who is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    names: tuple[str, ...]
 
 
 class RankedItem(BaseModel):
@@ -72,3 +187,23 @@ class Stories(BaseModel):
 
     stories: tuple[RankedItem, ...]
     warnings: tuple[str, ...]
+
+
+class Tree(BaseModel):
+    """An item and the comments below it, parents first; ``comment_count`` counts those left out, too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nodes: tuple[Answer, ...]
+    comment_count: NonNegativeInt
+
+
+class Found(BaseModel):
+    """What was found. ``warnings`` holds a sentence for each thing that could not be read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hits: tuple[Answer, ...] = ()
+    nodes: tuple[Answer, ...] = ()
+    users: tuple[HackerNewsUser, ...] = ()
+    warnings: tuple[str, ...] = ()

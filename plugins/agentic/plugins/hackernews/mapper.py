@@ -1,29 +1,39 @@
-"""Stores what was read as rows of ``hn_items``."""
+"""Stores what was read as rows of ``hn_items`` and ``hn_users``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
+from pydantic import BaseModel
+
 from agentic.mappers import ResultMapper
-from agentic.plugins.hackernews.items import RankedItem
-from agentic.plugins.hackernews.models import HackerNewsItemModel
+from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNewsUser, RankedItem
+from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
+
+KINDS = ("story", "comment", "poll", "pollopt", "job")
+"""Tags of Algolia that say what a hit is."""
 
 
 class HackerNewsResultMapper(ResultMapper):
-    """Upserts items by id: what an answer leaves out stays as it was stored."""
+    """Upserts items and users by id: what an answer leaves out stays as it was stored."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store ``stories``; a bad one is a warning, as is each of ``warnings``."""
+        """Store stories, hits, nodes and users; a bad one is a warning, as is each of ``warnings``."""
         if not self.save_agent_result(results):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
             self.warn(sentence)
-        entries = cast("list[object]", results["stories"])
         # Stories move up and down all the time: a new place alone is no update.
-        rows = map(row_of, self.accepted(RankedItem, entries, "story"))
-        self.save_rows(HackerNewsItemModel, rows, volatile=["rank"])
+        stories = self.accepted(RankedItem, _part(results, "stories"), "story")
+        self.save_rows(HackerNewsItemModel, map(row_of, stories), volatile=["rank"])
+        hits = self.accepted(AlgoliaHit, _part(results, "hits"), "hit")
+        self.save_rows(HackerNewsItemModel, map(hit_row, hits), volatile=["rank"])
+        nodes = self.accepted(AlgoliaNode, _part(results, "nodes"), "item")
+        self.save_rows(HackerNewsItemModel, map(node_row, nodes), volatile=["rank"])
+        users = self.accepted(HackerNewsUser, _part(results, "users"), "user")
+        self.save_rows(HackerNewsUserModel, map(user_row, users))
         return True
 
 
@@ -34,7 +44,7 @@ def row_of(ranked: RankedItem) -> dict[str, object]:
         "id": item.id,
         "type": item.type,
         "by": item.by,
-        "time": None if item.time is None else datetime.fromtimestamp(item.time, UTC),
+        "time": _moment(item.time),
         "title": item.plain_title,
         "url": item.url or None,
         "text": item.text,
@@ -45,5 +55,70 @@ def row_of(ranked: RankedItem) -> dict[str, object]:
         "deleted": item.deleted,
         "dead": item.dead,
         "rank": ranked.rank,
-        "raw": item.model_dump(mode="json", exclude_unset=True),
+        "raw": _raw(item),
     }
+
+
+def hit_row(hit: AlgoliaHit) -> dict[str, object]:
+    """Return the columns that a hit of a search fills: no rank, nor whether it is dead."""
+    return {
+        "id": hit.id,
+        "type": next((kind for kind in KINDS if kind in hit.tags), None),
+        "by": hit.author,
+        "time": _moment(hit.created_at_i) or hit.created_at,
+        "title": hit.plain_title,
+        "url": hit.url or None,
+        "text": hit.story_text or hit.comment_text,
+        "score": hit.points,
+        "descendants": hit.num_comments,
+        "parent_id": hit.parent_id,
+        "story_id": _above(hit.story_id, hit.id),
+        "raw": {**_raw(hit), "objectID": str(hit.id)},
+    }
+
+
+def node_row(node: AlgoliaNode) -> dict[str, object]:
+    """Return the columns that an item of a tree fills: no rank, and no number of comments."""
+    return {
+        "id": node.id,
+        "type": node.type or ("comment" if node.parent_id else None),
+        "by": node.author,
+        "time": _moment(node.created_at_i) or node.created_at,
+        "title": node.plain_title,
+        "url": node.url or None,
+        "text": node.text or None,
+        "score": node.points,
+        "parent_id": node.parent_id,
+        "story_id": _above(node.story_id, node.id),
+        "deleted": True if node.is_deleted else None,
+        "raw": _raw(node),
+    }
+
+
+def user_row(user: HackerNewsUser) -> dict[str, object]:
+    """Return the columns that a user fills."""
+    return {
+        "id": user.id,
+        "karma": user.karma,
+        "created": _moment(user.created),
+        "about": user.about,
+        "submitted_count": user.submitted_count,
+        "raw": _raw(user),
+    }
+
+
+def _part(results: Mapping[str, object], name: str) -> Sequence[object]:
+    return cast("Sequence[object]", results.get(name, ()))
+
+
+def _moment(seconds: int | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _above(story_id: int | None, item_id: int) -> int | None:
+    """Return the story of an item; a story is its own, and has none above it."""
+    return None if story_id == item_id else story_id
+
+
+def _raw(thing: BaseModel) -> dict[str, object]:
+    return thing.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,4 +1,4 @@
-"""The table of Hacker News items."""
+"""The tables of Hacker News."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ class HackerNewsItemModel(SourceColumns, Base):
         time: When it was made.
         text: HTML; what a deleted item once said is kept.
         descendants: Comments below it, at any depth.
+        parent_id: What a comment answers.
+        story_id: The story at the top of a comment's tree; only Algolia tells.
         deleted: Its author took it back.
         dead: Moderators or flags took it off the lists.
     """
 
     __tablename__ = "hn_items"
-    __table_args__ = (Index(None, "project_id", "time"),)
+    __table_args__ = (Index(None, "project_id", "time"), Index(None, "project_id", "story_id"))
 
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     rank: Mapped[int | None]
@@ -38,6 +40,27 @@ class HackerNewsItemModel(SourceColumns, Base):
     text: Mapped[str | None] = mapped_column(Text)
     descendants: Mapped[int | None]
     parent_id: Mapped[int | None] = mapped_column(BigInteger)
+    story_id: Mapped[int | None] = mapped_column(BigInteger)
     poll_id: Mapped[int | None] = mapped_column(BigInteger)
-    deleted: Mapped[bool]
-    dead: Mapped[bool]
+    # Algolia does not tell: a new row starts with this, a stored one keeps what it has.
+    deleted: Mapped[bool] = mapped_column(default=False)
+    dead: Mapped[bool] = mapped_column(default=False)
+
+
+class HackerNewsUserModel(SourceColumns, Base):
+    """Somebody as they were last seen, one row for each project.
+
+    Attributes:
+        id: The name; upper and lower case count.
+        created: When the account was made.
+        about: HTML, written by themselves.
+        submitted_count: Stories, comments and polls, taken back ones included.
+    """
+
+    __tablename__ = "hn_users"
+
+    id: Mapped[str] = mapped_column(String(100), primary_key=True)
+    karma: Mapped[int | None]
+    created: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    about: Mapped[str | None] = mapped_column(Text)
+    submitted_count: Mapped[int | None]

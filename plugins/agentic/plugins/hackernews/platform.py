@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentic.core.hooks import Platform
 from agentic.plugins.hackernews.executor import HackerNewsAgentExecutor
 from agentic.plugins.hackernews.mapper import HackerNewsResultMapper
-from agentic.plugins.hackernews.models import HackerNewsItemModel
+from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 from agentic.plugins.hackernews.settings import HackerNewsSettings
 
 PLATFORM = Platform(
@@ -14,5 +14,5 @@ PLATFORM = Platform(
     mapper=HackerNewsResultMapper,
     settings=HackerNewsSettings,
     migrations="agentic.plugins.hackernews.migrations",
-    models=[HackerNewsItemModel],
+    models=[HackerNewsItemModel, HackerNewsUserModel],
 )

@@ -2,27 +2,134 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import (
+    AwareDatetime,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from agentic.core.http import HttpPolicy
 from agentic.core.http.api import API_URL, ApiSettings
 
 BASE_URL = "https://hacker-news.firebaseio.com/v0"
-MAX_PARALLEL = 20
-MAX_STORIES = 500
+ALGOLIA_URL = "https://hn.algolia.com/api/v1"
+ALGOLIA_PER_S = 10_000 / 3_600
+"""Algolia answers 10,000 requests an hour from one address."""
 
+PER_PAGE = 100
+SEARCH_LIMIT = 1_000
+"""Hits that Algolia gives of one search, whatever page is asked for."""
+
+MAX_PARALLEL = 20
+MAX_PARALLEL_TREES = 4
+MAX_STORIES = 500
+MAX_ROWS = 5_000
+"""More are not one result of one run."""
+
+Mode = Literal["list", "search", "comments", "users"]
 StoryList = Literal["top", "new", "best", "ask", "show", "job"]
+Sort = Literal["date", "relevance"]
+Tag = Annotated[str, StringConstraints(pattern=r"^(?:[\w-]+|\([\w-]+(?:,[\w-]+)*\))$")]
+UserName = Annotated[str, StringConstraints(pattern=r"^[\w-]+$", max_length=100)]
+
+SEARCH_KEYS = ("query", "tags", "sort", "min_points", "min_comments", "since", "until", "days")
 
 
 class HackerNewsSettings(ApiSettings):
     """The config of a Hacker News agent; ``{}`` reads the first 30 top stories."""
 
+    mode: Mode = Field(
+        default="list",
+        description="What to read: the head of a list, a search, comments (of items, of a search or of a "
+        "list) or users.",
+    )
     list: StoryList = Field(default="top", description="Which list of stories to read.")
-    limit: int = Field(default=30, ge=1, le=MAX_STORIES, description="Stories from the head of the list.")
+    limit: int = Field(
+        default=30,
+        ge=1,
+        le=MAX_ROWS,
+        description=f"Stories of the list, hits of the search or trees of comments; at most {MAX_STORIES} "
+        f"stories and trees.",
+    )
+    query: str | None = Field(default=None, min_length=1, max_length=500, description="Words to search for.")
+    tags: tuple[Tag, ...] = Field(
+        default=(),
+        description="What a hit must all be: story, comment, poll, job, show_hn, ask_hn, front_page, "
+        "author_NAME, story_ID; any of several in one as (story,poll).",
+    )
+    sort: Sort = Field(
+        default="date", description=f"Newest first, or the {SEARCH_LIMIT:,} most relevant at most."
+    )
+    min_points: NonNegativeInt | None = Field(default=None, description="Only hits with so many points.")
+    min_comments: NonNegativeInt | None = Field(
+        default=None, description="Only hits with so many comments, which are stories."
+    )
+    since: AwareDatetime | None = Field(default=None, description="Only hits made since then.")
+    until: AwareDatetime | None = Field(default=None, description="Only hits made until then.")
+    days: int | None = Field(default=None, ge=1, le=36_500, description="Only hits made in so many days.")
+    items: tuple[PositiveInt, ...] = Field(
+        default=(), max_length=MAX_STORIES, description="Ids whose trees mode comments reads."
+    )
+    max_comments: int = Field(
+        default=2_000, ge=1, le=MAX_ROWS, description="Comments that mode comments keeps of one run."
+    )
+    users: tuple[UserName, ...] = Field(
+        default=(), max_length=MAX_STORIES, description="Whom mode users reads; upper and lower case count."
+    )
     base_url: str = Field(default=BASE_URL, pattern=API_URL, description="Root of the Firebase API.")
+    algolia_url: str = Field(
+        default=ALGOLIA_URL, pattern=API_URL, description="Root of Algolia's API, for searches and trees."
+    )
 
     @property
     def max_parallel(self) -> int:
         """How many items are read at the same time."""
         return MAX_PARALLEL
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it says what to search for."""
+        return self.query is not None or bool(self.tags)
+
+    def policy(self) -> HttpPolicy:
+        """Return how to fetch: whoever asks Algolia keeps to its limit, with all who share the budget."""
+        policy = super().policy()
+        is_limited = urlsplit(self.algolia_url).netloc.lower() == urlsplit(ALGOLIA_URL).netloc
+        if self.mode not in ("search", "comments") or not is_limited:
+            return policy
+        wanted = self.requests_per_second or ALGOLIA_PER_S
+        return policy.model_copy(update={"requests_per_second": min(wanted, ALGOLIA_PER_S)})
+
+    @field_validator("limit")
+    @classmethod
+    def _fits_the_mode(cls, limit: int, info: ValidationInfo) -> int:
+        if limit > MAX_STORIES and info.data.get("mode", "list") in ("list", "comments"):
+            raise ValueError(f"a list has {MAX_STORIES} stories at most, and one run reads as many trees")
+        return limit
+
+    @model_validator(mode="after")
+    def _says_what_to_read(self) -> Self:
+        searching = [name for name in SEARCH_KEYS if name in self.model_fields_set]
+        if self.mode == "search" and not self.is_search:
+            raise ValueError("mode search needs a query or tags")
+        if searching and (self.mode in ("list", "users") or not self.is_search):
+            raise ValueError(
+                f"{searching[0]} is for a search: give mode search or comments, and query or tags"
+            )
+        if self.items and (self.mode != "comments" or searching):
+            raise ValueError("items are for mode comments, without a search")
+        if bool(self.users) is not (self.mode == "users"):
+            raise ValueError("users are for mode users, which needs them")
+        if self.days and self.since:
+            raise ValueError("give since or days, not both")
+        if self.sort == "relevance" and self.limit > SEARCH_LIMIT:
+            raise ValueError(f"by relevance there are {SEARCH_LIMIT:,} hits at most; sort by date for more")
+        return self

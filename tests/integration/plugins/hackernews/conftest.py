@@ -1,24 +1,45 @@
-"""A migrated database with one project."""
+"""A migrated database with one project, on SQLite and PostgreSQL, and agents that ask the fakes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.mappers import AgentModel, Database, add_agent, add_project, find_project
+from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
+from agentic.plugins.fakes.server import FakeServer
 
 MakeAgent = Callable[..., AgentModel]
+RunAgent = Callable[..., Awaitable[ExecutionOutcome]]
+
+
+@pytest.fixture(scope="package")
+def whole_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, those of plugins included, to be copied."""
+    path = tmp_path_factory.mktemp("hackernews") / "data.db"
+    upgrade(f"sqlite:///{path}", get_registry())
+    return path
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    url = f"sqlite:///{tmp_path / 'hn.db'}"
-    upgrade(url, get_registry())
+def url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A database with all tables and no row."""
+    if backend == "sqlite":
+        return f"sqlite:///{shutil.copy(request.getfixturevalue('whole_file'), tmp_path / 'data.db')}"
+    migrated: str = request.getfixturevalue("migrated_url")
+    upgrade(migrated, get_registry())
+    return migrated
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
     opened = Database(url)
     with opened.writing() as session:
         add_project(session, "news")
@@ -35,3 +56,25 @@ def make_agent(database: Database) -> MakeAgent:
             return add_agent(session, find_project(session, project), name, "hackernews", config)
 
     return make
+
+
+@pytest.fixture
+def run_agent(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> RunAgent:
+    """Run a new agent on the fakes, ``times`` times, and return the last outcome; keywords are its config."""
+    host = Host(database=database, bus=MemoryBus(), worker="test")
+
+    async def run(*, name: str = "front", times: int = 1, **config: JSONValue) -> ExecutionOutcome:
+        local: dict[str, JSONValue] = {
+            "base_url": fakes.hackernews_url,
+            "algolia_url": fakes.algolia_url,
+            "allow_private_hosts": [f"{fakes.host}:{fakes.port}"],
+        }
+        agent = make_agent(name, **{**local, **config})
+        outcomes = []
+        for _ in range(times):
+            with database.writing() as session:
+                execution_id = create_execution(session, agent).id
+            outcomes.append(await run_execution(execution_id, agent.id, host=host))
+        return outcomes[-1]
+
+    return run

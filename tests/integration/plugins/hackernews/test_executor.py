@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select
+from tests.databases import only_sqlite
 
-from agentic.core.bus import MemoryBus
-from agentic.core.types import JSONValue, SaveCounts
-from agentic.executors.runner import ExecutionOutcome, Host, run_execution
-from agentic.mappers import AgentResultModel, Database, ExecutionStatus, create_execution
+from agentic.core.types import SaveCounts
+from agentic.mappers import AgentResultModel, Database, ExecutionStatus
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.hackernews_items import build_archive
 from agentic.plugins.fakes.server import FakeServer
@@ -19,11 +18,9 @@ from agentic.plugins.hackernews.models import HackerNewsItemModel
 from agentic.plugins.hackernews.settings import MAX_PARALLEL
 
 if TYPE_CHECKING:
-    from tests.integration.plugins.hackernews.conftest import MakeAgent
+    from tests.integration.plugins.hackernews.conftest import RunAgent
 
-    RunAgent = Callable[..., Awaitable[ExecutionOutcome]]
-
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, only_sqlite]
 
 STORY_COUNT = 120
 
@@ -32,24 +29,6 @@ STORY_COUNT = 120
 def fakes() -> Iterator[FakeServer]:
     with FakeServer(seed=1, stories=STORY_COUNT) as server:
         yield server
-
-
-@pytest.fixture
-def run_agent(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> RunAgent:
-    """Run a new agent on the fakes, ``times`` times, and return the last outcome; keywords are its config."""
-
-    async def run(*, times: int = 1, **config: JSONValue) -> ExecutionOutcome:
-        allowed = [f"{fakes.host}:{fakes.port}"]
-        agent = make_agent(**{"base_url": fakes.hackernews_url, "allow_private_hosts": allowed, **config})
-        host = Host(database=database, bus=MemoryBus(), worker="test")
-        outcomes = []
-        for _ in range(times):
-            with database.writing() as session:
-                execution_id = create_execution(session, agent).id
-            outcomes.append(await run_execution(execution_id, agent.id, host=host))
-        return outcomes[-1]
-
-    return run
 
 
 def ids(database: Database) -> list[int]:

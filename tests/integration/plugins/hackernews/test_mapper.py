@@ -1,13 +1,15 @@
-"""Stories to rows of ``hn_items``, in a real database."""
+"""What was read to rows of ``hn_items`` and ``hn_users``, in a real database: on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
+from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
 from agentic.mappers import (
     AgentModel,
@@ -18,7 +20,8 @@ from agentic.mappers import (
     create_execution,
     get_result_mapper,
 )
-from agentic.plugins.hackernews.models import HackerNewsItemModel
+from agentic.migrations.drift import differences
+from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 
 if TYPE_CHECKING:
     from tests.integration.plugins.hackernews.conftest import MakeAgent
@@ -35,6 +38,26 @@ STORY: dict[str, object] = {
     "title": "One",
     "text": "<p>said",
     "score": 3,
+}
+
+HIT: dict[str, object] = {
+    "objectID": "7",
+    "author": "pg",
+    "title": "R&amp;D",
+    "points": 9,
+    "num_comments": 2,
+    "story_id": 7,
+    "created_at_i": 1_700_000_000,
+    "_tags": ["story", "author_pg", "story_7"],
+}
+
+COMMENT: dict[str, object] = {
+    "id": 8,
+    "author": "ada",
+    "text": "<p>no",
+    "parent_id": 7,
+    "story_id": 7,
+    "created_at": "2023-11-14T22:13:20.000Z",
 }
 
 
@@ -136,13 +159,88 @@ def test_an_error_is_stored_as_the_result_and_no_rows_are(database: Database, ma
     assert rows(database) == []
 
 
-def test_the_migration_makes_the_table_that_the_model_describes(database: Database) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
+def test_a_search_hit_becomes_a_row_and_is_unchanged_the_second_time(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    assert save(agent, {"hits": [HIT]}).counts == SaveCounts(inserted=1)
+    assert save(agent, {"hits": [HIT]}).counts == SaveCounts(unchanged=1)
+    (row,) = rows(database)
+    assert (row.id, row.type, row.by, row.title, row.score, row.descendants) == (
+        7,
+        "story",
+        "pg",
+        "R&D",
+        9,
+        2,
+    )
+    assert (row.rank, row.story_id, row.deleted, row.dead) == (None, None, False, False)
+    assert row.raw == HIT
 
-    def of_ours(thing: object, name: str | None, kind: str, reflected: bool, against: object) -> bool:
-        return kind != "table" or name == "hn_items"
 
+def test_what_a_search_does_not_tell_stays_as_it_was(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    save(agent, results({**STORY, "descendants": 5, "dead": True}))
+    short = {"objectID": "7", "points": 9, "_tags": ["story"]}
+    assert save(agent, {"hits": [short]}).counts == SaveCounts(updated=1)
+    save(agent, {"nodes": [{"id": 7, "type": "story", "author": "pg", "title": "One"}]})
+    (row,) = rows(database)
+    assert (row.rank, row.descendants, row.dead, row.score) == (1, 5, True, 9)
+    assert (row.title, row.text, row.time) == (
+        "One",
+        "<p>said",
+        datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+    )
+
+
+def test_a_comment_that_was_taken_back_is_marked_and_keeps_its_author_and_text(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    save(agent, {"nodes": [COMMENT]})
+    gone = {**COMMENT, "author": None, "text": None}
+    assert save(agent, {"nodes": [gone]}).counts == SaveCounts(updated=1)
+    (row,) = rows(database)
+    assert (row.deleted, row.by, row.text) == (True, "ada", "<p>no")
+    assert (row.type, row.parent_id, row.story_id) == ("comment", 7, 7)
+
+
+def test_users_are_rows_and_names_that_differ_in_case_are_two(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    user = {"id": "pg", "karma": 3, "created": 1_700_000_000, "about": "<p>hi", "submitted": [1, 2]}
+    found = {"users": [user, {"id": "PG", "karma": 1}]}
+    assert save(agent, found).counts == SaveCounts(inserted=2)
+    assert save(agent, found).counts == SaveCounts(unchanged=2)
+    assert save(agent, {"users": [{"id": "pg", "karma": 4}]}).counts == SaveCounts(updated=1)
     with database.reading() as session:
-        context = MigrationContext.configure(session.connection(), opts={"include_object": of_ours})
-        assert compare_metadata(context, HackerNewsItemModel.metadata) == []
+        stored = {row.id: row for row in session.scalars(select(HackerNewsUserModel))}
+    assert set(stored) == {"pg", "PG"}
+    assert (stored["pg"].karma, stored["pg"].about, stored["pg"].submitted_count) == (4, "<p>hi", 2)
+    assert stored["pg"].created == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+@pytest.mark.requirement("PL30")
+def test_bad_hits_comments_and_users_are_warnings_and_the_others_are_stored(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    found: dict[str, object] = {
+        "hits": [{"objectID": "x"}, HIT],
+        "nodes": [{"id": 8, "points": "many"}, COMMENT],
+        "users": [{"karma": 1}],
+    }
+    mapper = save(make_agent(), found)
+    assert mapper.counts == SaveCounts(inserted=2, rejected=3)
+    assert [warning.partition(": ")[0] for warning in mapper.warnings] == [
+        "hit 0 was rejected",
+        "item 0 was rejected",
+        "user 0 was rejected",
+    ]
+    assert [row.id for row in rows(database)] == [7, 8]
+
+
+def test_the_migrations_make_the_tables_that_the_models_describe(database: Database) -> None:
+    assert [found for found in differences(database, get_registry()) if "hn_" in str(found)] == []

@@ -7,13 +7,20 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agentic.core.types import JSONValue
 from agentic.executors.errors import AgentConfigError
 from agentic.mappers import AgentModel
-from agentic.plugins.hackernews.executor import HackerNewsAgentExecutor
-from agentic.plugins.hackernews.items import HackerNewsItem, RankedItem
+from agentic.plugins.hackernews.executor import HackerNewsAgentExecutor, query_of
+from agentic.plugins.hackernews.items import (
+    HackerNewsItem,
+    RankedItem,
+    SearchQuery,
+    StoryQuery,
+    TreeQuery,
+    UserQuery,
+)
 from agentic.plugins.hackernews.mapper import row_of
 from agentic.plugins.hackernews.settings import HackerNewsSettings
 
@@ -45,6 +52,58 @@ def test_settings_that_cannot_be_used_are_refused_by_name(config: dict[str, obje
     with pytest.raises(ValidationError) as caught:
         HackerNewsSettings.model_validate(config)
     assert [fault["loc"] for fault in caught.value.errors()] == [(key,)]
+
+
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ({"mode": "search"}, "needs a query or tags"),
+        ({"query": "db"}, "query is for a search"),
+        ({"mode": "comments", "min_points": 3}, "min_points is for a search"),
+        ({"mode": "users"}, "which needs them"),
+        ({"users": ["pg"]}, "for mode users"),
+        ({"items": [1]}, "for mode comments"),
+        ({"mode": "comments", "items": [1], "tags": ["story"]}, "without a search"),
+        ({"mode": "search", "tags": ["story"], "limit": 2_000, "sort": "relevance"}, "sort by date for more"),
+        ({"mode": "search", "tags": ["story"], "days": 1, "since": "2026-01-01T00:00:00Z"}, "not both"),
+        ({"mode": "search", "tags": ["story,poll"]}, "pattern"),
+        ({"mode": "comments", "limit": 501}, "one run reads as many trees"),
+    ],
+)
+def test_a_config_that_says_two_things_is_refused_with_advice(config: dict[str, object], advice: str) -> None:
+    with pytest.raises(ValidationError, match=advice):
+        HackerNewsSettings.model_validate(config)
+
+
+def test_whatever_asks_algolia_keeps_to_ten_thousand_requests_an_hour() -> None:
+    search: dict[str, object] = {"mode": "search", "query": "db"}
+
+    def rate(**config: object) -> float | None:
+        return HackerNewsSettings.model_validate({**search, **config}).policy().requests_per_second
+
+    assert rate() == pytest.approx(10_000 / 3_600)
+    assert rate(requests_per_second=50) == pytest.approx(10_000 / 3_600)
+    assert rate(requests_per_second=1) == 1
+    assert rate(algolia_url="http://127.0.0.1:8000/api/v1") is None
+    assert HackerNewsSettings().policy().requests_per_second is None
+
+
+@pytest.mark.parametrize(
+    ("config", "query"),
+    [
+        (
+            {"mode": "search", "query": "db", "days": 2, "until": "2026-01-03T00:00:00Z"},
+            SearchQuery(query="db", since=1_767_139_200, until=1_767_398_400),
+        ),
+        ({"mode": "comments", "items": [3, 4]}, TreeQuery(items=(3, 4))),
+        ({"mode": "comments", "list": "ask"}, TreeQuery(stories=StoryQuery(list="ask", limit=30))),
+        ({"mode": "comments", "query": "db"}, TreeQuery(search=SearchQuery(query="db", tags=("story",)))),
+        ({"mode": "users", "users": ["pg"]}, UserQuery(names=("pg",))),
+    ],
+)
+def test_each_mode_asks_for_something_of_its_own(config: dict[str, object], query: BaseModel) -> None:
+    settings = HackerNewsSettings.model_validate(config)
+    assert query_of(settings, datetime(2026, 1, 2, tzinfo=UTC)) == query
 
 
 def test_policy_carries_the_limits_of_the_settings() -> None:
