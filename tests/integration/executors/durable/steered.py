@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar
 
 from agentic.core import (
@@ -17,7 +18,7 @@ from agentic.core import (
     executor,
     handler,
 )
-from agentic.core.graph import CrashPolicy
+from agentic.core.graph import CrashPolicy, RequestExpiredError
 from agentic.core.ledger import Claimed, Dispatchable, LedgerStore
 from agentic.core.types import RunId
 from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
@@ -192,3 +193,17 @@ def choosing() -> Workflow:
 def is_positive(number: int) -> bool:
     """Whether it is above zero."""
     return number > 0
+
+
+def impatient() -> Workflow:
+    """Return an executor that asks, and goes on without an answer after half a second."""
+
+    @executor(id="ask")
+    async def ask(greeting: str, ctx: WorkflowContext) -> None:
+        try:
+            said = await ctx.request_info(greeting, str, deadline=timedelta(seconds=0.5))
+        except RequestExpiredError:
+            said = "nothing"
+        await ctx.yield_output(said)
+
+    return WorkflowBuilder("impatient", version="1").set_start(ask).build()

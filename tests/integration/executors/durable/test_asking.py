@@ -109,6 +109,24 @@ async def test_a_responder_that_starts_later_and_one_on_the_command_line_answer_
     await eventually(lambda: office.json("requests", "list") == [])
 
 
+async def test_after_its_deadline_a_question_is_asked_no_more_and_the_run_goes_on(
+    office: Office, bus: NatsBus, start: Start, eventually: Eventually
+) -> None:
+    await asyncio.to_thread(office.floor.submit, "impatient", "hello", "one")
+    await asyncio.to_thread(office.floor.work)
+    assert office.row("one").status is RunStatus.WAITING_INPUT
+    start()
+    await eventually(lambda: office.row("one").status is RunStatus.RUNNING)
+    await asyncio.to_thread(office.floor.work)
+
+    assert office.row("one").status is RunStatus.COMPLETED
+    assert office.json("requests", "list") == []
+    with office.floor.store.transaction() as ledger:
+        events = [event for batch in ledger.events(RunId("one")) for event in read_batch(batch)]
+    assert [event.data["value"] for event in events if event.kind is EventKind.OUTPUT] == ["nothing"]
+    assert EventKind.REQUEST_EXPIRED in [event.kind for event in events]
+
+
 async def test_of_several_reconcilers_one_asks_and_another_goes_on_when_it_is_killed(
     office: Office, bus: NatsBus, start: Start
 ) -> None:
