@@ -9,17 +9,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
-from tests.bench.engine import loop
+import psutil
+from tests.bench.engine import loop, mapping
 from tests.bench.ledger import opened
 from tests.bench.measuring import Figures, Stopwatch, main, scratch
 
+from agentic.core import Workflow
 from agentic.core.bus import EventPublisher
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.bus.projector import Projector
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.ledger import ActivationId, LedgerStore
+from agentic.core.ledger import LedgerStore
 from agentic.core.services import Supervisor, nats_service
-from agentic.core.types import ExecutorId, RunId
+from agentic.core.types import RunId
 from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.outbox import Outbox
@@ -28,6 +30,7 @@ from agentic.executors.durable.worker import Bounds, DurableWorker
 
 EVENTS = 20_000
 STEPS = 2_000
+WIDE = 10_000
 PUTS = 500
 PAYLOAD = "x" * 200
 
@@ -81,23 +84,42 @@ async def publish(bus: NatsBus) -> Figures:
 
 async def outbox(bus: NatsBus) -> Figures:
     """Return how fast the events of a run leave the ledger in SQLite, FULL, that all wait there."""
+    return await _published(bus, lambda: loop(STEPS), 0)
+
+
+async def wide(bus: NatsBus) -> Figures:
+    """Return the same for a run over a list of 10,000, and what the server takes for it."""
+    return await _published(bus, lambda: mapping(WIDE), WIDE)
+
+
+async def _published(bus: NatsBus, build: Callable[[], Workflow], message: int) -> Figures:
+    (server,) = [one for one in psutil.Process().children(recursive=True) if one.name() == "nats-server"]
     with opened("full") as ledger:
-        service = await _run(ledger)
+        service = await _run(ledger, build, message)
         out = Outbox(service.host.lane, "bench", bus)
+        before = sum(server.cpu_times()[:2])
         watch = Stopwatch()
         count = await out.publish_all()
         cost = watch.read()
+        server_s = sum(server.cpu_times()[:2]) - before
         service.close()
     assert count == (await bus.state()).count
-    return {"cpu_us": cost.cpu_s / count * 1e6, "events_s": count / cost.wall_s}
+    return {
+        "cpu_us": cost.cpu_s / count * 1e6,
+        "events_s": count / cost.wall_s,
+        "server_us": server_s / count * 1e6,
+        "server_mib": server.memory_info().rss / 1024**2,
+    }
 
 
-async def _run(ledger: LedgerStore) -> RunService:
-    catalog = WorkflowCatalog({"loop": lambda: loop(STEPS)})
-    service = RunService(make_host(ledger, catalog, LocalDispatcher(), HostOptions(is_alone=True)))
-    handle = await service.submit("loop", 0, Submission(is_told=False))
-    first = ActivationId(handle.run_id, 0, ExecutorId("hop"), 0)
-    await DurableWorker(service.host, Bounds(activations=10**9, seconds=1e9)).work(first)
+async def _run(ledger: LedgerStore, build: Callable[[], Workflow], message: int) -> RunService:
+    service = RunService(
+        make_host(ledger, WorkflowCatalog({"flow": build}), LocalDispatcher(), HostOptions(is_alone=True))
+    )
+    await service.submit("flow", message, Submission(is_told=False))
+    worker = DurableWorker(service.host, Bounds(activations=10**9, seconds=1e9))
+    while (await worker.work()).done:
+        pass
     return service
 
 
@@ -133,7 +155,7 @@ async def watch(bus: NatsBus) -> Figures:
 
 
 CASES: dict[str, Callable[[], Figures]] = {
-    f"bus-{measure.__name__}": on_bus(measure) for measure in (publish, outbox, project, watch)
+    f"bus-{measure.__name__}": on_bus(measure) for measure in (publish, outbox, wide, project, watch)
 }
 
 if __name__ == "__main__":

@@ -28,6 +28,26 @@ ON_NATS = (
         target=2_500,
     ),
     Row(
+        name="bus-wide",
+        what="the same of a run over a list of 10,000 items",
+        figure="events_s",
+        unit="events/s",
+        better="more",
+    ),
+    Row(
+        name="bus-wide-server",
+        what="what the server takes for each of them",
+        figure="server_us",
+        case="bus-wide",
+    ),
+    Row(
+        name="bus-wide-memory",
+        what="what it holds then, resident",
+        figure="server_mib",
+        unit="MiB",
+        case="bus-wide",
+    ),
+    Row(
         name="bus-project",
         what="events that the buckets of live state and patterns follow",
         figure="events_s",
