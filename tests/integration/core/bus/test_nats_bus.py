@@ -251,3 +251,22 @@ async def test_the_three_streams_are_kept_as_what_is_in_them_needs(nats_url: str
     )
     assert found["METRICS"].max_msgs_per_subject == 1_000
     assert found["METRICS"].persist_mode == PersistMode.ASYNC
+
+
+async def test_keys_are_read_from_any_copy_of_their_stream_and_not_asked_of_its_leader(
+    start_server: StartServer,
+) -> None:
+    """Direct gets, which the client's own buckets do not use unless they are told to."""
+    url = await start_server(
+        "jetstream {}\nauthorization { users: [{user: u, password: p, permissions: {publish: {deny: "
+        '["$JS.API.STREAM.MSG.GET.>"]}}}] }'
+    )
+    bus = NatsBus(url.replace("nats://", "nats://u:p@"))
+    bucket = bus.bucket("TEST", project="shop")
+    await bucket.put("a", b"1")
+
+    entry = await bucket.get("a")
+    assert entry is not None
+    assert entry.value == b"1"
+    assert list(await bucket.get_many(["a", "b"])) == ["a"]
+    await bus.aclose()
