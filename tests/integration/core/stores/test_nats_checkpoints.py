@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from agentic.core.graph.checkpoints import CheckpointStore
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing import CheckpointStoreContract
+from agentic.core.testing.checkpoint_contract import checkpoint
 
 pytestmark = pytest.mark.integration
 
@@ -35,3 +37,19 @@ class TestNatsCheckpointStore(CheckpointStoreContract):
     async def store(self, nats_url: str) -> AsyncIterator[CheckpointStore]:
         async with NatsCheckpointStore.open(nats_url, project="shop") as store:
             yield store
+
+
+async def test_a_checkpoint_larger_than_the_server_takes_in_one_message_is_kept_in_pieces(
+    tmp_path: Path,
+) -> None:
+    """As a server is by default: 1 MiB a message."""
+    service = nats_service(tmp_path)
+    (tmp_path / "nats" / "server.conf").write_text("jetstream {}", encoding="utf-8")
+    wide = checkpoint(1, changes={"part": json.dumps("x" * 5_000_000)})
+    async with (
+        Supervisor(tmp_path, [service]),
+        NatsCheckpointStore.open(service.urls["nats"], project="shop") as store,
+    ):
+        await store.save(wide)
+        loaded = await store.load(wide.metadata.run_id, 1)
+    assert loaded.parts == wide.changes
