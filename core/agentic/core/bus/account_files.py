@@ -51,15 +51,15 @@ class AccountFolder:
             BusAccessError: A seed cannot be made or read.
             OSError: The folder cannot be written to.
         """
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.path.mkdir(parents=True, exist_ok=True)
         for project in projects:
             for file in self.seeds(project):
                 if not file.exists():
-                    _write(file, make_seed() + "\n")
+                    _write(file, make_seed() + "\n", 0o600)
         text = accounts_config(map(self._account, self.projects()))
         draft = self.config.with_suffix(".draft")
         draft.unlink(missing_ok=True)
-        _write(draft, text)
+        _write(draft, text, 0o644)  # public keys; the server may be another user
         draft.replace(self.config)
 
     def _account(self, project: str) -> ProjectAccount:
@@ -67,7 +67,7 @@ class AccountFolder:
         return ProjectAccount(project=project, worker=worker, observer=observer)
 
 
-def _write(file: Path, text: str) -> None:
-    """Write a file that nobody else may read, or none at all."""
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+def _write(file: Path, text: str, mode: int) -> None:
+    """Write a new file."""
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as opened:
         opened.write(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Self
@@ -16,11 +16,10 @@ from agentic.core.graph.errors import (
     CheckpointNotFoundError,
     CheckpointStoreError,
     CorruptCheckpointError,
-    InvalidPolicyError,
 )
-from agentic.core.graph.result import RunStatus
 from agentic.core.stores import assembly, layout
 from agentic.core.stores.layout import Place, RunHead
+from agentic.core.stores.server_checkpoints import ServerCheckpointStore
 from agentic.core.types import RunId
 
 BUCKET = "AGENTIC_CHECKPOINTS"
@@ -30,12 +29,13 @@ _GROUP_BYTES = 4 * 1024 * 1024
 """What is written together at most; a server holds it in memory until it is complete."""
 
 
-class NatsCheckpointStore:
+class NatsCheckpointStore(ServerCheckpointStore):
     """The checkpoints of a project's runs in a bucket; implements :class:`CheckpointStore`.
 
     A save is written under keys of its own, and counts when the run's head is set from the checkpoint before
     to this one: a compare-and-set, in one batch with the last of it. Any number of stores, in any number of
-    processes, may work on one run: of those that save one revision at once, one succeeds.
+    processes, may work on one run: of those that save one revision at once, one succeeds. ``keep_last`` also
+    removes what saves that failed have left behind.
     """
 
     def __init__(self, bucket: KeyValue, *, project: str) -> None:
@@ -67,88 +67,6 @@ class NatsCheckpointStore:
             yield cls(bus.bucket(BUCKET, project=project), project=project)
         finally:
             await bus.aclose()
-
-    async def save(self, checkpoint: Checkpoint) -> None:
-        """Keep ``checkpoint``, all of it or nothing.
-
-        Raises:
-            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            await self._save(checkpoint)
-
-    async def load(self, run_id: RunId, revision: int) -> StoredCheckpoint:
-        """Return a checkpoint.
-
-        Raises:
-            CheckpointNotFoundError: There is none, or it was removed.
-            CorruptCheckpointError: It is there and cannot be read.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            return await self._load(run_id, revision)
-
-    async def latest(self, run_id: RunId) -> StoredCheckpoint:
-        """Return a run's newest checkpoint. Raises as :meth:`load`."""
-        with self._telling():
-            return await self._load(run_id, None)
-
-    async def list_metadata(
-        self,
-        *,
-        run_id: RunId | None = None,
-        workflow_id: str | None = None,
-        status: RunStatus | None = None,
-        newest_only: bool = False,
-    ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
-
-        Raises:
-            CorruptCheckpointError: One of them cannot be read.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            heads = await self._heads(run_id)
-            metadata = [head.metadata for head in heads.values()] if newest_only else await self._all(heads)
-        return assembly.listed(metadata, run_id=run_id, workflow_id=workflow_id, status=status)
-
-    async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints, and what saves that failed have left behind.
-
-        Returns:
-            How many went.
-
-        Raises:
-            InvalidPolicyError: ``count`` is below 1.
-            CheckpointStoreError: The server cannot be used.
-        """
-        if count < 1:
-            raise InvalidPolicyError("count", count, "1 or more; delete_all() removes a run")
-        with self._telling():
-            return await self._keep_last(run_id, count)
-
-    async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went.
-
-        Raises:
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            return await self._delete_all(run_id)
-
-    async def fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
-        """Copy a checkpoint as the first one of a new run.
-
-        Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
-            CheckpointConflictError: ``new_run_id`` has checkpoints already.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            first = assembly.as_fork(await self._load(run_id, revision), new_run_id)
-            await self._save(first)
-            return layout.described(first)
 
     async def _save(self, checkpoint: Checkpoint) -> None:
         metadata = checkpoint.metadata
@@ -255,6 +173,10 @@ class NatsCheckpointStore:
         keys = await self._bucket.keys(layout.EVERY_HEAD) if run_id is None else [layout.head_key(run_id)]
         entries = await self._bucket.get_many(list(keys))
         return {key.partition(".")[0]: layout.head_of(key, entry.value) for key, entry in entries.items()}
+
+    async def _metadata(self, run_id: RunId | None, *, newest_only: bool) -> list[CheckpointMetadata]:
+        heads = await self._heads(run_id)
+        return [head.metadata for head in heads.values()] if newest_only else await self._all(heads)
 
     async def _all(self, heads: Mapping[str, RunHead]) -> list[CheckpointMetadata]:
         one = next(iter(heads)) if len(heads) == 1 else "*"

@@ -10,7 +10,7 @@ hash tag, so that one script may write a run and the set of runs: in a cluster, 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Self
@@ -25,11 +25,11 @@ from agentic.core.graph.errors import (
     CorruptCheckpointError,
     InvalidPolicyError,
 )
-from agentic.core.graph.result import RunStatus
 from agentic.core.logging import get_logger
 from agentic.core.stores import assembly, layout, redis_scripts
 from agentic.core.stores.layout import ONE_LIFE, Place
 from agentic.core.stores.redis_server import RedisServer, server_errors, server_name, told
+from agentic.core.stores.server_checkpoints import ServerCheckpointStore
 from agentic.core.types import RunId
 
 log = get_logger(__name__)
@@ -41,7 +41,7 @@ _LISTED_TOGETHER = 100
 """Runs whose metadata are read by one script; the server does nothing else meanwhile."""
 
 
-class RedisCheckpointStore:
+class RedisCheckpointStore(ServerCheckpointStore):
     """The checkpoints of a project's runs, for some days each; implements :class:`CheckpointStore`.
 
     A save is one script: it writes the checkpoint if the run's newest is the one before it, and renews the
@@ -97,89 +97,6 @@ class RedisCheckpointStore:
         finally:
             await server.aclose()
 
-    async def save(self, checkpoint: Checkpoint) -> None:
-        """Keep ``checkpoint``, all of it or nothing.
-
-        Raises:
-            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
-            CheckpointStoreError: The server cannot be used. Where it did not answer, the checkpoint may be
-                there.
-        """
-        with self._telling():
-            await self._save(checkpoint)
-
-    async def load(self, run_id: RunId, revision: int) -> StoredCheckpoint:
-        """Return a checkpoint.
-
-        Raises:
-            CheckpointNotFoundError: There is none, or it was removed, or it expired.
-            CorruptCheckpointError: It is there and cannot be read.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            return await self._load(run_id, revision)
-
-    async def latest(self, run_id: RunId) -> StoredCheckpoint:
-        """Return a run's newest checkpoint. Raises as :meth:`load`."""
-        with self._telling():
-            return await self._load(run_id, None)
-
-    async def list_metadata(
-        self,
-        *,
-        run_id: RunId | None = None,
-        workflow_id: str | None = None,
-        status: RunStatus | None = None,
-        newest_only: bool = False,
-    ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
-
-        Raises:
-            CorruptCheckpointError: One of them cannot be read.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            keys = await self._run_keys() if run_id is None else [self._key(run_id)]
-            metadata = await self._metadata(keys, newest_only=newest_only)
-        return assembly.listed(metadata, run_id=run_id, workflow_id=workflow_id, status=status)
-
-    async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints; the time that the run has left stays.
-
-        Returns:
-            How many went.
-
-        Raises:
-            InvalidPolicyError: ``count`` is below 1.
-            CheckpointStoreError: The server cannot be used.
-        """
-        if count < 1:
-            raise InvalidPolicyError("count", count, "1 or more; delete_all() removes a run")
-        with self._telling():
-            return await self._keep_last(run_id, count)
-
-    async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went.
-
-        Raises:
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            return await self._delete_all(run_id)
-
-    async def fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
-        """Copy a checkpoint as the first one of a new run.
-
-        Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
-            CheckpointConflictError: ``new_run_id`` has checkpoints already.
-            CheckpointStoreError: The server cannot be used.
-        """
-        with self._telling():
-            first = assembly.as_fork(await self._load(run_id, revision), new_run_id)
-            await self._save(first)
-            return layout.described(first)
-
     async def _save(self, checkpoint: Checkpoint) -> None:
         metadata = checkpoint.metadata
         entries = layout.entries_of(checkpoint, ONE_LIFE, uuid4().hex)
@@ -223,7 +140,8 @@ class RedisCheckpointStore:
         words = await self._server.ask("ZRANGE", self._runs, 0, -1)  # some may have expired
         return [self._prefix + word.decode() for word in words]
 
-    async def _metadata(self, keys: Sequence[str], *, newest_only: bool) -> list[CheckpointMetadata]:
+    async def _metadata(self, run_id: RunId | None, *, newest_only: bool) -> list[CheckpointMetadata]:
+        keys = await self._run_keys() if run_id is None else [self._key(run_id)]
         script = redis_scripts.NEWEST if newest_only else redis_scripts.LISTED
         found: list[tuple[bytes, bytes | None]] = []
         for start in range(0, len(keys), _LISTED_TOGETHER):

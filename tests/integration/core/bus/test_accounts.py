@@ -189,7 +189,9 @@ def test_keys_are_for_their_owner_only_and_stay_when_made_again(tmp_path: Path) 
 
     assert {file: file.read_text() for file in folder.seeds("shop")} == before
     assert folder.projects() == ["news", "shop"]
-    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.path.iterdir()} == {0o600}
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.path.iterdir()}
+    assert modes.pop("accounts.conf") == 0o644
+    assert set(modes.values()) == {0o600}
     assert not any(seed.strip() in folder.config.read_text() for seed in before.values())
 
 
