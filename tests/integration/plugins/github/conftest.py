@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from agentic.core.bus import MemoryBus
-from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution, find_project
-from agentic.migrations.runner import upgrade
 from agentic.plugins.fakes.server import FakeServer
 
 MakeAgent = Callable[..., AgentModel]
 RunGithub = Callable[..., Awaitable[ExecutionOutcome]]
 
 
-@pytest.fixture(scope="package")
-def whole_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite file with all tables, those of plugins included, to be copied."""
-    path = tmp_path_factory.mktemp("github") / "data.db"
-    upgrade(f"sqlite:///{path}", get_registry())
-    return path
-
-
 @pytest.fixture
-def url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """A database with all tables and no row."""
-    if backend == "sqlite":
-        return f"sqlite:///{shutil.copy(request.getfixturevalue('whole_file'), tmp_path / 'data.db')}"
-    migrated: str = request.getfixturevalue("migrated_url")
-    upgrade(migrated, get_registry())
-    return migrated
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
+def database(whole_url: str) -> Iterator[Database]:
+    opened = Database(whole_url)
     with opened.writing() as session:
         add_project(session, "code")
     yield opened

@@ -38,9 +38,9 @@ def test_an_agent_without_a_token_is_warned_of_and_one_whose_token_is_missing_is
 
 @only_sqlite
 def test_the_doctor_looks_into_the_database_of_the_settings(
-    database: Database, url: str, make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
+    database: Database, whole_url: str, make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AGENTIC_DATABASE_URL", url)
+    monkeypatch.setenv("AGENTIC_DATABASE_URL", whole_url)
     make_agent("bare", repos=["o/n"])
     assert len(list(agent_findings())) == 1
 
