@@ -52,7 +52,7 @@ class AccountFolder:
             OSError: The folder cannot be written to.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        for project in projects:
+        for project in {*projects, *self.projects()}:  # of one that is there a file may have gone
             for file in self.seeds(project):
                 if not file.exists():
                     _write(file, make_seed() + "\n", 0o600)

@@ -188,6 +188,9 @@ def test_keys_are_for_their_owner_only_and_stay_when_made_again(tmp_path: Path) 
     folder.make(["news", "shop"])
 
     assert {file: file.read_text() for file in folder.seeds("shop")} == before
+    folder.seeds("shop")[1].unlink()
+    folder.make(["news"])
+    assert [file.read_text() == before[file] for file in folder.seeds("shop")] == [True, False]
     assert folder.projects() == ["news", "shop"]
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.path.iterdir()}
     assert modes.pop("accounts.conf") == 0o644
