@@ -1,7 +1,8 @@
 """This project's rows of mappers: ``python -m tests.bench.mappers mapper-sqlite``.
 
-10,000 rows of a platform's table in one transaction: all new, then all as they are, then all changed. SQLite
-waits for the disk (FULL); PostgreSQL is the one of the tests, which does not.
+10,000 rows of a platform's table in one transaction, with a snapshot of each number that moved: all new, then
+all as they are, then all changed. SQLite waits for the disk (FULL); PostgreSQL is the one of the tests, which
+does not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tests.bench.measuring import Figures, main, scratch
 from agentic.core.hooks import get_registry
 from agentic.mappers import AgentModel, Database, ResultMapper, add_agent, add_project, create_execution
 from agentic.migrations import upgrade
+from agentic.plugins.hackernews.mapper import NUMBERS
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 
 ROWS = 10_000
@@ -28,7 +30,7 @@ class Mapper(ResultMapper):
 
     def save_results(self, results: Mapping[str, Any]) -> bool:
         """Store rows."""
-        self.save_rows(HackerNewsItemModel, results["rows"])
+        self.save_rows(HackerNewsItemModel, results["rows"], counters=NUMBERS)
         return True
 
 
@@ -62,16 +64,16 @@ def measure(where: Callable[[], AbstractContextManager[str]]) -> Figures:
         figures = {
             name: _save(database, agent_id, rows)
             for name, rows in (
-                ("new_s", _rows("one")),
-                ("unchanged_s", _rows("one")),
-                ("changed_s", _rows("other")),
+                ("new_s", _rows("one", score=1)),
+                ("unchanged_s", _rows("one", score=1)),
+                ("changed_s", _rows("other", score=2)),
             )
         }
         database.dispose()
     return figures
 
 
-def _rows(word: str) -> list[dict[str, object]]:
+def _rows(word: str, score: int) -> list[dict[str, object]]:
     return [
         {
             "id": number,
@@ -80,7 +82,7 @@ def _rows(word: str) -> list[dict[str, object]]:
             "title": f"Story {number} is about {word}",
             "url": f"https://example.org/{number}",
             "text": "a sentence of some words " * 8,
-            "score": number % 500,
+            "score": number % 500 + score,
             "deleted": False,
             "dead": False,
         }

@@ -62,6 +62,7 @@ from agentic.mappers.schedules import (
     pause_schedule,
     resume_schedule,
 )
+from agentic.mappers.snapshots import Counters, MetricSnapshotModel
 from agentic.mappers.upsert import upsert
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "AgentResultModel",
     "Base",
     "CatchUp",
+    "Counters",
     "DataError",
     "Database",
     "DatabaseNewerError",
@@ -82,6 +84,7 @@ __all__ = [
     "ExecutionStatus",
     "FrontierModel",
     "FrontierState",
+    "MetricSnapshotModel",
     "MigrationError",
     "ProjectModel",
     "ResultMapper",

@@ -15,6 +15,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
 from agentic.mappers.models import AgentModel, AgentResultModel, SourceColumns
+from agentic.mappers.snapshots import Counters
 from agentic.mappers.summary import summarise
 from agentic.mappers.target import Row
 from agentic.mappers.upsert import upsert
@@ -88,6 +89,7 @@ class ResultMapper(ABC):
         *,
         key: Sequence[str] = (),
         volatile: Sequence[str] = (),
+        counters: Mapping[str, str] | None = None,
     ) -> SaveCounts:
         """Upsert ``rows`` as rows of this project, and add to ``counts`` and ``warnings``.
 
@@ -96,6 +98,8 @@ class ResultMapper(ABC):
             rows: Column name -> value; project, agent and execution are filled in here.
             key: Columns of the natural key; the primary key when left out.
             volatile: Columns whose change alone does not count, as in :func:`upsert`.
+            counters: Numbers to be followed in ``metric_snapshots``: name there -> column of the table, as
+                ``{"score": "points", "comments": "replies"}``.
         """
         owner = {
             "project_id": self.agent.project_id,
@@ -108,6 +112,7 @@ class ResultMapper(ABC):
             ({**row, **owner} for row in rows),
             key=key or [column.key for column in inspect(model).primary_key],
             volatile=volatile,
+            counters=Counters(self.agent.agent_platform, counters) if counters else None,
             warn=self.warn,
         )
         self.counts += counts

@@ -70,7 +70,7 @@ class Target:
         self._is_postgresql = dialect == "postgresql"
         self.table = cast(Table, inspect(model).local_table)
         self._names = frozenset(self.table.c.keys())
-        self._refuse_unknown({*key, *volatile})
+        self.refuse_unknown({*key, *volatile})
         self.key: tuple[Column[object], ...] = tuple(self.table.c[name] for name in key)
         self._key_kinds = tuple((column.key, column.type.python_type) for column in self.key)
         ours = {*key, *SEEN, "first_seen_at", "raw"}
@@ -90,7 +90,7 @@ class Target:
             UnknownColumnError: It names a column the table does not have.
             ValueError: A part of its key is missing or cannot be read.
         """
-        self._refuse_unknown(row)
+        self.refuse_unknown(row)
         removed: list[str] = []
         values = {
             name: value if value is None else self._fit(name, value, removed) for name, value in row.items()
@@ -117,6 +117,16 @@ class Target:
         data["content_hash"] = content_hash(content)
         data["first_seen_at"] = data["last_seen_at"] = now
         return data
+
+    def refuse_unknown(self, names: Collection[str]) -> None:
+        """Look that the table has those columns.
+
+        Raises:
+            UnknownColumnError: It does not have one of them.
+        """
+        if not self._names.issuperset(names):
+            unknown = sorted(set(names) - self._names)
+            raise UnknownColumnError(self.table.name, unknown, sorted(self._names))
 
     def bound(self, record: Row, dialect: Dialect) -> Row:
         """Return a record as the driver of ``dialect`` takes it.
@@ -205,11 +215,6 @@ class Target:
             seen_at = _remembering(made["last_seen_at"])  # the same for a whole batch
             self._made_binders = {**made, "first_seen_at": seen_at, "last_seen_at": seen_at}
         return self._made_binders
-
-    def _refuse_unknown(self, names: Collection[str]) -> None:
-        if not self._names.issuperset(names):
-            unknown = sorted(set(names) - self._names)
-            raise UnknownColumnError(self.table.name, unknown, sorted(self._names))
 
     def _fit(self, name: str, value: object, removed: list[str]) -> object:
         if isinstance(value, str):

@@ -17,6 +17,7 @@ from agentic.mappers.driver import HotCursor, hot_savepoint
 from agentic.mappers.engine import reason_of
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.postgresql import refuses_values
+from agentic.mappers.snapshots import Counters, add_snapshots
 from agentic.mappers.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
@@ -25,13 +26,14 @@ BATCH_SIZE = 500
 log = get_logger(__name__)
 
 
-def upsert(
+def upsert(  # noqa: PLR0913  # where, and what, and how each column is meant
     session: Session,
     model: type[SourceColumns],
     rows: Iterable[Row],
     *,
     key: Sequence[str],
     volatile: Sequence[str] = (),
+    counters: Counters | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> SaveCounts:
     """Insert ``rows``, or update those whose key is stored already.
@@ -48,17 +50,20 @@ def upsert(
             may tell of something in no column (the body of a page): it goes into the stored hash.
         key: Columns of the natural key, ``project_id`` among them; unique in the table.
         volatile: Columns that are stored but whose change alone is none: a rank, a time of fetching.
+        counters: Columns whose numbers are followed: a snapshot of them is kept when one of them changes.
         warn: Told of each rejected row and each removed value in a sentence; they are logged when omitted.
 
     Returns:
         Rows inserted, updated, unchanged (by content hash) and rejected.
 
     Raises:
-        UnknownColumnError: A row, ``key`` or ``volatile`` names a column the table does not have.
+        UnknownColumnError: A row, ``key``, ``volatile`` or ``counters`` names a column that is not there.
         DBAPIError: The database itself failed, whatever the rows.
     """
     target = _target(cast("Hashable", model), tuple(key), tuple(volatile), session.get_bind().dialect.name)
-    job = _Upsert(session, target, warn or _log_warning)
+    if counters is not None:
+        target.refuse_unknown(counters.columns.values())
+    job = _Upsert(session, target, counters, warn or _log_warning)
     entries, counts = job.entries(rows)
     waiting = iter(entries)
     while batch := list(islice(waiting, BATCH_SIZE)):
@@ -72,9 +77,12 @@ def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], di
 
 
 class _Upsert:
-    def __init__(self, session: Session, target: Target, warn: Callable[[str], object]) -> None:
+    def __init__(
+        self, session: Session, target: Target, counters: Counters | None, warn: Callable[[str], object]
+    ) -> None:
         self._session = session
         self._target = target
+        self._counters = counters
         self._warn = warn
         self._now = utc_now()
 
@@ -120,6 +128,14 @@ class _Upsert:
         changed = [target.record(entry.values, row, self._now) for entry, row in known]
         if changed:
             cursor.run_each(target.changing, [target.bound(record, dialect) for record in changed])
+        if counters := self._counters:
+            stages = [
+                *((None, record) for record in new),
+                *zip((row for _, row in known), changed, strict=True),
+            ]
+            moved = (after for before, after in stages if counters.moved(before, after))
+            key = [column.key for column in target.key]
+            add_snapshots(cursor, (counters.snapshot(target.table, key, record) for record in moved))
         updated = sum(
             before["content_hash"] != after["content_hash"]
             for (_, before), after in zip(known, changed, strict=True)

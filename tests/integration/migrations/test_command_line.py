@@ -63,7 +63,20 @@ def test_upgrades_at_once_apply_each_migration_once(agentic: Agentic) -> None:
     applied = [
         step["revision"] for out, _ in answers for step in json.loads(out) if step["history"] == "core"
     ]
-    assert applied == ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011"]
+    assert applied == [
+        "0001",
+        "0002",
+        "0003",
+        "0004",
+        "0005",
+        "0006",
+        "0007",
+        "0008",
+        "0009",
+        "0010",
+        "0011",
+        "0012",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ class FeedResultMapper(ResultMapper):
                 self.warn(sentence)
         self._save_feeds([poll.feed for poll in found.polls])
         # A view more is no change of a video.
-        self.save_rows(FeedEntryModel, self._rows(found.polls), volatile=["views"])
+        rows = self._rows(found.polls)
+        self.save_rows(FeedEntryModel, rows, volatile=["views"], counters={"views": "views"})
         return True
 
     def _save_feeds(self, feeds: list[FeedState]) -> None:

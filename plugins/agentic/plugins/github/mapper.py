@@ -11,6 +11,9 @@ from agentic.mappers import ResultMapper
 from agentic.plugins.github.items import GithubLabel, GithubRepo, GithubUser, IssueRecord, ReleaseRecord
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
+REPO_NUMBERS = {"score": "stars", "forks": "forks", "watchers": "watchers", "open_issues": "open_issues"}
+"""What is followed in ``metric_snapshots``; a repository's score is its stars."""
+
 
 class GithubResultMapper(ResultMapper):
     """Upserts by GitHub's ids: what an answer leaves out stays as it was stored."""
@@ -22,12 +25,17 @@ class GithubResultMapper(ResultMapper):
         for sentence in cast("list[str]", results.get("warnings", [])):
             self.warn(sentence)
         repos = self.accepted(GithubRepo, _part(results, "repos"), "repository")
-        self.save_rows(GithubRepoModel, map(repo_row, repos))
+        self.save_rows(GithubRepoModel, map(repo_row, repos), counters=REPO_NUMBERS)
         issues = self.accepted(IssueRecord, _part(results, "issues"), "issue")
-        self.save_rows(GithubIssueModel, map(issue_row, issues))
+        self.save_rows(GithubIssueModel, map(issue_row, issues), counters={"comments": "comments"})
         releases = self.accepted(ReleaseRecord, _part(results, "releases"), "release")
         # Files are downloaded all the time: a new count alone is no update.
-        self.save_rows(GithubReleaseModel, map(release_row, releases), volatile=["downloads"])
+        self.save_rows(
+            GithubReleaseModel,
+            map(release_row, releases),
+            volatile=["downloads"],
+            counters={"downloads": "downloads"},
+        )
         return True
 
 

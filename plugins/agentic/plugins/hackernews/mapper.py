@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
 from pydantic import BaseModel
 
 from agentic.mappers import ResultMapper
+from agentic.mappers.target import Row
 from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNewsUser, RankedItem
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 
 KINDS = ("story", "comment", "poll", "pollopt", "job")
 """Tags of Algolia that say what a hit is."""
+
+NUMBERS = {"score": "score", "comments": "descendants"}
+"""What is followed in ``metric_snapshots``."""
 
 
 class HackerNewsResultMapper(ResultMapper):
@@ -25,16 +29,19 @@ class HackerNewsResultMapper(ResultMapper):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
             self.warn(sentence)
-        # Stories move up and down all the time: a new place alone is no update.
         stories = self.accepted(RankedItem, _part(results, "stories"), "story")
-        self.save_rows(HackerNewsItemModel, map(row_of, stories), volatile=["rank"])
+        self._save_items(map(row_of, stories))
         hits = self.accepted(AlgoliaHit, _part(results, "hits"), "hit")
-        self.save_rows(HackerNewsItemModel, map(hit_row, hits), volatile=["rank"])
+        self._save_items(map(hit_row, hits))
         nodes = self.accepted(AlgoliaNode, _part(results, "nodes"), "item")
-        self.save_rows(HackerNewsItemModel, map(node_row, nodes), volatile=["rank"])
+        self._save_items(map(node_row, nodes))
         users = self.accepted(HackerNewsUser, _part(results, "users"), "user")
-        self.save_rows(HackerNewsUserModel, map(user_row, users))
+        self.save_rows(HackerNewsUserModel, map(user_row, users), counters={"karma": "karma"})
         return True
+
+    def _save_items(self, rows: Iterable[Row]) -> None:
+        # Stories move up and down all the time: a new place alone is no update.
+        self.save_rows(HackerNewsItemModel, rows, volatile=["rank"], counters=NUMBERS)
 
 
 def row_of(ranked: RankedItem) -> dict[str, object]:

@@ -15,6 +15,7 @@ from agentic.mappers import (
     AgentModel,
     AgentResultModel,
     Database,
+    MetricSnapshotModel,
     ResultMapper,
     add_project,
     create_execution,
@@ -244,3 +245,13 @@ def test_bad_hits_comments_and_users_are_warnings_and_the_others_are_stored(
 
 def test_the_migrations_make_the_tables_that_the_models_describe(database: Database) -> None:
     assert [found for found in differences(database, get_registry()) if "hn_" in str(found)] == []
+
+
+def test_a_score_that_moves_is_followed(database: Database, make_agent: MakeAgent, save: Save) -> None:
+    agent = make_agent()
+    save(agent, results(STORY))
+    save(agent, results({**STORY, "id": 8, "score": None}, STORY))  # another place alone is none
+    save(agent, {"hits": [HIT]})
+    with database.reading() as session:
+        found = session.scalars(select(MetricSnapshotModel).order_by(MetricSnapshotModel.observed_at)).all()
+    assert [(one.natural_key, one.score, one.comments) for one in found] == [("7", 3, None), ("7", 9, 2)]
