@@ -4,6 +4,7 @@
 # make simulate   two minutes of random runs, in one process and durable, that are killed and cut off at any point
 # make soak   half an hour of workers that are killed and brokers that forget; MINUTES=30, SEED=1
 # make coverage   which lines and branches of the graph engine its tests reach
+# make corpora   what other projects test with, through our readers: feeds, robots.txt files, pages, API answers
 # make check  format, lint, types, import contracts
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 ALONE := tests/faults/executors tests/integration/executors
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs simulate soak coverage format requirements clean
+.PHONY: help demo test check docs simulate soak coverage corpora format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -53,6 +54,9 @@ soak: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(BIN)/coverage run -m pytest -q tests/unit/core/graph tests/property
 	$(BIN)/coverage report
+
+corpora: $(VENV)/.dev
+	$(BIN)/pytest $(or $(ARGS),tests/corpora)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -93,8 +93,15 @@ def rules_of(response: HttpResponse, now: float) -> RobotsRules:
         return RobotsRules(expires_at=now + KEPT_S)
     from protego import Protego  # loaded by the first crawl, not by every import
 
-    text = response.body.decode("utf-8", errors="replace")[:MAX_CHARACTERS]
+    text = _head(response.body.decode("utf-8", errors="replace"))
     return RobotsRules(parser=Protego.parse(text), expires_at=now + KEPT_S, size=len(text))
+
+
+def _head(text: str) -> str:
+    """Return as much of a file as is read, in whole lines: half of ``Disallow: /a`` may forbid all."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return text[: max(text.rfind(end, 0, MAX_CHARACTERS) for end in "\r\n") + 1]
 
 
 class RobotsGate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -13,7 +12,7 @@ from urllib.parse import urljoin
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import iso_moment
 from agentic.core.reading.extras import load
-from agentic.core.reading.markup import MarkupError, elements
+from agentic.core.reading.markup import Ended, MarkupError, elements
 from agentic.core.types import JSONValue
 
 EXTRA = "feeds"
@@ -32,6 +31,7 @@ PERIODS_S = {
     b"yearly": 31_536_000,
 }
 YOUTUBE = b"http://www.youtube.com/xml/schemas/"
+TEXTS = frozenset({("title",), ("summary",), ("description",), ("body",)})
 HEAD_BYTES = 16 * 1024
 
 Item = dict[str, JSONValue]
@@ -88,19 +88,25 @@ def read_feed(body: bytes, url: str) -> Feed:
 def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
     """Return feed and entries, None if it is no JSON Feed, and no well-formed XML with entries.
 
-    None, too, for what YouTube writes: this one leaves out which video it is, and how many saw it.
+    None, too, for what this one would lose, and for what YouTube writes: it leaves out which video it is, and
+    how many saw it.
     """
     if YOUTUBE in body[:HEAD_BYTES]:
         return None
     fastfeedparser = load("fastfeedparser", EXTRA)
     is_json = body.lstrip()[:1] == b"{"
     try:
-        if not is_json:
-            deque(elements([body]), maxlen=0)
+        if not is_json and any(_is_lost(element) for element in elements([body])):
+            return None
         found = fastfeedparser.parse(body)
     except Exception:  # whatever it is, the other one is asked
         return None
     return (found.feed, found.entries) if found.entries or is_json else None
+
+
+def _is_lost(element: Ended) -> bool:
+    """Tell whether it is markup in a text, as Atom has it in its ``xhtml``, or a text in base64."""
+    return element.path[-2:-1] in TEXTS or element.attributes.get("mode") == "base64"
 
 
 def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
@@ -119,7 +125,8 @@ def _item(entry: _Found, base: str) -> Item:
     link = _text(entry.get("link"))
     address = absolute(base, link) if link else None
     return {
-        "id": _text(entry.get("id")) or address,
+        # As fastfeedparser has it: else an entry would be another one when its feed is broken for a day.
+        "id": _text(entry.get("id")) or link,
         "title": _text(entry.get("title")),
         "url": address,
         "published": _moment(entry.get("published")),

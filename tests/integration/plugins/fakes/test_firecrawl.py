@@ -208,6 +208,21 @@ async def test_the_blocking_crawl_ends_when_the_job_does(client: Any, fakes: Fak
     assert all(path.startswith("product/") for path in paths[1:])
 
 
+async def test_the_blocking_crawl_gives_up_when_its_time_is_over_and_the_job_goes_on(
+    client: Any, fakes: FakeServer
+) -> None:
+    fakes.control.firecrawl.change(AccountOrder(polls=100))
+    with pytest.raises(errors.CrawlJobTimeoutError) as caught:
+        await call(client, "crawl", url=fakes.shop_url, limit=2, poll_interval=0.01, timeout=0.05)
+    assert (await call(client, "get_crawl_status", caught.value.job_id)).status == "scraping"
+
+
+async def test_a_bad_gateway_is_asked_again_by_the_client_itself(client: Any, fakes: FakeServer) -> None:
+    fakes.control.add(Fault(path="*/v2/scrape", status=502))
+    assert (await call(client, "scrape", fakes.shop_url)).metadata.status_code == 200
+    assert fakes.control.stats()["total"] == 2
+
+
 async def test_a_crawl_stays_below_its_start_and_as_shallow_as_told(client: Any, fakes: FakeServer) -> None:
     start = f"{fakes.hostile_url}deep/1"
     options = {"poll_interval": 0.01, "sitemap": "skip", "crawl_entire_domain": True}
@@ -260,6 +275,19 @@ async def test_a_batch_is_scraped_and_paid_by_the_page(client: Any, fakes: FakeS
     job = await call(client, "get_batch_scrape_status", started.id)
     assert (job.status, [page.metadata.source_url for page in job.data]) == ("completed", urls)
     assert (job.credits_used, spent(fakes)) == (3, 3)
+
+
+async def test_pages_of_a_batch_are_reached_one_by_one(client: Any, fakes: FakeServer) -> None:
+    fakes.control.firecrawl.change(AccountOrder(documents_per_page=2, polls=0))
+    urls = [f"{fakes.shop_url}product/{number}" for number in range(1, 6)]
+    started = await call(client, "start_batch_scrape", urls)
+    one = types.PaginationConfig(auto_paginate=False)
+    job = await call(client, "get_batch_scrape_status", started.id, pagination_config=one)
+    counts = [len(job.data)]
+    while job.next:
+        job = await call(client, "get_batch_scrape_status_page", job.next)
+        counts.append(len(job.data))
+    assert counts == [2, 2, 1]
 
 
 def test_a_batch_with_a_key_is_started_once(fakes: FakeServer) -> None:

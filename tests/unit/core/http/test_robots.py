@@ -8,6 +8,7 @@ from agentic.core.http import FetchError, Headers, HttpResponse
 from agentic.core.http.robots import (
     KEPT_S,
     KEPT_UNREADABLE_S,
+    MAX_CHARACTERS,
     MAX_KEPT_CHARACTERS,
     MAX_ORIGINS,
     RobotsGate,
@@ -59,6 +60,16 @@ def test_a_site_that_cannot_answer_now_allows_nothing(status: int) -> None:
 @pytest.mark.parametrize("body", [b"", b"<html>not found</html>", b"\x00\xff" * 1000, b"Disallow: /"])
 def test_a_file_without_rules_allows_everything(body: bytes) -> None:
     assert rules_of(answer(200, body), 0).allow("http://h/private/x", AGENT)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_file_that_is_too_long_is_read_to_the_end_of_its_last_whole_line(end: bytes) -> None:
+    told = b"User-agent: *" + end + b"Disallow: /private/" + end
+    last = end + b"Disallow: /"
+    filler = b"#" * (MAX_CHARACTERS - len(told) - len(last))
+    rules = rules_of(answer(200, told + filler + last + b"b" + end), 0)
+    assert rules.allow("http://h/a", AGENT)  # what is cut off there would forbid the whole site
+    assert not rules.allow("http://h/private/x", AGENT)
 
 
 async def test_the_rules_for_our_name_count_before_those_for_all() -> None:

@@ -66,6 +66,34 @@ def test_a_malformed_feed_loses_nothing() -> None:
     assert str(feed.items[0]["title"]).startswith("Q & A: ")
 
 
+@pytest.mark.parametrize("name", ["title", "summary"])
+def test_markup_in_a_text_is_kept(name: str) -> None:
+    told = f"<{name} type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>on <b>n</b></div></{name}>"
+    body = f"<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id>{told}</entry></feed>"
+    assert "on <b>n</b>" in str(read_feed(body.encode(), BASE).items[0][name])
+
+
+@pytest.mark.parametrize(("name", "field"), [("description", "summary"), ("body", "content")])
+def test_markup_that_nobody_escaped_is_kept(name: str, field: str) -> None:
+    body = f"<rss version='2.0'><channel><item><{name}>on <b>n</b></{name}></item></channel></rss>"
+    assert read_feed(body.encode(), BASE).items[0][field] == "on <b>n</b>"
+
+
+def test_a_text_in_base64_is_decoded() -> None:
+    body = b"""<feed version="0.3" xmlns="http://purl.org/atom/ns#"><entry><id>1</id>
+    <title type="text/html" mode="base64">T25lICZhbXA7IHR3bw==</title></entry></feed>"""
+    assert read_feed(body, BASE).items[0]["title"] == "One &amp; two"
+
+
+def test_an_entry_without_an_id_is_known_by_the_same_word_when_its_feed_is_broken_for_a_day() -> None:
+    items = "<item><link>http://A.example/1?b=2&amp;a=1</link></item><item><title>%s</title></item>"
+    whole, broken = (
+        read_feed(f"<rss version='2.0'><channel>{items % title}</channel></rss>".encode(), BASE)
+        for title in ("a &amp; b", "a & b")
+    )
+    assert [item["id"] for item in whole.items] == [item["id"] for item in broken.items]
+
+
 def test_half_a_character_becomes_a_question_mark() -> None:
     body = b'{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "1", "title": "a\\ud83d"}]}'
     assert read_feed(body, BASE).items[0]["title"] == "a?"
