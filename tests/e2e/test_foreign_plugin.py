@@ -60,6 +60,7 @@ def test_an_installed_plugin_is_listed_with_distribution_version_and_hooks(liste
         "hooks": ["agentic_platforms"],
         "platforms": ["quotes"],
         "actors": [],
+        "builders": [],
         "workflows": [],
         "errors": [],
     }

@@ -26,6 +26,7 @@ from agentic.executors.durable.service import RunService
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
+from agentic.executors.observing import Observers
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -69,7 +70,10 @@ async def run_execution(
     bus = host.bus
     live = None if bus is None else LiveEvents(lambda _: bus, host.publish_grace_s)
 
+    observers = Observers(host.database)
+
     def tell(event: WorkflowEvent) -> None:
+        observers.tell(project, event)
         if live is not None:
             live.tell(project, event)
         if on_event is not None:
@@ -89,9 +93,11 @@ async def run_execution(
             await _rested(await take_up(runs, execution, agent))
     except AgentConfigError as exc:
         await in_thread(_refuse, host.database, execution_id, str(exc))
+        observers.refused(project, execution_id)
     finally:
         if live is not None:
             await live.aclose()
+        await in_thread(observers.close)
     return await in_thread(outcome_of, host.database, execution_id, agent_id)
 
 

@@ -7,18 +7,21 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Self
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
+from agentic.core.threads import in_thread
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalRuns
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.starting import Submission
 from agentic.executors.flows import make_catalog
 from agentic.executors.loop import LoopThread
+from agentic.executors.observing import Observers
 from agentic.mappers import Database, find_project
 from agentic.mappers.ledger import SqlLedger
 from agentic.migrations import require_current
@@ -134,7 +137,9 @@ class RunClient:
 
     async def _start(self, settings: Settings) -> RunService:
         store = SqlLedger(self._database, project_id=self._project_id)
-        options = HostOptions(lease_s=settings.lease_s)
+        observers = Observers(self._database)
+        self._opened.push_async_callback(in_thread, observers.close)
+        options = HostOptions(lease_s=settings.lease_s, tell=partial(observers.tell, settings.project))
         catalog = make_catalog(settings, self._database, options.worker)
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))

@@ -17,6 +17,7 @@ from agentic.core.hooks import ENTRY_POINT_GROUP, LoadedPlugin, PluginRegistry, 
 OFFERS: Mapping[str, Callable[[PluginRegistry], Iterable[str]]] = {
     "platform": lambda registry: registry.platforms,
     "actor": lambda registry: {actor.name for actor in registry.actors.values()},
+    "builder": lambda registry: registry.builders,
     "workflow": lambda registry: registry.workflows,
 }
 
@@ -32,6 +33,7 @@ class PluginReport:
     hooks: Sequence[str]
     platforms: Sequence[str]
     actors: Sequence[str]
+    builders: Sequence[str]
     workflows: Sequence[str]
     errors: Sequence[str]
 
@@ -84,6 +86,7 @@ def _describe(
         hooks=plugin.hooks,
         platforms=brought["platform"],
         actors=brought["actor"],
+        builders=brought["builder"],
         workflows=brought["workflow"],
         errors=errors,
     )
@@ -111,7 +114,12 @@ def _names(registry: PluginRegistry, offer: Callable[[PluginRegistry], Iterable[
 
 
 def _row(report: PluginReport) -> dict[str, object]:
-    brought = {"platform": report.platforms, "actor": report.actors, "workflow": report.workflows}
+    brought = {
+        "platform": report.platforms,
+        "actor": report.actors,
+        "builder": report.builders,
+        "workflow": report.workflows,
+    }
     return {
         "name": report.name,
         "distribution": f"{report.distribution} {report.version}",

@@ -11,6 +11,7 @@ from agentic.core.hooks.manager import (
     get_registry,
 )
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME, hookimpl, hookspec
+from agentic.core.hooks.observed import ObservedExecution, Observer
 from agentic.core.hooks.platform import Platform
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "PROJECT_NAME",
     "Finding",
     "LoadedPlugin",
+    "ObservedExecution",
+    "Observer",
     "Platform",
     "PluginRegistry",
     "Severity",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,8 +12,10 @@ import pluggy
 
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import specs
+from agentic.core.hooks.compatibility import misfit_of
 from agentic.core.hooks.findings import Check, Finding, findings_of
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
+from agentic.core.hooks.observed import Observer
 from agentic.core.hooks.platform import Platform
 
 if TYPE_CHECKING:
@@ -121,6 +123,11 @@ class PluginRegistry:
             raise DuplicateNameError("platform", platform.name, "an installed plugin", "add_platform()")
         self._added[platform.name] = platform
 
+    def observers(self, hook: str) -> Sequence[Observer]:
+        """Return who implements a hook that observes: ``agentic_event``, for one."""
+        impls = getattr(self._manager.hook, hook).get_hookimpls()
+        return [Observer(impl.plugin_name, hook, impl.function, impl.argnames) for impl in impls]
+
     def add_commands(self, app: typer.Typer) -> None:
         """Let every plugin add its commands to ``app``."""
         self._gather("agentic_commands", lambda said: said, app=app)
@@ -140,7 +147,7 @@ class PluginRegistry:
     def _clashes(self) -> list[Finding]:
         """Gather all that plugins bring; tell of names that two of them claim."""
         found = []
-        for kind in ("_found_platforms", "actors", "workflows"):
+        for kind in ("_found_platforms", "actors", "builders", "workflows"):
             try:
                 getattr(self, kind)
             except DuplicateNameError as exc:
@@ -168,6 +175,9 @@ class PluginRegistry:
         if plugin.disabled:
             return
         try:
+            if misfit := misfit_of(entry_point.dist):
+                plugin.errors.append(misfit)
+                return
             module = entry_point.load()
             self._manager.register(module, name=plugin.name)
         except (Exception, SystemExit) as exc:

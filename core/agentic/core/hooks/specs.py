@@ -11,8 +11,9 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     import typer
 
     from agentic.core.actors import Actor
-    from agentic.core.graph import Workflow
+    from agentic.core.graph import Workflow, WorkflowEvent
     from agentic.core.hooks.findings import Finding
+    from agentic.core.hooks.observed import ObservedExecution
     from agentic.core.hooks.platform import Platform
     from agentic.core.pipeline import PipelineBuilder
 
@@ -64,6 +65,35 @@ def agentic_commands(app: typer.Typer) -> None:
 
     Import what a command needs inside the command, as this runs at every start. A plugin that raises here
     is listed with its error; its commands are missing and the others work.
+    """
+
+
+@hookspec
+def agentic_execution_started(execution: ObservedExecution) -> None:
+    """Add whatever should happen when an execution of an agent begins: a metric, a line, a message.
+
+    Called after it has begun, on a thread beside the run, in the process that began it: neither what is
+    raised here nor a call that takes long can harm the run. What is raised is logged, with the plugin's
+    name. A process that is killed tells nobody; who must miss nothing reads the events (``agentic.core.bus``)
+    or the table of executions.
+    """
+
+
+@hookspec
+def agentic_execution_finished(execution: ObservedExecution) -> None:
+    """Add whatever should happen when an execution of an agent has succeeded, failed or was cancelled.
+
+    Called after its rows are stored, as ``agentic_execution_started`` is; what is raised is logged.
+    """
+
+
+@hookspec
+def agentic_event(event: WorkflowEvent, project: str) -> None:
+    """Add whatever should happen at an event of a run, durable or live (progress, lines of log).
+
+    Called in order, after the event is kept, as ``agentic_execution_started`` is; what is raised is logged.
+    While calls take so long that 10,000 events wait, further ones are left out, and a line of the log says
+    how many. Runs of workflows that are no agents' are told of, too; ``project`` is a name.
     """
 
 

@@ -24,9 +24,10 @@ from agentic.executors.durable.past import ProjectPast
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OnClaim, Worked
-from agentic.executors.errors import ExecutionFailedError
+from agentic.executors.errors import AgentConfigError, ExecutionFailedError
 from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
+from agentic.executors.observing import Observers
 from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
 from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger import SqlLedger
@@ -63,6 +64,7 @@ class RunProcess:
         self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
         if worker is not None:
             self._options = replace(self._options, worker=worker)
+        self._observers = Observers(database)
         self._catalog = make_catalog(
             settings, database, self._options.worker, lambda platform: agent_queue(app, platform)
         )
@@ -118,10 +120,16 @@ class RunProcess:
         await self._connect()
         execution, agent = await in_thread(find_both, self._database, execution_id, agent_id)
         service = self.service(agent.project_id)
-        # Who had a message that came back may have died of beginning: that is left to the reconciler.
-        first = (
-            first_of(execution) if is_again else await begin_here(service, self._database, execution, agent)
-        )
+        try:
+            # Who had a message that came back may have died of beginning: that is left to the reconciler.
+            first = (
+                first_of(execution)
+                if is_again
+                else await begin_here(service, self._database, execution, agent)
+            )
+        except AgentConfigError:
+            self._observers.refused(agent.project.name, execution_id)
+            raise
         worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
         outcome = await in_thread(outcome_of, self._database, execution_id, agent_id)
         if execution_id in worked.failed:
@@ -146,6 +154,7 @@ class RunProcess:
         if self._live is not None:
             await self._live.aclose()
         await self._opened.aclose()
+        await in_thread(self._observers.close)
 
     async def _connect(self) -> None:
         """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
@@ -157,6 +166,7 @@ class RunProcess:
         return None if self._buses is None else self._buses.of(project)
 
     def _tell(self, project: str, event: WorkflowEvent) -> None:
+        self._observers.tell(project, event)
         if self._live is not None:
             self._live.tell(project, event)
 

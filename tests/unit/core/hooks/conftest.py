@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
@@ -20,13 +20,23 @@ class Site:
 
     path: Path
 
-    def install(self, name: str, source: str, *, distribution: str = "", version: str = "1.0") -> None:
+    def install(
+        self,
+        name: str,
+        source: str,
+        *,
+        distribution: str = "",
+        version: str = "1.0",
+        requires: Sequence[str] = (),
+    ) -> None:
         """Add the plugin ``name`` whose module holds ``source``."""
         dist = distribution or f"agentic-plugin-{name}"
         module = f"throwaway_{dist.replace('-', '_')}"
         info = self.path / f"{dist.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: {version}\n")
+        facts = ["Metadata-Version: 2.1", f"Name: {dist}", f"Version: {version}"]
+        facts += [f"Requires-Dist: {requirement}" for requirement in requires]
+        (info / "METADATA").write_text("\n".join(facts) + "\n")
         (info / "entry_points.txt").write_text(f"[agentic]\n{name} = {module}\n")
         (self.path / f"{module}.py").write_text(textwrap.dedent(source))
 

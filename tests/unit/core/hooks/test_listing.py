@@ -56,6 +56,7 @@ def test_json_lists_version_distribution_hooks_and_what_a_plugin_brings(
         "hooks": ["agentic_platforms"],
         "platforms": ["twitter"],
         "actors": [],
+        "builders": [],
         "workflows": [],
         "errors": [],
     }

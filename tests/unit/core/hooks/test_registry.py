@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import TYPE_CHECKING
 
 import pytest
@@ -266,6 +267,68 @@ def test_a_check_that_hangs_is_a_fault_and_keeps_what_it_found_and_nobody_waitin
     texts = [finding.text for finding in site.registry().findings(deadline_s=0.1)]
     assert texts[0] == "slow: the disk is full; make room"
     assert texts[1].startswith("slow: its checks have not ended after 0.1 s")
+
+
+@pytest.mark.parametrize(
+    "requires",
+    [
+        ["agentic-pipelines>=0.1"],
+        ["agentic_pipelines[feeds]>=0.1.dev0,<1"],
+        ["Agentic-Pipelines"],
+        ["agentic-pipelines<0.1; python_version < '3'"],
+        ["agentic-pipelines<0.1; extra == 'old'"],
+        ["agentic-pipelines-extras<0.1", "httpx"],
+        [],
+    ],
+)
+def test_a_plugin_made_for_this_version_is_loaded(site: Site, requires: list[str]) -> None:
+    site.install("fit", GOOD.format(platform="fit"), requires=requires)
+    registry = site.registry()
+    assert list(registry.platforms) == ["fit"]
+    assert registry.plugins["fit"].errors == []
+
+
+def test_a_plugin_made_for_another_version_is_not_loaded_and_says_what_to_do(site: Site) -> None:
+    source = "raise RuntimeError('imported')"
+    site.install("old", source, version="0.3", requires=["httpx", "agentic-pipelines[feeds]>=0.0.1,<0.1"])
+    site.install("good", GOOD.format(platform="good"))
+    registry = site.registry()
+    installed = importlib.metadata.version("agentic-pipelines")
+    (error,) = registry.plugins["old"].errors
+    assert error == (
+        f"agentic-plugin-old 0.3 is made for agentic-pipelines <0.1,>=0.0.1, and {installed} is installed; "
+        "upgrade it (pip install --upgrade agentic-plugin-old), or install 'agentic-pipelines<0.1,>=0.0.1'"
+    )
+    assert list(registry.platforms) == ["good"]
+    assert [finding.text.partition(" is made")[0] for finding in registry.findings()] == [
+        "old: agentic-plugin-old 0.3"
+    ]
+
+
+def test_a_plugin_whose_requirements_cannot_be_read_is_told_of(site: Site) -> None:
+    site.install("odd", GOOD.format(platform="odd"), requires=["agentic-pipelines ~~ 1"])
+    (error,) = site.registry().plugins["odd"].errors
+    assert error.startswith("InvalidRequirement: ")
+
+
+def test_observers_are_found_with_what_they_ask_for(site: Site) -> None:
+    source = """
+        from agentic.core.hooks import hookimpl
+
+        SEEN = []
+
+        @hookimpl
+        def agentic_event({arguments}):
+            SEEN.append(({arguments},))
+    """
+    site.install("both", source.format(arguments="event, project"))
+    site.install("one", source.format(arguments="project"))
+    site.install("off", source.format(arguments="event"))
+    observers = site.registry("off").observers("agentic_event")
+    for observer in observers:
+        observer.tell({"event": "an event", "project": "ours"})
+    found = {observer.plugin: observer.function.__globals__["SEEN"] for observer in observers}
+    assert found == {"both": [("an event", "ours")], "one": [("ours",)]}
 
 
 def test_asking_twice_tells_each_error_once(site: Site) -> None:

@@ -1,0 +1,57 @@
+"""What observers are told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agentic.core.types import SaveCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedExecution:
+    """An execution of an agent as it stood when its observers were told of it.
+
+    Attributes:
+        id: Of the execution, and of its run.
+        project: Name of the project.
+        agent: Name of the agent.
+        platform: Of the agent.
+        status: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
+        started_at: When a worker began it; None before that.
+        finished_at: When it ended; None before that.
+        counts: Rows inserted, updated, unchanged and rejected.
+        error: What failed it, in a line, without secrets.
+        warnings: What was wrong with parts of the results, a sentence each.
+    """
+
+    id: str
+    project: str
+    agent: str
+    platform: str
+    status: str
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    counts: SaveCounts = field(default_factory=SaveCounts)
+    error: str | None = None
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """A plugin's implementation of a hook that observes.
+
+    Attributes:
+        plugin: Its name.
+        hook: Name of the hook.
+    """
+
+    plugin: str
+    hook: str
+    function: Callable[..., object]
+    argument_names: Sequence[str]
+
+    def tell(self, arguments: Mapping[str, object]) -> None:
+        """Call it with those of ``arguments`` that it asks for; what it raises is raised."""
+        self.function(*(arguments[name] for name in self.argument_names))
