@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +36,9 @@ def test_every_setting_has_an_entry() -> None:
 
 
 def test_every_hook_has_an_entry_with_its_arguments() -> None:
-    entries = {entry.partition("(")[0] for entry in first_cells(reference("hooks"))}
-    assert entries == {name for name in vars(specs) if name.startswith("agentic_")}
+    hooks = {name: spec for name, spec in vars(specs).items() if name.startswith("agentic_")}
+    arguments = {name: ", ".join(inspect.signature(spec).parameters) for name, spec in hooks.items()}
+    assert set(first_cells(reference("hooks"))) == {f"{name}({given})" for name, given in arguments.items()}
 
 
 @pytest.mark.parametrize("kind", list(EventKind))
