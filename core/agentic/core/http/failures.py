@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from typing import Protocol
 
 from agentic.core.http.challenges import CAPTCHA, CHALLENGE, challenge_in
 from agentic.core.http.errors import FailureClass, FetchError
@@ -16,8 +17,14 @@ LONGEST_S = 86_400.0  # a Retry-After beyond a day is a mistake or malice
 RESET = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?", re.ASCII)
 HTML_FOR_JSON = "html_for_json"
 
-Verdict = Callable[[HttpRequest, HttpResponse, datetime], FetchError | None]
-"""Tells why an answer is a failure, as :func:`failure_of` does; the third argument is the time."""
+
+class Verdict(Protocol):
+    """Tells failures from answers: a function like :func:`failure_of`, with a service's own rules."""
+
+    def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime, /) -> FetchError | None:
+        """Return why ``response`` is a failure; None if it is what was asked for. See :func:`failure_of`."""
+        ...
+
 
 ADVICE = {
     CHALLENGE: " with a challenge in place of the page; load it with a browser, or ask the site for access",
@@ -42,7 +49,7 @@ def failure_of(request: HttpRequest, response: HttpResponse, now: datetime) -> F
         return None
     wait_s = retry_after_s(response.headers, now)
     if wait_s is None and word == FailureClass.RATE_LIMITED:
-        wait_s = _reset_s(response.headers, now)
+        wait_s = reset_s(response.headers, now)
     return FetchError(
         response.url,
         word,
@@ -63,6 +70,20 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     except ValueError:
         return None
     return min(max((_aware(moment) - now).total_seconds(), 0.0), LONGEST_S)
+
+
+def reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds to ``x-ratelimit-reset``: given as such, as a Unix time, or as a date."""
+    value = headers.get("x-ratelimit-reset", "").strip() or headers.get("ratelimit-reset", "").strip()
+    try:
+        if RESET.fullmatch(value):
+            given = float(value)
+            wait_s = given - now.timestamp() if given > LONGEST_S else given
+        else:
+            wait_s = (_aware(datetime.fromisoformat(value)) - now).total_seconds()
+    except ValueError:
+        return None
+    return min(max(wait_s, 0.0), LONGEST_S)
 
 
 def _verdict(request: HttpRequest, response: HttpResponse) -> tuple[str, str]:
@@ -111,20 +132,6 @@ def _wall(request: HttpRequest, response: HttpResponse) -> str:
         return found
     is_html = response.status == 403 and response.content_type == "text/html"
     return HTML_FOR_JSON if is_html and "json" in _field(request, "accept") else ""
-
-
-def _reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to ``x-ratelimit-reset``: given as such, as a Unix time, or as a date."""
-    value = headers.get("x-ratelimit-reset", "").strip() or headers.get("ratelimit-reset", "").strip()
-    try:
-        if RESET.fullmatch(value):
-            given = float(value)
-            wait_s = given - now.timestamp() if given > LONGEST_S else given
-        else:
-            wait_s = (_aware(datetime.fromisoformat(value)) - now).total_seconds()
-    except ValueError:
-        return None
-    return min(max(wait_s, 0.0), LONGEST_S)
 
 
 def _field(request: HttpRequest, wanted: str) -> str:

@@ -138,6 +138,13 @@ class Fetcher:
             await self._turns.note(failure, host_of(response.url))
             raise failure
 
+    async def leave_alone(self, url: str, seconds: float) -> None:
+        """Let nobody ask the host of ``url`` for so long: what its answers said of a limit is all used up.
+
+        Whoever asks all the same waits, or fails with ``rate_limited`` if that is longer than ``max_wait_s``.
+        """
+        await self._turns.block(host_of(url), seconds)
+
     async def _follow(self, request: HttpRequest, robots: RobotsGate | None) -> HttpResponse:
         is_secure = request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s

@@ -70,9 +70,13 @@ class HostTurns:
         if failure.failure_class != FailureClass.RATE_LIMITED or not failure.retry_after_s:
             return
         log.info("host.blocked", host=host, status=failure.status, wait_s=failure.retry_after_s)
+        await self.block(host, failure.retry_after_s)
+
+    async def block(self, host: str, seconds: float) -> None:
+        """Let nobody ask ``host`` for so long."""
         # Told late, a block ends late: on the safe side.
         with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
-            await self._insist(partial(self._budget.block, host, failure.retry_after_s))
+            await self._insist(partial(self._budget.block, host, seconds))
 
     async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""

@@ -12,6 +12,7 @@
         fakes.hostile_url       # everything a crawler should survive
         fakes.firecrawl_url     # a Firecrawl v2 API over all of these
         fakes.github_url        # a GitHub REST API
+        fakes.reddit_url        # Reddit: tokens, feeds, pages; its API and an archive are below it
         fakes.sink_url          # keeps what webhooks send
         fakes.control           # faults to inject, requests counted
 

@@ -41,8 +41,8 @@ def create_app(
 ) -> ASGIApp:
     """Return the application: the fakes, ``/robots.txt`` and ``/__control``.
 
-    ``/hackernews``, ``/shop``, ``/jobs``, ``/feeds``, ``/news``, ``/hostile``, ``/firecrawl``, ``/github``
-    and ``/sink``: the module of each says what it answers.
+    ``/hackernews``, ``/shop``, ``/jobs``, ``/feeds``, ``/news``, ``/hostile``, ``/firecrawl``, ``/github``,
+    ``/reddit`` and ``/sink``: the module of each says what it answers.
 
     Args:
         seed: The same seed and sizes give the same bytes.
@@ -95,6 +95,7 @@ def _talking(seed: int, control: Control) -> list[BaseRoute]:
     from agentic.plugins.fakes.hostile.site import Hostile
     from agentic.plugins.fakes.jobs.api import JobApi
     from agentic.plugins.fakes.jobs.site import JobSite
+    from agentic.plugins.fakes.reddit.site import reddit_routes
     from agentic.plugins.fakes.sink_routes import sink_routes
 
     board = Board(seed)
@@ -103,6 +104,7 @@ def _talking(seed: int, control: Control) -> list[BaseRoute]:
         Mount("/hostile", routes=Hostile(control.rate_limits, control.flakes).routes()),
         Mount("/jobs", routes=jobs),
         Mount("/github", routes=Github(seed, control.github).routes()),
+        Mount("/reddit", routes=reddit_routes(seed, control.reddit)),
         Mount("/sink", routes=sink_routes(control.sink)),
     ]
 

@@ -54,6 +54,7 @@ def _addresses(fakes: FakeServer) -> dict[str, str]:
         "hostile": fakes.hostile_url,
         "firecrawl": fakes.firecrawl_url,
         "github": fakes.github_url,
+        "reddit": fakes.reddit_url,
         "sink": fakes.sink_url,
         "control": fakes.control_url,
     }

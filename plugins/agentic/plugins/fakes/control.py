@@ -20,6 +20,7 @@ from agentic.plugins.fakes.hostile.limits import Flakes, RateLimits
 from agentic.plugins.fakes.jobs.sessions import Sessions
 from agentic.plugins.fakes.jobs.tokens import Tokens
 from agentic.plugins.fakes.news.revisions import Revisions
+from agentic.plugins.fakes.reddit.account import RedditAccount
 from agentic.plugins.fakes.sink import Sink
 
 
@@ -69,6 +70,7 @@ class Control:
         flakes: Failures the hostile site still owes.
         firecrawl: Credits spent at Firecrawl, and the pace of its jobs.
         github: Who has asked GitHub how often, and what has changed there.
+        reddit: The same of Reddit.
         sink: What webhooks sent.
     """
 
@@ -86,6 +88,7 @@ class Control:
         self.flakes = Flakes()
         self.firecrawl = Account()
         self.github = GithubAccount()
+        self.reddit = RedditAccount()
         self.sink = Sink()
 
     def add(self, fault: Fault) -> None:
@@ -100,7 +103,7 @@ class Control:
             self._requests.clear()
             self._peak = self._in_flight
         memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)
-        for memory in (*memories, self.feeds, self.firecrawl, self.github):
+        for memory in (*memories, self.feeds, self.firecrawl, self.github, self.reddit):
             memory.reset()
 
     def stats(self) -> dict[str, JSONValue]:

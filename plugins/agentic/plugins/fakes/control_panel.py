@@ -16,6 +16,7 @@ from agentic.plugins.fakes.firecrawl.account import AccountOrder
 from agentic.plugins.fakes.github.account import GithubOrder
 from agentic.plugins.fakes.jobs.sessions import SessionOrder
 from agentic.plugins.fakes.news.revisions import Revision
+from agentic.plugins.fakes.reddit.account import RedditOrder
 
 OrderT = TypeVar("OrderT", bound=BaseModel)
 
@@ -38,6 +39,7 @@ class ControlPanel:
             Route(f"{CONTROL}/feeds", self.change_feeds, methods=["POST"]),
             Route(f"{CONTROL}/firecrawl", self.change_account, methods=["POST"]),
             Route(f"{CONTROL}/github", self.change_github, methods=["POST"]),
+            Route(f"{CONTROL}/reddit", self.change_reddit, methods=["POST"]),
             Route(f"{CONTROL}/stats", self.stats),
             Route(f"{CONTROL}/reset", self.reset, methods=["POST"]),
         ]
@@ -82,6 +84,13 @@ class ControlPanel:
         order = await _read(GithubOrder, request)
         if isinstance(order, GithubOrder):
             self._control.github.change(order)
+        return _told(order)
+
+    async def change_reddit(self, request: Request) -> Response:
+        """``POST /__control/reddit``: requests left, tokens that end, things to delete, votes."""
+        order = await _read(RedditOrder, request)
+        if isinstance(order, RedditOrder):
+            self._control.reddit.change(order)
         return _told(order)
 
     async def stats(self, request: Request) -> Response:  # noqa: ARG002 - starlette hands it over

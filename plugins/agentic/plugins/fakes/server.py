@@ -111,6 +111,21 @@ class FakeServer:
         return f"{self.url}/github"
 
     @property
+    def reddit_url(self) -> str:
+        """Home of the fake Reddit, in place of ``https://www.reddit.com``: tokens, feeds and pages."""
+        return f"{self.url}/reddit"
+
+    @property
+    def reddit_api_url(self) -> str:
+        """Base URL of its API, in place of ``https://oauth.reddit.com``."""
+        return f"{self.url}/reddit/oauth"
+
+    @property
+    def reddit_archive_url(self) -> str:
+        """Base URL of its archive, in place of ``https://arctic-shift.photon-reddit.com``."""
+        return f"{self.url}/reddit/archive"
+
+    @property
     def sink_url(self) -> str:
         """Where webhooks may send to, followed by a name."""
         return f"{self.url}/sink/"

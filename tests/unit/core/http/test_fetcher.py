@@ -174,6 +174,20 @@ async def test_a_retry_after_that_comes_late_also_holds_back_those_in_line() -> 
     assert times[2] - times[1] == 1
 
 
+async def test_a_host_that_is_to_be_left_alone_is_not_asked_before_the_time() -> None:
+    world = Script(reply)
+    budget = world.budget()
+    fetcher = world.fetcher(budget, max_wait_s=60)
+    await fetcher.leave_alone("http://h/any", 7)
+    await world.fetcher(budget).fetch("http://h/")
+    await fetcher.fetch("http://other/")
+    assert [time for time, _ in world.sent] == [107.0, 107.0]
+    await fetcher.leave_alone("http://h/any", 90)
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch("http://h/")
+    assert (caught.value.failure_class, caught.value.retry_after_s) == ("rate_limited", 90)
+
+
 async def test_a_host_that_wants_more_peace_than_we_wait_fails_at_once() -> None:
     world = Script(lambda request: reply(request, 429, retry_after="3600"))
     fetcher = world.fetcher(max_wait_s=60)

@@ -1,0 +1,77 @@
+"""Reads targets by the way that an agent names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from agentic.core.browser.fetcher import BrowserFetcher
+from agentic.core.http.api import Connect
+from agentic.plugins.reddit.archive import ArchiveReader
+from agentic.plugins.reddit.feeds import FeedReader
+from agentic.plugins.reddit.items import Found, Target
+from agentic.plugins.reddit.oauth import OauthReader
+from agentic.plugins.reddit.pages import PageReader
+from agentic.plugins.reddit.settings import Mode, RedditSettings
+from agentic.plugins.reddit.tokens import Secret, TokenKeeper
+
+
+class Reader(Protocol):
+    """One way to read Reddit."""
+
+    async def read(self, target: Target) -> Found:
+        """Return what there is of a target, at most ``limit`` of it.
+
+        Raises:
+            FetchError: An answer did not come.
+            UnexpectedAnswerError: It is something else than was asked for.
+        """
+        ...
+
+
+def now_utc() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+class RedditClient:
+    """Reads targets, and says of what it found how and when it was read.
+
+    Args:
+        mode: The way of ``reader``.
+        reader: Reads.
+        clock: Gives the time, aware.
+    """
+
+    def __init__(self, mode: Mode, reader: Reader, clock: Callable[[], datetime] = now_utc) -> None:
+        self._mode = mode
+        self._reader = reader
+        self._clock = clock
+
+    async def read(self, target: Target) -> Found:
+        """Return what there is of a target; see :meth:`Reader.read`."""
+        found = await self._reader.read(target)
+        return found.model_copy(update={"source_mode": self._mode, "read_at": self._clock()})
+
+
+def api_client(
+    settings: RedditSettings, connect: Connect, secrets: Secret, clock: Callable[[], datetime] = now_utc
+) -> RedditClient:
+    """Return what reads over HTTP: by mode oauth, feed or archive."""
+    reader: Reader
+    match settings.mode:
+        case "feed":
+            reader = FeedReader(settings, connect, secrets)
+        case "archive":
+            reader = ArchiveReader(settings, connect, clock)
+        case _:
+            reader = OauthReader(settings, connect, TokenKeeper(settings, connect, secrets), clock)
+    return RedditClient(settings.mode, reader, clock)
+
+
+def page_client(
+    settings: RedditSettings, browser: BrowserFetcher, clock: Callable[[], datetime] = now_utc
+) -> RedditClient:
+    """Return what reads with a browser."""
+    return RedditClient(settings.mode, PageReader(settings, browser), clock)

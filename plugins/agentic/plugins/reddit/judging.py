@@ -1,0 +1,122 @@
+"""Which of Reddit's answers are failures, and how long it wants peace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from agentic.core.http import FetchError, HttpRequest, HttpResponse
+from agentic.core.http.failures import HTML_FOR_JSON, failure_of, reset_s
+from agentic.core.types import JSONValue
+
+FIRST_PAUSE_S = 60.0
+LONGEST_PAUSE_S = 3_600.0
+MESSAGE_LIMIT = 200
+ADVICE = {
+    "private": "only its members may read it",
+    "quarantined": "the account has to opt in to it on the site",
+    "gold_only": "only subscribers of Reddit Premium may read it",
+    "banned": "it is gone; take it out of the agent's config",
+}
+BY_STATUS = {
+    401: "the token is no longer good",
+    403: "this may not be read",
+    404: "there is nothing of that name",
+}
+BLOCKED = (
+    "Reddit answers nobody like that; mode oauth needs credentials, mode feed and mode archive need none"
+)
+_PLACE = re.compile(r"/(r|user|comments)/([\w+-]+)")
+_SHORT = {"r": "r/", "user": "u/", "comments": "post "}
+
+
+class RedditVerdict:
+    """Judges the answers to one agent; implements :data:`~agentic.core.http.failures.Verdict`."""
+
+    def __init__(self) -> None:
+        self._refused_in_a_row = 0
+
+    def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
+        """Return why ``response`` is a failure, or None if it is what was asked for."""
+        failure = failure_of(request, response, now)
+        if failure is None:
+            self._refused_in_a_row = 0
+            return None
+        said = _said(response)
+        if response.status == 429:
+            return _failed(failure, "Reddit's limit is reached", wait_s=self._pause_s(response, failure))
+        if "reason" in said:  # whatever is left of the limit, this is why
+            return _failed(failure, _reason(request.url, response.status, said), f"http_{response.status}")
+        if failure.detail == HTML_FOR_JSON:
+            return _failed(failure, f"the server answered 403 with a web page; {BLOCKED}")
+        if failure.detail or (not said and response.status != 401):
+            return failure
+        # A name that may not be read is no token that has ended.
+        word = failure.failure_class if response.status == 401 else f"http_{response.status}"
+        return _failed(failure, _reason(request.url, response.status, said), word)
+
+    def _pause_s(self, response: HttpResponse, failure: FetchError) -> float:
+        """Return the seconds that Reddit wants peace for."""
+        is_told = "retry-after" in response.headers or is_used_up(response.headers)
+        if is_told and failure.retry_after_s is not None:
+            return failure.retry_after_s
+        pause_s = min(FIRST_PAUSE_S * 2.0**self._refused_in_a_row, LONGEST_PAUSE_S)
+        self._refused_in_a_row += 1
+        return pause_s
+
+
+def rest_s(headers: Mapping[str, str], now: datetime) -> float:
+    """Return the seconds until the next request is answered; 0 while some of this window are left."""
+    return (reset_s(headers, now) or FIRST_PAUSE_S) if is_used_up(headers) else 0.0
+
+
+def is_used_up(headers: Mapping[str, str]) -> bool:
+    """Tell whether not one request of this window is left; Reddit writes how many as ``"12.0"``."""
+    try:
+        return float(headers.get("x-ratelimit-remaining", "")) < 1
+    except ValueError:
+        return False
+
+
+def place_of(url: str) -> str:
+    """Return what an address is about, as ``r/python`` or ``u/ada``; "" where it does not say."""
+    found = _PLACE.search(urlsplit(url).path)
+    return f"{_SHORT[found[1]]}{found[2]}" if found else ""
+
+
+def _failed(
+    failure: FetchError, reason: str, word: str | None = None, *, wait_s: float | None = None
+) -> FetchError:
+    """Return a failure with another reason; with another word, it is no wait and no wall."""
+    detail = failure.detail if word is None else ""
+    chosen = word or failure.failure_class
+    return FetchError(failure.url, chosen, reason, status=failure.status, retry_after_s=wait_s, detail=detail)
+
+
+def _reason(url: str, status: int, said: Mapping[str, JSONValue]) -> str:
+    reason = str(said.get("reason") or "")[:MESSAGE_LIMIT]
+    words = reason or str(said.get("message") or "")[:MESSAGE_LIMIT]
+    advice = ADVICE.get(reason) or BY_STATUS.get(status)
+    place = place_of(url)
+    start = f"Reddit answered {status}{f' for {place}' if place else ''}"
+    return "; ".join([f"{start}: {words}" if words else start, *([advice] if advice else [])])
+
+
+def _said(response: HttpResponse) -> Mapping[str, JSONValue]:
+    """Return the JSON of a refusal; nothing where there is none."""
+    try:
+        content = json.loads(response.body)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def no_subreddit(name: str, response: HttpResponse) -> FetchError | None:
+    """Return that there is no subreddit of that name, if Reddit led to its search for one instead."""
+    if "/subreddits/search" not in urlsplit(response.url).path:
+        return None
+    reason = f"there is no r/{name}; correct the agent's subreddits"
+    return FetchError(response.url, "http_404", reason, status=404)

@@ -1,0 +1,179 @@
+"""Stores what was read as rows of ``reddit_posts``, ``reddit_comments`` and ``reddit_subreddits``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import cast
+
+from pydantic import BaseModel
+from sqlalchemy import select, update
+
+from agentic.mappers import ResultMapper, utc_now
+from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
+from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
+
+UNRIPE = timedelta(hours=36)
+"""Until a post is that old, an archive has no score of it, but writes 0 or 1."""
+
+BATCH_SIZE = 500
+NUMBERS = {"score": "score", "comments": "num_comments"}
+"""What is followed in ``metric_snapshots``."""
+
+Row = dict[str, object]
+Written = type[RedditPostModel] | type[RedditCommentModel]
+
+
+class RedditResultMapper(ResultMapper):
+    """Upserts by Reddit's ids: what an answer leaves out, or no longer shows, stays as it was stored."""
+
+    def save_results(self, results: Mapping[str, object]) -> bool:
+        """Store posts, comments and subreddits; a bad one is a warning, as is each of ``warnings``."""
+        if not self.save_agent_result(results):
+            return False
+        for sentence in cast("list[str]", results.get("warnings", [])):
+            self.warn(sentence)
+        mode = cast("str | None", results.get("source_mode"))
+        read_at = _read_at(results.get("read_at"))
+        posts = self.accepted(RedditPost, _part(results, "posts"), "post")
+        rows = self._dated(RedditPostModel, (post_row(post, mode, read_at) for post in posts), mode)
+        # Reddit blurs the ratio at each sight of a post, and the same post may be read in several ways.
+        self.save_rows(RedditPostModel, rows, volatile=["upvote_ratio", "source_mode"], counters=NUMBERS)
+        comments = self.accepted(RedditComment, _part(results, "comments"), "comment")
+        rows = self._dated(RedditCommentModel, (comment_row(one, mode, read_at) for one in comments), mode)
+        self.save_rows(RedditCommentModel, rows, counters={"score": "score"})
+        subreddits = self.accepted(RedditSubreddit, _part(results, "subreddits"), "subreddit")
+        members = {"subscribers": "subscribers"}
+        rows = map(subreddit_row, subreddits)
+        self.save_rows(RedditSubredditModel, rows, volatile=["active_users"], counters=members)
+        return True
+
+    def _dated(self, model: Written, rows: Iterable[Row], mode: str | None) -> Iterator[Row]:
+        """Yield rows that say when their thing was first seen to be gone.
+
+        What is there again has no such time any more; an archive does not know, as it keeps what is gone.
+        """
+        waiting = iter(rows)
+        while batch := list(islice(waiting, BATCH_SIZE)):
+            known = self._gone_since(model, [row["id"] for row in batch])
+            back = [row["id"] for row in batch if row["deleted_at"] is None and row["id"] in known]
+            if back and mode != "archive":
+                self._take_back(model, back)
+            for row in batch:
+                is_gone = row["deleted_at"] is not None
+                yield {**row, "deleted_at": known.get(row["id"], row["deleted_at"])} if is_gone else row
+
+    def _gone_since(self, model: Written, ids: Sequence[object]) -> dict[object, datetime | None]:
+        query = select(model.id, model.deleted_at).where(
+            model.project_id == self.agent.project_id, model.id.in_(ids), model.deleted_at.is_not(None)
+        )
+        return {row.id: row.deleted_at for row in self.db_session.execute(query)}
+
+    def _take_back(self, model: Written, ids: Sequence[object]) -> None:
+        nothing = {"deleted_at": None, **({"removed_by": None} if model is RedditPostModel else {})}
+        which = (model.project_id == self.agent.project_id, model.id.in_(ids))
+        self.db_session.execute(update(model).where(*which).values(nothing))
+
+
+def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
+    """Return the columns that a post fills; None stands for what its source did not say."""
+    return {
+        "id": post.fullname,
+        "subreddit": post.subreddit,
+        "subreddit_id": post.subreddit_id,
+        "author": post.writer,
+        "author_fullname": post.author_fullname,
+        "title": _text(post.title),
+        "selftext": _text(post.selftext),
+        "url": post.url_overridden_by_dest or post.url,
+        "domain": post.domain,
+        "permalink": post.permalink,
+        "score": _ripe(post.score, post.created_utc, mode, read_at),
+        "upvote_ratio": post.upvote_ratio,
+        "num_comments": _ripe(post.num_comments, post.created_utc, mode, read_at),
+        "over_18": post.over_18,
+        "spoiler": post.spoiler,
+        "stickied": post.stickied,
+        "locked": post.locked,
+        "is_self": post.is_self,
+        "is_video": post.is_video,
+        "flair": post.link_flair_text,
+        "distinguished": post.distinguished,
+        "removed_by": post.removed_by_category,
+        "crosspost_parent": post.crosspost_parent,
+        "created_at": _moment(post.created_utc),
+        "edited_at": _moment(post.edited_utc),
+        "deleted_at": read_at if post.is_gone else None,
+        "source_mode": mode,
+        "raw": _raw(post),
+    }
+
+
+def comment_row(comment: RedditComment, mode: str | None, read_at: datetime) -> Row:
+    """Return the columns that a comment fills; a score that Reddit hides is none."""
+    score = None if comment.score_hidden else comment.score
+    return {
+        "id": comment.fullname,
+        "post_id": comment.post_id,
+        "parent_id": comment.parent_id,
+        "author": comment.writer,
+        "body": _text(comment.body),
+        "score": _ripe(score, comment.created_utc, mode, read_at),
+        "score_hidden": comment.score_hidden,
+        "depth": comment.depth,
+        "is_submitter": comment.is_submitter,
+        "created_at": _moment(comment.created_utc),
+        "edited_at": _moment(comment.edited_utc),
+        "deleted_at": read_at if comment.is_gone else None,
+        "raw": _raw(comment),
+    }
+
+
+def subreddit_row(subreddit: RedditSubreddit) -> Row:
+    """Return the columns that a subreddit fills."""
+    active = subreddit.accounts_active
+    return {
+        "id": subreddit.fullname,
+        "name": subreddit.display_name,
+        "title": subreddit.title or None,
+        "public_description": subreddit.public_description or None,
+        "description": subreddit.description or None,
+        "subscribers": subreddit.subscribers,
+        "active_users": subreddit.active_user_count if active is None else active,
+        "over_18": subreddit.over18,
+        "quarantine": subreddit.quarantine,
+        "type": subreddit.subreddit_type,
+        "language": subreddit.lang,
+        "url": subreddit.url,
+        "created_at": _moment(subreddit.created_utc),
+        "raw": _raw(subreddit),
+    }
+
+
+def _ripe(number: int | None, created: float | None, mode: str | None, read_at: datetime) -> int | None:
+    """Return a number of votes or comments; None for what an archive writes before it has counted."""
+    if mode != "archive" or number not in (0, 1) or created is None:
+        return number
+    return None if read_at.timestamp() - created < UNRIPE.total_seconds() else number
+
+
+def _text(text: str | None) -> str | None:
+    """Return what somebody wrote; None where it is empty, or says only that it is gone."""
+    return None if not text or text in GONE else text
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _read_at(text: object) -> datetime:
+    return datetime.fromisoformat(text) if isinstance(text, str) else utc_now()
+
+
+def _part(results: Mapping[str, object], name: str) -> Sequence[object]:
+    return cast("Sequence[object]", results.get(name, ()))
+
+
+def _raw(thing: BaseModel) -> Row:
+    return thing.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,0 +1,1 @@
+"""How the tables of Reddit came to be."""

@@ -1,0 +1,182 @@
+"""What an agent of the platform ``reddit`` can be told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from agentic.core.http import HttpPolicy
+from agentic.core.http.api import API_URL, ApiSettings
+from agentic.core.http.policy import SECRET
+from agentic.plugins.reddit.choosing import FEED_LIMIT, LISTING_LIMIT, MAX_ROWS, fault_in
+
+BASE_URL = "https://oauth.reddit.com"
+SITE_URL = "https://www.reddit.com"
+ARCHIVE_URL = "https://arctic-shift.photon-reddit.com"
+VERSION = "1"
+
+PATIENCE_S = 30.0
+"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
+
+Mode = Literal["oauth", "feed", "archive", "browser"]
+Read = Literal["posts", "comments", "scores", "subreddits"]
+Sort = Literal["hot", "new", "top", "rising", "controversial", "relevance", "comments"]
+Period = Literal["hour", "day", "week", "month", "year", "all"]
+Grant = Literal["client_credentials", "password", "refresh_token", "installed_client"]
+SubredditName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]{2,50}(\+[A-Za-z0-9_]{2,50})*$")]
+UserName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,50}$")]
+ThingId = Annotated[str, StringConstraints(pattern=r"^(t[13]_)?[0-9a-z]{1,13}$")]
+
+SECRETS = ("client_secret", "password", "refresh_token", "feed_token")
+"""What is named as ``${secrets.NAME}`` only."""
+
+NEEDED: dict[Grant, tuple[str, ...]] = {
+    "client_credentials": ("client_id", "client_secret"),
+    "password": ("client_id", "client_secret", "username", "password"),
+    "refresh_token": ("client_id", "refresh_token"),
+    "installed_client": ("client_id", "device_id"),
+}
+"""What each grant cannot do without."""
+
+
+class RedditSettings(ApiSettings):
+    """The config of a Reddit agent; ``{"mode": "feed", "subreddits": ["python"]}`` needs nothing else."""
+
+    mode: Mode = Field(
+        description="How to read: oauth (the API, with credentials), feed (Atom, a page a minute), archive "
+        "(Arctic Shift, a copy kept by others) or browser (pages of the site)."
+    )
+    read: Read = Field(
+        default="posts",
+        description="What to read: posts, comments (trees of posts), scores (of what is known already) or "
+        "subreddits (what they say of themselves).",
+    )
+    subreddits: tuple[SubredditName, ...] = Field(
+        default=(), description="Names without r/; several in one request as python+django."
+    )
+    users: tuple[UserName, ...] = Field(default=(), description="Whose posts to read; names without u/.")
+    query: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=512,
+        description="What to search for: in each of subreddits, or everywhere.",
+    )
+    sort: Sort | None = Field(
+        default=None,
+        description="Order of a listing: new (the default), hot, top, rising or controversial; of a search: "
+        "new, relevance, hot, top or comments.",
+    )
+    t: Period | None = Field(
+        default=None, description="The time that top, controversial and a search are of."
+    )
+    limit: int = Field(
+        default=25,
+        ge=1,
+        le=LISTING_LIMIT,
+        description=f"Posts of each listing or search; at most {FEED_LIMIT} of a feed.",
+    )
+    ids: tuple[ThingId, ...] = Field(
+        default=(),
+        max_length=MAX_ROWS,
+        description="Posts whose comments are read, or what scores are read of: t3_... or t1_...; a post may "
+        "leave out its t3_.",
+    )
+    days: int | None = Field(
+        default=None, ge=1, le=3_650, description="Read scores of the stored posts of so many days."
+    )
+    max_comments: int = Field(default=200, ge=1, le=MAX_ROWS, description="Comments kept of one post.")
+    more_requests: NonNegativeInt = Field(
+        default=10, description="Requests for what the tree of one post leaves out at first."
+    )
+    grant: Grant = Field(default="client_credentials", description="How mode oauth comes by its token.")
+    client_id: str | None = Field(default=None, description="Of the app, or ${secrets.NAME}.")
+    client_secret: str | None = Field(default=None, description="Of the app: ${secrets.NAME}.")
+    username: str | None = Field(default=None, description="For grant password, or ${secrets.NAME}.")
+    password: str | None = Field(default=None, description="For grant password: ${secrets.NAME}.")
+    refresh_token: str | None = Field(default=None, description="For that grant: ${secrets.NAME}.")
+    device_id: str = Field(
+        default="DO_NOT_TRACK_THIS_DEVICE",
+        pattern=r"^[\x21-\x7e]{20,30}$",
+        description="For grant installed_client: 20 to 30 characters that name this installation.",
+    )
+    contact: UserName | None = Field(
+        default=None, description="Reddit name of whoever answers for the agent; mode oauth needs it."
+    )
+    app: str = Field(
+        default="agentic-pipelines", pattern=r"^[\w.-]+$", description="Name of the app in the User-Agent."
+    )
+    feed_user: UserName | None = Field(default=None, description="Whose feed_token it is.")
+    feed_token: str | None = Field(
+        default=None, description="Of the user's own feeds (reddit.com/prefs/feeds): ${secrets.NAME}."
+    )
+    feed_interval_s: PositiveFloat = Field(
+        default=60, description="Seconds from one feed to the next; Reddit gives about one a minute."
+    )
+    obey_robots: bool = Field(
+        default=True, description="Whether mode browser keeps to robots.txt; set it off only with leave."
+    )
+    max_wait_s: PositiveFloat = Field(
+        default=3_600,
+        description="Longest wait that a limit of Reddit may ask for; beyond it the agent fails.",
+    )
+    base_url: str = Field(default=BASE_URL, pattern=API_URL, description="Root of the API, for mode oauth.")
+    api_url: str = Field(default=SITE_URL, pattern=API_URL, description="Where tokens are given.")
+    feed_url: str = Field(default=SITE_URL, pattern=API_URL, description="Root of the feeds.")
+    archive_url: str = Field(default=ARCHIVE_URL, pattern=API_URL, description="Root of the archive.")
+    html_url: str = Field(default=SITE_URL, pattern=API_URL, description="Root of the pages.")
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What mode oauth cannot do without, and has not; nothing in other modes."""
+        if self.mode != "oauth":
+            return ()
+        return tuple(name for name in (*NEEDED[self.grant], "contact") if getattr(self, name) is None)
+
+    @property
+    def user_agent(self) -> str | None:
+        """``linux:app:version (by /u/name)``, as Reddit wants it; None: that of all agents."""
+        return f"{sys.platform}:{self.app}:{VERSION} (by /u/{self.contact})" if self.contact else None
+
+    @property
+    def account(self) -> str:
+        """Whose limits count: those of the client; "" where there is none, and those of the host do."""
+        return f"reddit/{self.client_id}" if self.mode == "oauth" else ""
+
+    @property
+    def target_count(self) -> int:
+        """How many listings and searches are read."""
+        return len(self.subreddits) + len(self.users) or 1
+
+    def policy(self) -> HttpPolicy:
+        """Return how to fetch: one after the other, feeds a minute apart, pages as robots.txt allows."""
+        update: dict[str, object] = {
+            "max_wait_s": min(PATIENCE_S, self.max_wait_s),
+            "obey_robots": self.mode == "browser" and self.obey_robots,
+        }
+        if self.user_agent is not None:
+            update["user_agent"] = self.user_agent
+        if self.mode == "feed":
+            update["requests_per_second"] = 1 / self.feed_interval_s
+        return super().policy().model_copy(update=update)
+
+    @field_validator(*SECRETS)
+    @classmethod
+    def _is_reference(cls, value: str | None) -> str | None:
+        if value is not None and SECRET.fullmatch(value) is None:
+            raise ValueError("name a stored secret, as ${secrets.NAME}; see `agentic secrets set`")
+        return value
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        if fault := fault_in(self):
+            raise ValueError(fault)
+        return self

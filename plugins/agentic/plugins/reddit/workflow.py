@@ -1,0 +1,177 @@
+"""The graphs: say what is to be read, read it one after the other, and put it together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.graph import (
+    Executor,
+    ItemResult,
+    RetryPolicy,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    handler,
+)
+from agentic.core.http import FailureClass, FetchError, open_fetcher
+from agentic.executors.errors import may_pass
+from agentic.plugins.reddit.client import RedditClient, api_client
+from agentic.plugins.reddit.errors import NothingReadError, NotYetError, RefusedError
+from agentic.plugins.reddit.items import Found, RedditQuery, Target
+from agentic.plugins.reddit.planning import joined, targets_of, trees_of
+from agentic.plugins.reddit.settings import RedditSettings
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+TRIES = 6
+FIRST_DELAY_S = 1.0
+
+TURNS = 60
+"""How often a feed lets others go first: each time is a minute."""
+
+POSTS = "posts"
+"""State of the run: what was found before the trees were read, as :class:`Found`."""
+
+
+class Plan(Executor):
+    """Sends the targets of a query: each is one, so that one that is closed costs no other."""
+
+    def __init__(self) -> None:
+        super().__init__("plan")
+
+    @handler
+    async def plan(self, query: RedditQuery) -> list[Target]:
+        """Say what is to be read."""
+        return targets_of(query)
+
+
+class Read(Executor):
+    """Reads a target. While Reddit wants peace, the activation waits outside of any worker.
+
+    Args:
+        client: Asks Reddit.
+        max_wait_s: Longest wait that a limit may ask for.
+        name: Of the node.
+        is_paced: All agents take turns at the host, one a minute: to wait for one is no failed try.
+    """
+
+    def __init__(
+        self, client: RedditClient, max_wait_s: float, name: str = "read", *, is_paced: bool = False
+    ) -> None:
+        retry = RetryPolicy(
+            max_attempts=TRIES + TURNS if is_paced else TRIES,
+            first_delay_s=FIRST_DELAY_S,
+            # Else the delay would grow with each turn that is waited for.
+            backoff=1.0 if is_paced else 3.0,
+            max_delay_s=max_wait_s,
+            retry_on=(FetchError,),
+        )
+        super().__init__(name, retry=retry)
+        self._client = client
+        self._max_wait_s = max_wait_s
+        self._is_paced = is_paced
+
+    @handler
+    async def read(self, target: Target, ctx: WorkflowContext) -> Found:
+        """Read it all.
+
+        Raises:
+            FetchError: It may well work a little later.
+            RefusedError: It will not.
+            BrowserUnavailableError: It needs a browser, and there is none.
+        """
+        try:
+            return await self._client.read(target)
+        except FetchError as exc:
+            if not may_pass(exc) and exc.failure_class != FailureClass.DECODE:  # a broken answer passes, too
+                raise RefusedError(exc) from exc
+            if (exc.retry_after_s or 0) > self._max_wait_s:
+                raise RefusedError(exc, f"; that is {exc.retry_after_s:.0f} s, more than max_wait_s") from exc
+            if self._is_paced and exc.failure_class == FailureClass.RATE_LIMITED and exc.status is None:
+                raise NotYetError(exc) from None
+            if sum(one.error_type != NotYetError.__name__ for one in ctx.previous_attempts) + 1 >= TRIES:
+                raise RefusedError(exc) from exc
+            raise
+
+
+class PickTrees(Executor):
+    """Sends the posts whose comments are to be read, and keeps what is known of them."""
+
+    def __init__(self) -> None:
+        super().__init__("pick_trees")
+
+    @handler
+    async def pick(self, results: list[ItemResult], ctx: WorkflowContext) -> list[Target]:
+        """Say whose comments are to be read.
+
+        Raises:
+            NothingReadError: No listing could be read.
+        """
+        found = _whole(results)
+        ctx.set_state(POSTS, found.model_dump(mode="json", exclude_defaults=True))
+        return trees_of(found)
+
+
+class Collect(Executor):
+    """Yields what could be read as one, and a warning for each target that could not."""
+
+    def __init__(self) -> None:
+        super().__init__("collect")
+
+    @handler
+    async def collect(self, results: list[ItemResult], ctx: WorkflowContext) -> Found:
+        """Put it together in the order of the targets, after what was known before.
+
+        Raises:
+            NothingReadError: Every single one failed.
+        """
+        known = Found.model_validate(ctx.get_state(POSTS, {}))
+        return joined([known, _whole(results)])
+
+
+def reddit_workflow(
+    client: RedditClient, max_wait_s: float, *, is_tree: bool = False, is_paced: bool = False
+) -> Workflow:
+    """Return the graph; it takes a :class:`RedditQuery` and yields :class:`Found`.
+
+    Args:
+        client: Asks Reddit.
+        max_wait_s: Longest wait that a limit may ask for.
+        is_tree: Whether the comments of the posts that are found are read, too.
+        is_paced: Whether feeds are read, for which all agents take turns.
+    """
+    plan, collect = Plan(), Collect()
+    # One request after the other: all of them count for one limit.
+    if not is_tree:
+        read = Read(client, max_wait_s, is_paced=is_paced)
+        builder = WorkflowBuilder("reddit", version="1").set_start(plan)
+        return builder.add_map_edge(plan, read, collect, max_parallel=1).build()
+    pick = PickTrees()
+    return (
+        WorkflowBuilder("reddit.comments", version="1")
+        .set_start(plan)
+        .add_map_edge(plan, Read(client, max_wait_s), pick, max_parallel=1)
+        .add_map_edge(pick, Read(client, max_wait_s, "read_tree"), collect, max_parallel=1)
+        .build()
+    )
+
+
+def default_workflow() -> Workflow:
+    """Return the graph on the public feeds, to be run or drawn by name."""
+    settings = RedditSettings(mode="feed", subreddits=("all",))  # what is to be read comes as the input
+
+    client = api_client(settings, lambda: open_fetcher(settings.policy()), _no_secrets)
+    return reddit_workflow(client, settings.max_wait_s, is_paced=True)
+
+
+async def _no_secrets(name: str) -> SecretStr:
+    raise LookupError(f"there is no secret {name!r} here; run an agent")
+
+
+def _whole(results: list[ItemResult]) -> Found:
+    found = [result.value for result in results if isinstance(result.value, Found)]
+    failures = tuple(result.error.message for result in results if result.error is not None)
+    if failures and not found:
+        raise NothingReadError(len(failures), failures[0])
+    return joined([*found, Found(warnings=failures)])

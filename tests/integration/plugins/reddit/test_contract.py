@@ -1,0 +1,23 @@
+"""Reddit keeps what every platform promises."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.plugins.reddit.conftest import Config, local
+
+from agentic.executors.testing import PlatformContract
+from agentic.plugins.fakes.reddit.things import HARBOR
+from agentic.plugins.fakes.server import FakeServer
+from agentic.plugins.reddit.models import RedditPostModel
+
+pytestmark = pytest.mark.integration
+
+
+class TestReddit(PlatformContract):
+    platform = "reddit"
+    model = RedditPostModel
+    row_count = 130
+
+    @pytest.fixture
+    def config(self, fakes: FakeServer) -> Config:
+        return {**local(fakes), "subreddits": [HARBOR], "limit": 200}
