@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agentic.core.types import JSONValue, RunId
 from agentic.executors.base import AgentWork, BaseAgentExecutor
+from agentic.executors.errors import ExecutionError
 
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
     from sqlalchemy.orm import Session
@@ -37,9 +38,18 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     def inputs(self) -> Mapping[str, JSONValue]:
         """Return the inputs the agent gives it."""
 
-    @abstractmethod
-    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
-        """Store pages of a crawl; called off the event loop, in the transaction that marks them done."""
+    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
+        """Store pages of a crawl; called off the event loop, in the transaction that marks them done.
+
+        A platform whose pipelines crawl overrides it.
+
+        Raises:
+            ExecutionError: The platform has no place for them.
+        """
+        raise ExecutionError(
+            f"platform {self.agent.agent_platform!r} has no place for the pages that {pipeline!r} crawls; "
+            f"run it as an agent of the platform 'web'"
+        )
 
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, its pipeline's name, and every input.

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(1
 PRODUCTS = 300
 PARALLEL = 8
 COMMIT_PAGES = 20
+LINKS = "select from_url, to_url, rel, text, is_followed from web_links"
 COMMAND = (sys.executable, "-m", "agentic.core.cli")
 
 SPEC = """
@@ -34,6 +35,7 @@ steps:
     start: "{start}"
     follow: {{exclude: ["/shop/private/*"]}}
     detail: {{match: ["*/product/*"], config: {{schema: {{title: h1.title, sku: .sku}}}}}}
+    store: {{links: true, text: true}}
     max_parallel: {parallel}
     commit_pages: {commit_pages}
     slice_pages: 60
@@ -103,6 +105,8 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
         assert query(home, "select status from executions") == [("running",)]
         report = agentic(home, "run", str(spec), "--resume", "--json")
         requests = fakes.control.stats()["requests"]
+        whole = tmp_path / "whole"  # a crawl that nobody killed
+        agentic(whole, "run", str(spec), "--json")
 
     assert report["status"] == "succeeded"
     rows = Counter(str(url).partition(fakes.url)[2] for (url,) in query(home, "select url from web_pages"))
@@ -110,6 +114,8 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
     assert set(rows.values()) == {1}
     assert query(home, "select count(*) from items") == [(PRODUCTS,)]
     assert query(home, "select distinct state from frontier where run != ''") == [("done",)]
+    assert query(home, "select count(*) from web_contents where text != ''") == [(len(expected),)]
+    assert sorted(query(home, LINKS)) == sorted(query(whole, LINKS)) != []
     assert isinstance(requests, dict)
     repeated = sum(
         count - 1 for path, count in requests.items() if path in expected and isinstance(count, int)

@@ -61,24 +61,47 @@ def started(home: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def pipeline_file(home: Path, fakes: FakeServer) -> str:
+    """Write a pipeline that lets Firecrawl crawl; return what ``agentic run`` takes."""
+    path = home.parent / "shop.yaml"
+    path.write_text(
+        SPEC.format(shop=fakes.shop_url, service=fakes.firecrawl_url, pages=PAGES), encoding="utf-8"
+    )
+    return str(path)
+
+
+def agent(home: Path, fakes: FakeServer) -> str:
+    """Add an agent of the platform that crawls; return what ``agentic run`` takes."""
+    path = home.parent / "shop.json"
+    config = {"mode": "crawl", "url": fakes.shop_url, "limit": PAGES, "api_url": fakes.firecrawl_url}
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with started(home, "agents", "add", "shop", "--platform", "firecrawl", "--config", f"@{path}") as command:
+        _, complaints = command.communicate()
+    assert command.returncode == 0, complaints
+    return "shop"
+
+
 @pytest.mark.requirement("SP21")
+@pytest.mark.parametrize(("make", "table"), [(pipeline_file, "items"), (agent, "firecrawl_pages")])
 async def test_a_run_that_is_killed_twice_waits_for_the_crawl_it_has_begun(
-    tmp_path: Path, eventually: Callable[[Callable[[], bool]], Awaitable[None]]
+    tmp_path: Path,
+    eventually: Callable[[Callable[[], bool]], Awaitable[None]],
+    make: Callable[[Path, FakeServer], str],
+    table: str,
 ) -> None:
-    home, spec = tmp_path / "home", tmp_path / "shop.yaml"
+    home = tmp_path / "home"
     with FakeServer(stories=1, products=20) as fakes:
         fakes.control.firecrawl.change(AccountOrder(polls=1_000))
         fakes.control.add(Fault(path=f"{LOOKS}*", delay_s=600))
-        text = SPEC.format(shop=fakes.shop_url, service=fakes.firecrawl_url, pages=PAGES)
-        spec.write_text(text, encoding="utf-8")
+        target = make(home, fakes)
 
-        with started(home, "run", str(spec)):  # killed in its first look
+        with started(home, "run", target):  # killed in its first look
             await eventually(lambda: requests(fakes, LOOKS) == 1)
-        with started(home, "run", str(spec), "--resume"):  # killed between two looks
+        with started(home, "run", target, "--resume"):  # killed between two looks
             await eventually(lambda: requests(fakes, LOOKS) == 3)
 
         fakes.control.firecrawl.change(AccountOrder(polls=0))
-        with started(home, "run", str(spec), "--resume", "--json") as last:
+        with started(home, "run", target, "--resume", "--json") as last:
             told, complaints = last.communicate()
         begun, credits_count = requests(fakes, BEGINS), fakes.control.stats()["credits"]
 
@@ -86,4 +109,4 @@ async def test_a_run_that_is_killed_twice_waits_for_the_crawl_it_has_begun(
     assert json.loads(told)["status"] == "succeeded"
     assert (begun, credits_count) == (1, PAGES)
     with sqlite3.connect(home / "agentic.db") as database:
-        assert database.execute("select count(*) from items").fetchone() == (PAGES,)
+        assert database.execute(f"select count(*) from {table}").fetchone() == (PAGES,)

@@ -10,7 +10,7 @@ from agentic.core.actors.failures import (
     describe_failure,
     failure_class_of,
 )
-from agentic.core.actors.pages import ItemOutput, LinksOutput, Page, PageOutput
+from agentic.core.actors.pages import ContentsOutput, ItemOutput, LinksOutput, Page, PageLink, PageOutput
 from agentic.core.actors.ports import (
     FileStore,
     Memory,
@@ -29,6 +29,7 @@ __all__ = [
     "AggregateActor",
     "AggregateInput",
     "AggregateOutput",
+    "ContentsOutput",
     "Failure",
     "FileStore",
     "FromResults",
@@ -36,6 +37,7 @@ __all__ = [
     "LinksOutput",
     "Memory",
     "Page",
+    "PageLink",
     "PageOutput",
     "PipelineError",
     "SecretStore",

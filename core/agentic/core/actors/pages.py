@@ -60,6 +60,44 @@ class LinksOutput(BaseModel):
     title: str | None = None
 
 
+class PageLink(BaseModel):
+    """A page that a page links to.
+
+    Attributes:
+        url: Absolute and canonical.
+        rel: Words that every link to it has, as ``nofollow``; sorted, "" for none.
+        text: Of the first link that has one; "" where none has.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    rel: str = ""
+    text: str = ""
+
+
+class ContentsOutput(BaseModel):
+    """What an actor that reads a page for keeping gives; what it was not asked for is None.
+
+    Attributes:
+        canonical_url: Where the page says it belongs.
+        language: As the page says: ``en``, ``en-GB``.
+        text: What people read on it.
+        markdown: The same with headings, lists, links.
+        html: The page as it came.
+        links: Each page it links to once, in the order of the page.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    canonical_url: str | None = None
+    language: str | None = None
+    text: str | None = None
+    markdown: str | None = None
+    html: str | None = None
+    links: tuple[PageLink, ...] | None = None
+
+
 class ItemOutput(BaseModel):
     """What an actor that reads a detail page gives."""
 

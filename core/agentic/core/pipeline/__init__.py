@@ -17,6 +17,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierCounts,
     FrontierEntry,
     FrontierLink,
+    PageContents,
     SliceId,
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
@@ -36,6 +37,7 @@ from agentic.core.pipeline.spec import (
     LoopStep,
     PipelineSpec,
     PipelineStep,
+    StoreRules,
 )
 from agentic.core.pipeline.walking import capabilities_of
 
@@ -61,6 +63,7 @@ __all__ = [
     "IntentSpec",
     "Limits",
     "LoopStep",
+    "PageContents",
     "PipelineBuilder",
     "PipelineInputError",
     "PipelineResult",
@@ -71,6 +74,7 @@ __all__ = [
     "SliceId",
     "SpecError",
     "StepFailedError",
+    "StoreRules",
     "actor_schema",
     "attempt_records",
     "capabilities_of",

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from pydantic import BaseModel, ValidationError
 
-from agentic.core.actors import FAILURE_CLASSES, Actor, ItemOutput, LinksOutput, PageOutput
+from agentic.core.actors import FAILURE_CLASSES, Actor, ContentsOutput, ItemOutput, LinksOutput, PageOutput
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions import SECRETS, Expression
 from agentic.core.pipeline.naming import (
@@ -47,8 +47,9 @@ _CRAWL_OUTPUTS: Mapping[str, type[BaseModel]] = {
     "fetch": PageOutput,
     "links": LinksOutput,
     "detail": ItemOutput,
+    "store": ContentsOutput,
 }
-_CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page"}
+_CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page", "store": "page"}
 
 
 def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agentic.core.actors import ContentsOutput
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.types import JSONValue, SaveCounts
 
@@ -37,6 +38,19 @@ class FrontierEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageContents:
+    """What is kept of a page besides its row.
+
+    Attributes:
+        read: What was read of the page, its links among it.
+        followed: Canonical addresses of those links that the crawl follows.
+    """
+
+    read: ContentsOutput
+    followed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrawledPage:
     """A page that was fetched.
 
@@ -54,6 +68,7 @@ class CrawledPage:
         item_key: Natural key of what ``fields`` describe; None for pages that are no detail page.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         attempts: Every try if there was more than one; else empty.
+        contents: What else is to be kept; None where the crawl keeps nothing else.
     """
 
     url: str
@@ -69,6 +84,7 @@ class CrawledPage:
     item_key: str | None = None
     fetched_by: str = "http"
     attempts: tuple[Attempt, ...] = ()
+    contents: PageContents | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

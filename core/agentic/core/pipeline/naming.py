@@ -28,6 +28,8 @@ from agentic.core.types import JSONValue
 LOOP_RESULTS = ("items", "failed")
 CRAWL_RESULTS = ("done", "failed", "left")
 PIPELINE_RESULTS = ("items", "counts")
+CONTENTS_ACTOR = "page_contents"
+"""Reads what a crawl is to keep of a page besides its row."""
 
 
 def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
@@ -137,6 +139,13 @@ def page_actors(step: CrawlStep) -> Iterator[tuple[str, PageActor]]:
     yield "links", step.links
     if step.detail is not None:
         yield "detail", PageActor(actor=step.detail.actor, config=step.detail.config)
+    if step.store.is_wanted:
+        yield "store", contents_actor(step)
+
+
+def contents_actor(step: CrawlStep) -> PageActor:
+    """Return the actor that reads what a crawl keeps of each page."""
+    return PageActor(actor=CONTENTS_ACTOR, config=step.store.model_dump(mode="json"))
 
 
 def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> str | None:

@@ -186,6 +186,20 @@ class DetailRules(_Part):
     config: Config = Field(default_factory=dict)
 
 
+class StoreRules(_Part):
+    """What a crawl keeps of each page besides its row; nothing unasked, as it takes time and room."""
+
+    links: bool = Field(default=False, description="Every page it links to, followed or not.")
+    text: bool = Field(default=False, description="What people read on it.")
+    markdown: bool = Field(default=False, description="The same as Markdown.")
+    html: bool = Field(default=False, description="The page as it came.")
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anything is kept."""
+        return self.links or self.text or self.markdown or self.html
+
+
 class CrawlStep(_WhenStep):
     """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
 
@@ -199,6 +213,7 @@ class CrawlStep(_WhenStep):
     fetch: PageActor = PageActor(actor="fetch")
     links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
     detail: DetailRules | None = None
+    store: StoreRules = StoreRules()
     sitemaps: bool | tuple[str, ...] = Field(
         default=False,
         description="Start at the pages of these sitemaps, too; true: of those robots.txt names.",

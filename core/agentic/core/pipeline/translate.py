@@ -12,7 +12,15 @@ from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.inputs import InputSpec
 from agentic.core.pipeline.policies import ErrorRule
 from agentic.core.pipeline.references import Place
-from agentic.core.pipeline.spec import STEP_TYPES, DetailRules, FollowRules, Limits, PageActor, PipelineSpec
+from agentic.core.pipeline.spec import (
+    STEP_TYPES,
+    DetailRules,
+    FollowRules,
+    Limits,
+    PageActor,
+    PipelineSpec,
+    StoreRules,
+)
 from agentic.core.pipeline.words import unknown_word
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "fetch": PageActor,
     "links": PageActor,
     "detail": DetailRules,
+    "store": StoreRules,
 }
 _VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
 

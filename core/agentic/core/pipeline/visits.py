@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -12,6 +12,7 @@ from agentic.core.actors import (
     Actor,
     ActorContext,
     ActorError,
+    ContentsOutput,
     ItemOutput,
     LinksOutput,
     Page,
@@ -19,9 +20,16 @@ from agentic.core.actors import (
 )
 from agentic.core.pipeline.attempts import GivenUp, Manner, Tell, try_until_settled
 from agentic.core.pipeline.calls import call_until_done, known_parts
-from agentic.core.pipeline.crawl_store import CrawledPage, FailedPage, FrontierEntry, FrontierLink
+from agentic.core.pipeline.crawl_store import (
+    CrawledPage,
+    FailedPage,
+    FrontierEntry,
+    FrontierLink,
+    PageContents,
+)
 from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
+from agentic.core.pipeline.naming import contents_actor
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.repeated import RepeatedInput
 from agentic.core.pipeline.spec import CrawlStep, PageActor
@@ -97,7 +105,10 @@ class Visitor:
             links[:] = self.scope.links(
                 [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
             )
-            return self._crawled(entry, page, found.title, await self._item(page))
+            crawled = self._crawled(entry, page, found.title, await self._item(page))
+            if not self.step.store.is_wanted:
+                return crawled
+            return replace(crawled, contents=await self._contents(page, links))
 
         subject = safe_url(entry.url)
         manner = Manner(
@@ -143,6 +154,10 @@ class Visitor:
             return {}
         output = await self._read("detail", PageActor(actor=detail.actor, config=detail.config), page)
         return cast(ItemOutput, output).item
+
+    async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
+        read = cast(ContentsOutput, await self._read("store", contents_actor(self.step), page))
+        return PageContents(read=read, followed=frozenset(link.url for link in links))
 
     async def _read(self, part: str, page_actor: PageActor, page: Page) -> object:
         given = self._given(part, page_actor, {"page": page})

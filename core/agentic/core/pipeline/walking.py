@@ -11,6 +11,7 @@ from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.spec import (
     ActorStep,
     ChooseStep,
+    Config,
     CrawlStep,
     LoopStep,
     PipelineSpec,
@@ -44,27 +45,24 @@ def find_crawls(
 
 def actors_of(step: Step) -> Iterator[str]:
     """Yield the name of every actor that a step calls itself, or a step within it."""
-    if isinstance(step, ActorStep):
-        yield step.actor
-    elif isinstance(step, CrawlStep):
-        yield from (page_actor.actor for _, page_actor in page_actors(step))
-    for _, row in rows_of(step):
-        for inner in row:
-            yield from actors_of(inner)
+    yield from (name for name, _ in calls_of(step))
 
 
 def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
     """Return what the steps of a pipeline need: ``network``, ``browser``."""
-    return frozenset().union(*(_capabilities(step, actors) for step in spec.steps))
+    needs = (actors[name].needs(config) for step in spec.steps for name, config in calls_of(step))
+    return frozenset().union(*needs)
 
 
-def _capabilities(step: Step, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
-    calls = [(step.actor, step.config)] if isinstance(step, ActorStep) else []
-    if isinstance(step, CrawlStep):
-        calls = [(page_actor.actor, page_actor.config) for _, page_actor in page_actors(step)]
-    own = [actors[name].needs(config) for name, config in calls]
-    inner = [_capabilities(part, actors) for _, row in rows_of(step) for part in row]
-    return frozenset().union(*own, *inner)
+def calls_of(step: Step) -> Iterator[tuple[str, Config]]:
+    """Yield the name and config of every actor that a step calls itself, or a step within it."""
+    if isinstance(step, ActorStep):
+        yield step.actor, step.config
+    elif isinstance(step, CrawlStep):
+        yield from ((page_actor.actor, page_actor.config) for _, page_actor in page_actors(step))
+    for _, row in rows_of(step):
+        for inner in row:
+            yield from calls_of(inner)
 
 
 def actor_step_ids(spec: PipelineSpec) -> list[str]:

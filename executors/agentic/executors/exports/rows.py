@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import cast
 
-from sqlalchemy import ColumnElement, exists, inspect, select
+from sqlalchemy import ColumnElement, Table, exists, inspect, select
 from sqlalchemy.orm import Session
 
 from agentic.core.hooks import Platform
@@ -122,7 +123,9 @@ def _is_filled(session: Session, table: ExportTable, execution: ExecutionModel) 
 def _rows(
     session: Session, table: ExportTable, execution: ExecutionModel, names: Sequence[str]
 ) -> Iterator[Sequence[object]]:
-    columns = [getattr(table.model, name) for name in names]
+    # An attribute may have another name than its column, as `metadata` is a word of SQLAlchemy's.
+    found = cast("Table", inspect(table.model).local_table).c
+    columns = [found[name] for name in names]
     query = select(*columns).where(*_own(table, execution)).order_by(*inspect(table.model).primary_key)
     yield from session.execute(query).yield_per(BATCH_ROWS)
 

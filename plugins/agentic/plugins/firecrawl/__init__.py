@@ -1,4 +1,5 @@
-"""Firecrawl, a service that fetches pages for others: actors that let it scrape, crawl, map and search.
+"""Firecrawl, a service that fetches pages for others: actors that let it scrape, crawl, map and search, and a
+platform whose agents do one of these into tables of their own.
 
 ``firecrawl_scrape`` takes what ``fetch`` takes and gives what it gives, so that it can stand in where a site
 refuses us. All of them need the extra ``firecrawl``, which is loaded when the service is first asked.
@@ -9,10 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agentic.core.hooks import hookimpl
+from agentic.core.hooks import Platform, hookimpl
 
 if TYPE_CHECKING:
     from agentic.core.actors import Actor
+
+
+@hookimpl
+def agentic_platforms() -> Iterable[Platform]:
+    """Bring the platform ``firecrawl``."""
+    from agentic.plugins.firecrawl.platform import PLATFORM
+
+    return [PLATFORM]
 
 
 @hookimpl

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again, describe_failure
 from agentic.core.http import FetchError
@@ -15,37 +14,26 @@ from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import Firecrawl, open_firecrawl
 from agentic.plugins.firecrawl.crawl_jobs import Found, Job, State, begin, collect, end, look, pause_s
-from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, summary_of
+from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, record_of, summary_of
 from agentic.plugins.firecrawl.extracted import item_of
-from agentic.plugins.firecrawl.options import PageInput
+from agentic.plugins.firecrawl.options import ListingInput
+from agentic.plugins.firecrawl.rules import CrawlRules
 
 ONCE = "firecrawl_crawl"
 MOST_PAGES = 1_000  # all of them are in one result, and that is in the run's state
+PASSING = frozenset({"connect", "dns", "rate_limited", "timeout"})
 
 Item = dict[str, JSONValue]
 
 
-class FirecrawlCrawlInput(PageInput):
+class FirecrawlCrawlInput(CrawlRules, ListingInput):
     """Where to begin, which links to follow, and what to make of each page."""
 
     url: str
     max_pages: int = Field(default=100, ge=1, le=MOST_PAGES, description="Pages at most, and so the price.")
-    max_depth: NonNegativeInt | None = Field(default=None, description="Links away from the first page.")
-    include_paths: tuple[str, ...] = Field(
-        default=(), description="Regular expressions: only paths that one of them is found in."
-    )
-    exclude_paths: tuple[str, ...] = Field(default=(), description="The same; no path that one is found in.")
-    sitemap: Literal["include", "skip", "only"] = Field(
-        default="include", description="Whether URLs are taken from sitemaps, too, or from nowhere else."
-    )
-    entire_domain: bool = Field(default=False, description="Pages beside and above the first one, too.")
-    allow_subdomains: bool = False
-    allow_external_links: bool = False
-    ignore_query_parameters: bool = Field(default=False, description="One page for all queries of a path.")
-    delay_s: PositiveInt | None = Field(default=None, description="Between two pages, one at a time.")
-    max_parallel: PositiveInt | None = Field(default=None, description="Pages at a time.")
-    deadline_s: PositiveFloat = Field(
-        default=3_600, description="A crawl that takes longer is cancelled, and fails with timeout."
+    keep_looking: bool = Field(
+        default=False,
+        description="Where a look at the crawl fails by what may pass, look again, until deadline_s.",
     )
 
     def settings(self, timeout_s: float) -> dict[str, object]:
@@ -82,8 +70,8 @@ class FirecrawlCrawlOutput(BaseModel):
     """The pages of a crawl, and those that failed.
 
     Each item has ``url``, ``status``, ``title`` and what was made of the page, with a schema also the fields
-    of it. ``failures`` counts ``failed`` by class; ``counts`` has ``pages``, ``failed``, ``robots_blocked``
-    and ``credits``.
+    of it; or is a record, if records were asked for. ``failures`` counts ``failed`` by class; ``counts`` has
+    ``pages``, ``failed``, ``robots_blocked`` and ``credits``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -116,6 +104,18 @@ class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
         timeout_s = given.timeout_s or ctx.http.policy.timeout_s
         service = await open_firecrawl(ctx, given, timeout_s)
         job = Job.read(await ctx.once(ONCE, lambda: begin(service, given.url, given.settings(timeout_s))))
+        try:
+            return await self._look(ctx, service, given, job)
+        except ActorError as exc:
+            elapsed_s = time.time() - job.begun_at
+            if not (given.keep_looking and _may_pass(exc) and elapsed_s < given.deadline_s):
+                raise
+            after_s = max(pause_s(elapsed_s, given.deadline_s), exc.retry_after_s or 0.0)
+            return Again(after_s=after_s, note=f"the crawl {job.id} could not be looked at: {exc}")
+
+    async def _look(
+        self, ctx: ActorContext, service: Firecrawl, given: FirecrawlCrawlInput, job: Job
+    ) -> FirecrawlCrawlOutput | Again:
         state = await look(service, job)
         if state.status == "scraping":
             elapsed_s = time.time() - job.begun_at
@@ -126,6 +126,11 @@ class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
         if state.status != "completed":
             raise _ended(job, state)
         return await _output(ctx, given, job, await collect(service, job, state, given.max_pages))
+
+
+def _may_pass(exc: ActorError) -> bool:
+    """Whether a look that failed is worth another: the crawl itself is there and goes on."""
+    return exc.failure_class in PASSING or exc.failure_class.startswith("http_5")
 
 
 async def _stop(service: Firecrawl, job: Job, state: State, given: FirecrawlCrawlInput) -> State:
@@ -185,6 +190,8 @@ async def _item(ctx: ActorContext, given: FirecrawlCrawlInput, document: Documen
     page = page_of(_address(document), document, datetime.now(UTC))
     await judge(ctx, page)
     extracted = item_of(document.get("json"), given.json_schema, page.final_url) if given.wants_item else {}
+    if given.as_records:
+        return record_of(document, page.final_url, page.status, extracted)
     return {**summary_of(document), **extracted, "url": page.final_url, "status": page.status}
 
 

@@ -57,13 +57,25 @@ def summary_of(document: Document) -> dict[str, JSONValue]:
     """Return what a list of pages says of one: address, status, title, and what was made of the page."""
     metadata = metadata_of(document)
     told = {name: metadata[name] for name in SHOWN if name in metadata}
-    made = {name: document[name] for name in CONTENTS if name in document}
     return {
         "url": metadata.get("url") or metadata.get("source_url"),
         "status": metadata.get("status_code"),
         **told,
-        **made,
+        **_made(document),
     }
+
+
+def record_of(document: Document, url: str, status: JSONValue, item: dict[str, JSONValue]) -> Document:
+    """Return all there is of a page: what was made of it, what the service knows, what a model read.
+
+    Args:
+        document: Of the service.
+        url: Of the page.
+        status: The site's.
+        item: What a model read; empty if none was to.
+    """
+    record = {"url": url, "status": status, **_made(document), "metadata": metadata_of(document)}
+    return {**record, "item": item} if item else record
 
 
 async def judge(ctx: ActorContext, page: Page) -> None:
@@ -79,6 +91,10 @@ async def judge(ctx: ActorContext, page: Page) -> None:
         body=page.text.encode(),
     )
     await ctx.http.judge(HttpRequest(url=page.url), response)
+
+
+def _made(document: Document) -> Document:
+    return {name: document[name] for name in CONTENTS if name in document}
 
 
 def _status(asked_url: str, metadata: dict[str, JSONValue]) -> int:

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
 from pydantic import Field, PositiveFloat
 
 from agentic.core.actors import Actor, ActorContext, LinksOutput
 from agentic.core.http import InvalidUrlError, canonical_url
 from agentic.core.settings import safe_url
+from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
+from agentic.plugins.firecrawl.documents import plain
 from agentic.plugins.firecrawl.options import milliseconds
+from agentic.plugins.firecrawl.rules import MapRules
 from agentic.plugins.firecrawl.settings import ServiceInput
 
 
-class FirecrawlMapInput(ServiceInput):
+class FirecrawlMapInput(MapRules, ServiceInput):
     """Which site, and which of its pages."""
 
     url: str
-    search: str | None = Field(default=None, min_length=1, description="Only URLs that are about it.")
     limit: int = Field(default=5_000, ge=1, le=100_000, description="URLs at most.")
-    sitemap: Literal["include", "skip", "only"] = Field(
-        default="include", description="Whether URLs are taken from sitemaps, too, or from nowhere else."
-    )
-    include_subdomains: bool = False
     timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
 
 
 class FirecrawlMapOutput(LinksOutput):
-    """The pages of a site: absolute canonical URLs, each once."""
+    """The pages of a site: absolute canonical URLs, each once.
+
+    ``listed`` has what is told of each, as far as it is: ``url``, ``title``, ``description``.
+    """
+
+    listed: tuple[dict[str, JSONValue], ...] = ()
 
 
 class FirecrawlMapActor(Actor[FirecrawlMapInput, FirecrawlMapOutput]):
@@ -57,7 +59,10 @@ class FirecrawlMapActor(Actor[FirecrawlMapInput, FirecrawlMapOutput]):
                 timeout=milliseconds(timeout_s),
             ),
         )
-        return FirecrawlMapOutput(list_item_urls=canonical_urls(link.url for link in found.links))
+        return FirecrawlMapOutput(
+            list_item_urls=canonical_urls(link.url for link in found.links),
+            listed=tuple(map(plain, found.links)),
+        )
 
 
 def canonical_urls(urls: Iterable[object]) -> tuple[str, ...]:

@@ -83,6 +83,16 @@ class PageInput(ServiceInput):
         return {name: value for name, value in asked.items() if value is not None}
 
 
+class ListingInput(PageInput):
+    """How pages are fetched of which there is a list."""
+
+    as_records: bool = Field(
+        default=False,
+        description="Give each page as a record: what the service knows of it in `metadata`, what a model "
+        "read in `item`.",
+    )
+
+
 def milliseconds(seconds: float) -> int:
     """Return seconds as the service counts time, rounded up."""
     return -int(-seconds * 1000 // 1)

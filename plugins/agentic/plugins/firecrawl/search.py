@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from agentic.core.actors import Actor, ActorContext, LinksOutput
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
-from agentic.plugins.firecrawl.documents import plain, summary_of
+from agentic.plugins.firecrawl.documents import plain, record_of, summary_of
 from agentic.plugins.firecrawl.extracted import item_of
 from agentic.plugins.firecrawl.map import canonical_urls
-from agentic.plugins.firecrawl.options import PageInput, milliseconds
+from agentic.plugins.firecrawl.options import ListingInput, milliseconds
+from agentic.plugins.firecrawl.rules import SearchRules
 
-Source = Literal["web", "news", "images"]
 Item = dict[str, JSONValue]
 
 
-class FirecrawlSearchInput(PageInput):
+class FirecrawlSearchInput(SearchRules, ListingInput):
     """What to look for; how pages are fetched counts only with ``scrape``."""
 
     keywords: str | tuple[str, ...] = Field(
         min_length=1, description="Words, all of them looked for at once; operators as of a search engine."
     )
-    sources: tuple[Source, ...] = Field(default=("web",), min_length=1)
     limit: int = Field(default=10, ge=1, le=100, description="Results of each source at most.")
-    location: str | None = Field(default=None, min_length=1, description='"Berlin, Germany".')
-    since: str | None = Field(
-        default=None, min_length=1, description="qdr:h, qdr:d, qdr:w, qdr:m or qdr:y: the last hour to year."
-    )
-    scrape: bool = Field(default=False, description="Fetch each result, too; each costs what a page costs.")
 
     @property
     def query(self) -> str:
@@ -42,7 +36,8 @@ class FirecrawlSearchInput(PageInput):
 class FirecrawlSearchOutput(LinksOutput):
     """Where the results are, and what is told of each: ``source``, ``url``, ``title`` and more.
 
-    With ``scrape`` also ``status`` and what was made of the page; its status may be one of refusal.
+    With ``scrape`` also ``status`` and what was made of the page, or a record of it if records were asked
+    for; its status may be one of refusal.
     """
 
     items: tuple[Item, ...]
@@ -87,10 +82,9 @@ def _item(result: Item, given: FirecrawlSearchInput) -> Item:
     if "metadata" not in result:
         return result
     summary = summary_of(result)
-    if not given.wants_item or "json" not in result:
-        return summary
-    return {
-        **summary,
-        **item_of(result["json"], given.json_schema, str(summary["url"])),
-        "url": summary["url"],
-    }
+    url, extracted = str(summary["url"]), {}
+    if given.wants_item and "json" in result:
+        extracted = item_of(result["json"], given.json_schema, url)
+    if given.as_records:
+        return record_of(result, url, summary["status"], extracted)
+    return {**summary, **extracted, "url": summary["url"]}

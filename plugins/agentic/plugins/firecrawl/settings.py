@@ -71,11 +71,20 @@ async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:
         SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
         ActorError: The cloud needs a key, and there is none, or it cannot be one (``auth_required``).
     """
-    service = Service(url=given.api_url or _configured_url())
+    service = place_of(given)
     key = given.api_key
     if key is None and service.is_cloud:
         key = await ctx.secrets.secret(KEY_SECRET)
     return replace(service, key=_usable(key)) if key else service
+
+
+def place_of(given: ServiceInput) -> Service:
+    """Return the service that is meant, without a key to it.
+
+    Raises:
+        SettingsError: AGENTIC_FIRECRAWL_URL is no URL.
+    """
+    return Service(url=given.api_url or _configured_url())
 
 
 def _usable(key: SecretStr) -> str:

@@ -1,7 +1,8 @@
 """Web sites: actors that fetch and read pages, and the platform that runs pipelines of them.
 
 The actors ``fetch``, ``extract_list`` and ``extract_detail`` are for any pipeline. An agent of the platform
-``web`` is a pipeline with inputs; its pages and items become rows of ``web_pages`` and ``items``.
+``web`` is a pipeline with inputs; its pages and items become rows of ``web_pages`` and ``items``, and what a
+crawl is told to keep of its pages besides, rows of ``web_contents`` and ``web_links``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def agentic_actors() -> Iterable[type[Actor]]:
     from agentic.plugins.web.extract_list import ExtractListActor
     from agentic.plugins.web.feed import FeedActor
     from agentic.plugins.web.fetch import FetchActor
+    from agentic.plugins.web.page_contents import PageContentsActor
     from agentic.plugins.web.robots_check import RobotsCheckActor
     from agentic.plugins.web.search import SearchActor
     from agentic.plugins.web.sitemap import SitemapActor
@@ -49,6 +51,7 @@ def agentic_actors() -> Iterable[type[Actor]]:
         SitemapActor,
         FeedActor,
         ArticleActor,
+        PageContentsActor,
         StructuredDataActor,
         RobotsCheckActor,
         ScreenshotActor,

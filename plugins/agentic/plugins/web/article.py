@@ -7,10 +7,9 @@ import asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
-from agentic.core.reading.addresses import absolute
 from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
-from agentic.plugins.web.html import base_of, document_of
+from agentic.plugins.web.html import canonical_url_of, document_of, language_of
 
 
 class ArticleInput(BaseModel):
@@ -47,12 +46,9 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
                 failure_class="empty",
                 status=given.page.status,
             )
-        link = document.select_one("link[rel~=canonical][href]")
-        canonical = (
-            absolute(base_of(document, given.page.final_url), link.attr("href") or "") if link else None
-        )
-        language = found.pop("language") or (document.root.attr("lang") if document.root else None)
-        item: dict[str, JSONValue] = {"url": given.page.final_url, "canonical_url": canonical}
+        url = given.page.final_url
+        language = found.pop("language") or language_of(document)
+        item: dict[str, JSONValue] = {"url": url, "canonical_url": canonical_url_of(document, url)}
         return ItemOutput(item={**item, "language": language, **found})
 
 

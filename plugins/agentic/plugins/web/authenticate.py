@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from agentic.core.actors import Actor, ActorContext, ActorError
 from agentic.core.http import FetchError, HttpSession
+from agentic.core.masking import remember_secrets
 from agentic.plugins.web.authenticate_cookies import Imported, end_of, import_cookies, import_storage_state
 from agentic.plugins.web.authenticate_form import log_in_by_form
 from agentic.plugins.web.authenticate_kept import KeptLogin, MadeLogin, digest_of, keep_login, load_kept
@@ -23,7 +24,7 @@ from agentic.plugins.web.authenticate_logins import (
     StorageStateLogin,
     read_login,
 )
-from agentic.plugins.web.authenticate_masking import masked
+from agentic.plugins.web.authenticate_masking import masked, secrets_in
 from agentic.plugins.web.authenticate_oauth import fetch_token
 
 # A slash is for what is kept beside a session.
@@ -84,6 +85,7 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
     async def run(self, ctx: ActorContext, given: AuthenticateInput, /) -> AuthenticateOutput:
         """Return the name of a session that is logged in: a kept one, or a new one."""
         login = given.login or await _stored_login(ctx, given)
+        remember_secrets(*secrets_in(login))
         kept = await load_kept(ctx.sessions, given.name)
         if not await _may_go_on(ctx, given, kept, login):
             kept = await _log_in_anew(ctx, login, given.name, kept)

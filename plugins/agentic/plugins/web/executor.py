@@ -32,7 +32,7 @@ class WebAgentExecutor(PipelineAgentExecutor):
         return self.settings.inputs
 
     def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
-        """Store pages of the crawl as rows of ``web_pages`` and ``items``."""
+        """Store pages of the crawl as rows of ``web_pages`` and ``items``, and what else it keeps of them."""
         from agentic.plugins.web.mapper import WebResultMapper
 
         return WebResultMapper(session, self.execution_id, self.agent).save_pages(pipeline, pages)

@@ -13,6 +13,7 @@ from turbohtml import Document, Element, Node, SelectorSyntaxError, Text
 from turbohtml import parse as read_tree
 
 from agentic.core.actors import ActorError, Page
+from agentic.core.reading.addresses import absolute
 
 MAX_DEPTH = 2_000  # browsers stop at 512
 PIECE = 16 * 1024
@@ -150,6 +151,17 @@ def _pieces(element: Element) -> Iterator[str]:
 
 def _is_breaking(node: Node | None) -> bool:
     return isinstance(node, Element) and node.tag in _BREAKING
+
+
+def canonical_url_of(document: Document, url: str) -> str | None:
+    """Return where a page from ``url`` says it belongs; None if it does not say."""
+    node = document.select_one("link[rel~=canonical][href]")
+    return absolute(base_of(document, url), node.attr("href") or "") if node is not None else None
+
+
+def language_of(document: Document) -> str | None:
+    """Return the language that a page says it is in; None if it does not say."""
+    return (document.root.attr("lang") if document.root is not None else None) or None
 
 
 def title_of(document: Document) -> str | None:

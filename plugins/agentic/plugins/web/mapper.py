@@ -9,7 +9,8 @@ from agentic.core.http import url_key
 from agentic.core.pipeline import ATTEMPTS, CrawledPage, PipelineResult, attempt_records
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import ResultMapper
-from agentic.plugins.web.models import ItemModel, WebPageModel
+from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
+from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
 
 WAYS = ("fetched_at", "fetched_by", "attempts")
 """Columns of a page that tell how it was fetched, and nothing about it."""
@@ -47,7 +48,16 @@ class WebResultMapper(ResultMapper):
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
         saved = self.save_rows(WebPageModel, map(page_row, pages), volatile=WAYS)
         items = [_Item(page.item_key, page.fields, _tries(page)) for page in pages if page.fields]
-        return saved + self._save_items(pipeline, items)
+        saved += self._save_items(pipeline, items)
+        return saved + self._keep(kept) if (kept := kept_of(pages)) else saved
+
+    def _keep(self, kept: Kept) -> SaveCounts:
+        """Store what else a crawl keeps of pages; the links of a page take the place of those it had."""
+        saved = self.save_rows(WebContentModel, content_rows(kept))
+        links = links_in(kept)
+        saved += self.save_rows(WebLinkModel, links.values())
+        drop_gone_links(self.db_session, self.agent.project_id, kept, links)
+        return saved
 
     def _save_items(self, pipeline: str, items: Sequence[_Item]) -> SaveCounts:
         rows = (

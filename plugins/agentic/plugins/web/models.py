@@ -1,10 +1,10 @@
-"""The tables of pages and items."""
+"""The tables of pages, of what is kept of them, and of items."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, String, Text
+from sqlalchemy import JSON, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from agentic.core.types import JSONValue
@@ -35,6 +35,60 @@ class WebPageModel(SourceColumns, Base):
     fetched_at: Mapped[datetime] = mapped_column(UTCDateTime)
     fetched_by: Mapped[str] = mapped_column(String(16), server_default="http")
     attempts: Mapped[list[JSONValue] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class WebContentModel(SourceColumns, Base):
+    """What a crawl kept of a page, one row for each project; only of pages whose crawl was told to.
+
+    It is a table of its own, as what is stored of a row is read when the row is seen again, and a crawl that
+    keeps nothing should not read whole pages. What a later crawl does not ask for stays as it was.
+
+    Attributes:
+        url_key: Of the page, as in ``web_pages``.
+        url: Of the page.
+        canonical_url: Where the page says it belongs.
+        language: As the page says: ``en``, ``en-GB``.
+        text: What people read on it: blocks with an empty line between them, tables in columns.
+        markdown: The same as Markdown.
+        html: The page as it came.
+    """
+
+    __tablename__ = "web_contents"
+
+    url_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    url: Mapped[str] = mapped_column(Text)
+    canonical_url: Mapped[str | None] = mapped_column(Text)
+    language: Mapped[str | None] = mapped_column(String(100))
+    text: Mapped[str | None] = mapped_column(Text)
+    markdown: Mapped[str | None] = mapped_column(Text)
+    html: Mapped[str | None] = mapped_column(Text)
+
+
+class WebLinkModel(SourceColumns, Base):
+    """A link from a page to another, one row for each project and pair; only of pages whose crawl kept links.
+
+    A page has the links it had when it was last seen: one that is gone from the page is gone from here.
+
+    Attributes:
+        from_key: Of the page with the link, as in ``web_pages``.
+        to_key: Of the page it leads to, which need not be in ``web_pages``.
+        from_url: Canonical address of the page with the link.
+        to_url: Canonical address of where it leads.
+        rel: Words that every link from the one to the other has, as ``nofollow``; sorted, "" for none.
+        text: Of the first such link that has one; "" where none has.
+        is_followed: Whether the crawl that saw it last follows it, by its rules.
+    """
+
+    __tablename__ = "web_links"
+    __table_args__ = (Index(None, "project_id", "to_key"),)
+
+    from_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    to_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    from_url: Mapped[str] = mapped_column(Text)
+    to_url: Mapped[str] = mapped_column(Text)
+    rel: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+    is_followed: Mapped[bool]
 
 
 class ItemModel(SourceColumns, Base):

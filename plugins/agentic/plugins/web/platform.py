@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
+from agentic.plugins.web.doctor import DOCTOR, PLATFORM_NAME
 from agentic.plugins.web.executor import WebAgentExecutor
 from agentic.plugins.web.mapper import WebResultMapper
-from agentic.plugins.web.models import ItemModel, WebPageModel
+from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
 from agentic.plugins.web.settings import WebSettings
 
 PLATFORM = Platform(
-    name="web",
+    name=PLATFORM_NAME,
     executor=WebAgentExecutor,
     mapper=WebResultMapper,
     settings=WebSettings,
     migrations="agentic.plugins.web.migrations",
-    models=[WebPageModel, ItemModel],
+    models=[WebContentModel, WebLinkModel, WebPageModel, ItemModel],
+    doctor=DOCTOR,
 )

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agentic.core.actors import ActorContext
-from agentic.core.http import HttpSession
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.http import FetchError, HttpSession
+from agentic.plugins.web.authenticate_masking import secrets_of, without_secrets
 
 
 @asynccontextmanager
 async def used_session(ctx: ActorContext, name: str | None) -> AsyncIterator[HttpSession | None]:
     """Give the session of that name; at the end keep its cookies, if they are others by then.
 
+    Errors of what is done with it tell none of its secrets.
+
     Raises:
         ActorError: There is none (``auth_required``).
     """
     session = await ctx.session(name)
     before = None if session is None else session.cookies.to_data()
-    yield session
+    try:
+        yield session
+    except (ActorError, FetchError) as exc:
+        # A site may send us on to an address that has in it what we sent.
+        raise exc if session is None else without_secrets(exc, secrets_of(session)) from None
     if session is not None and session.cookies.to_data() != before:
         await ctx.sessions.keep(session)

@@ -9,7 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy
-from agentic.core.pipeline import PipelineInputError, PipelineSpec, SpecError, read_inputs
+from agentic.core.pipeline import (
+    CrawlStep,
+    PipelineInputError,
+    PipelineSpec,
+    SpecError,
+    StoreRules,
+    read_inputs,
+)
 from agentic.core.types import JSONValue
 from agentic.plugins.web.packaged import find_pipeline
 
@@ -23,6 +30,9 @@ class WebSettings(BaseModel):
         default="site", description="Name of a packaged pipeline, path of a file, or the spec itself."
     )
     inputs: dict[str, JSONValue] = Field(default_factory=dict)
+    store: StoreRules | None = Field(
+        default=None, description="What its crawl keeps of pages; what it sets wins over the crawl's own."
+    )
     http: HttpPolicy | None = Field(default=None, description="What it sets wins over the pipeline's policy.")
 
     @cached_property
@@ -33,6 +43,8 @@ class WebSettings(BaseModel):
             SpecError: It cannot be used.
         """
         spec = find_pipeline(self.pipeline, get_registry().actors)
+        if self.store is not None:
+            spec = _storing(spec, self.store)
         if self.http is None:
             return spec
         own = {name: getattr(self.http, name) for name in self.http.model_fields_set}
@@ -44,4 +56,21 @@ class WebSettings(BaseModel):
             read_inputs(self.spec, self.inputs)
         except (SpecError, PipelineInputError) as exc:
             raise ValueError(str(exc)) from None
+        if self.store is not None and not any(isinstance(step, CrawlStep) for step in self.spec.steps):
+            raise ValueError(
+                f"store is for the pages of a crawl, and no step of {self.spec.name!r} is one; set it where "
+                f"the crawl is"
+            )
         return self
+
+
+def _storing(spec: PipelineSpec, store: StoreRules) -> PipelineSpec:
+    """Return a pipeline whose crawl keeps what ``store`` says."""
+    own = {name: getattr(store, name) for name in store.model_fields_set}
+    steps = tuple(
+        step.model_copy(update={"store": step.store.model_copy(update=own)})
+        if isinstance(step, CrawlStep)
+        else step
+        for step in spec.steps
+    )
+    return spec.model_copy(update={"steps": steps})

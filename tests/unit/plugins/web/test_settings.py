@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.hooks import get_registry
-from agentic.core.pipeline import SpecError
+from agentic.core.pipeline import CrawlStep, SpecError, StoreRules
 from agentic.plugins.web.packaged import find_pipeline, packaged_names
 from agentic.plugins.web.settings import WebSettings
 
@@ -44,6 +44,19 @@ def test_what_the_agent_says_of_manners_wins_over_the_pipeline() -> None:
     }
     policy = WebSettings.model_validate({"pipeline": spec, "http": {"timeout_s": 9}}).spec.http
     assert (policy.timeout_s, policy.obey_robots) == (9, False)
+
+
+def test_what_the_agent_says_of_keeping_wins_over_the_crawl() -> None:
+    crawl = {"type": "crawl", "start": "http://a.example/", "store": {"html": True, "text": True}}
+    config = {"pipeline": {"steps": [crawl]}, "store": {"links": True, "html": False}}
+    (step,) = WebSettings.model_validate(config).spec.steps
+    assert isinstance(step, CrawlStep)
+    assert step.store == StoreRules(links=True, text=True)
+
+
+def test_there_is_nothing_to_keep_without_a_crawl() -> None:
+    spec = {"steps": [{"actor": "fetch", "config": {"url": "http://a.example/"}}]}
+    assert "store is for the pages of a crawl" in refusal(pipeline=spec, store={"links": True})
 
 
 def test_a_pipeline_nobody_knows_is_named_with_those_there_are() -> None:

@@ -1,0 +1,184 @@
+"""What an agent of the platform ``firecrawl`` can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal, Self
+
+from pydantic import (
+    BaseModel,
+    Field,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from agentic.core.actors import Actor
+from agentic.core.http import HttpPolicy
+from agentic.core.http.api import first_fault
+from agentic.core.http.policy import SECRET
+from agentic.core.pipeline import ErrorRule, PipelineSpec
+from agentic.core.pipeline.policies import ErrorHandling
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
+from agentic.plugins.firecrawl.map import FirecrawlMapActor
+from agentic.plugins.firecrawl.options import PageInput
+from agentic.plugins.firecrawl.rules import CrawlRules, MapRules, SearchRules
+from agentic.plugins.firecrawl.scrape import FirecrawlScrapeActor
+from agentic.plugins.firecrawl.search import FirecrawlSearchActor
+
+Mode = Literal["scrape", "crawl", "map", "search"]
+Config = dict[str, JSONValue]
+
+MAX_URLS = 1_000
+"""More pages are not one result of one run."""
+
+MAX_ROWS = 5_000
+PARALLEL = 4
+OWN = frozenset({"mode", "url", "urls", "query", "limit", "http", "error_handling"})
+"""What is the agent's and not its actor's."""
+
+ACTORS: Mapping[Mode, type[Actor]] = MappingProxyType(
+    {
+        "scrape": FirecrawlScrapeActor,
+        "crawl": FirecrawlCrawlActor,
+        "map": FirecrawlMapActor,
+        "search": FirecrawlSearchActor,
+    }
+)
+RECORD = (
+    "found.{url: page.final_url, status: page.status, scraped_at: page.fetched_at, metadata: metadata, "
+    "markdown: markdown, html: html, links: links, item: item}"
+)
+"""What is kept of each page of mode scrape: not its markup as it came, of a thousand pages in one result."""
+
+LIMITS: Mapping[Mode, str] = MappingProxyType({"crawl": "max_pages", "map": "limit", "search": "limit"})
+"""What the actor of a mode calls ``limit``."""
+
+ALWAYS: Mapping[Mode, Config] = MappingProxyType(
+    {"crawl": {"as_records": True, "keep_looking": True}, "search": {"as_records": True}}
+)
+"""What an agent tells the actor of a mode: its rows need all there is, and a crawl is paid for."""
+
+
+class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
+    """The config of a Firecrawl agent.
+
+    ``{"url": "https://shop.example/"}`` fetches a page, ``{"mode": "search", "query": "lamps"}`` searches.
+    """
+
+    mode: Mode = Field(
+        default="scrape", description="What to do: scrape pages, crawl a site, map its URLs, search the web."
+    )
+    url: str | None = Field(default=None, min_length=1, description="The page, or where the site begins.")
+    urls: tuple[str, ...] = Field(default=(), max_length=MAX_URLS, description="Pages, in mode scrape.")
+    query: str | None = Field(
+        default=None, min_length=1, max_length=500, description="What mode search looks for."
+    )
+    limit: PositiveInt | None = Field(
+        default=None,
+        le=MAX_ROWS,
+        description="Pages of a crawl (100), URLs of a map (5,000), results of each source of a search (10).",
+    )
+    wait_for: str | None = Field(
+        default=None, description="In mode scrape, what has to be on a page: a CSS selector."
+    )
+    http: HttpPolicy = Field(
+        default_factory=HttpPolicy, description="timeout_s and max_wait_s count; the service has the rest."
+    )
+    error_handling: ErrorHandling = Field(
+        default_factory=lambda: {"rate_limited": ErrorRule(retry_count=5, backoff_s=2)},
+        description="Rules for failures, as in a pipeline. What is asked for again may be paid for again.",
+    )
+
+    @property
+    def pages(self) -> list[str]:
+        """What mode scrape fetches, each once."""
+        return list(dict.fromkeys([*filter(None, [self.url]), *self.urls]))
+
+    @cached_property
+    def spec(self) -> PipelineSpec:
+        """The pipeline that does it: what is found is its one item, or a record for each page of mode scrape.
+
+        It holds no secret, only the name of one.
+        """
+        actor: Config = {"id": "found", "actor": ACTORS[self.mode].name, "config": self._config()}
+        steps: list[JSONValue] = [actor, {"actor": "aggregate", "config": {"items": ["${found}"]}}]
+        if self.mode == "scrape":
+            steps = [
+                {
+                    "type": "loop",
+                    "source": "urls",
+                    "item_as": "url",
+                    "loop_steps": [actor],
+                    "collect": RECORD,
+                    "max_parallel": self.max_parallel or PARALLEL,
+                }
+            ]
+        return PipelineSpec.model_validate(
+            {
+                "name": f"firecrawl_{self.mode}",
+                "inputs": {"urls": {"type": "list"}} if self.mode == "scrape" else {},
+                "steps": steps,
+                "error_handling": self.error_handling,
+                "http": self.http,
+            }
+        )
+
+    def _config(self) -> Config:
+        """Return what the actor is told, apart from the page that a loop gives it."""
+        known = _inputs(ACTORS[self.mode]) - OWN
+        told: Config = self.model_dump(mode="json", by_alias=True, include=known, exclude_unset=True)
+        if self.api_key is not None:
+            told["api_key"] = self.api_key.get_secret_value()
+        if self.mode in ("crawl", "map"):
+            told["url"] = self.url
+        if self.mode == "search":
+            told["keywords"] = self.query
+        if self.limit is not None and self.mode in LIMITS:
+            told[LIMITS[self.mode]] = self.limit
+        return {**told, **ALWAYS.get(self.mode, {})}
+
+    @field_validator("api_key")
+    @classmethod
+    def _is_reference(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and SECRET.fullmatch(key.get_secret_value()) is None:
+            raise ValueError("name a stored secret, as ${secrets.NAME}; see `agentic secrets set`")
+        return key
+
+    @model_validator(mode="after")
+    def _says_what_to_do(self) -> Self:
+        if self.mode == "search" and (self.query is None or self.pages):
+            raise ValueError("mode search needs a query, and neither url nor urls")
+        if self.mode != "search" and self.query is not None:
+            raise ValueError("a query is for mode search; mode map has search")
+        if self.mode == "scrape" and not self.pages:
+            raise ValueError("mode scrape needs url or urls")
+        if self.mode in ("crawl", "map") and (self.url is None or self.urls):
+            raise ValueError(f"mode {self.mode} needs one url")
+        return self
+
+    @model_validator(mode="after")
+    def _is_for_this_mode(self) -> Self:
+        loop = {"max_parallel"} if self.mode == "scrape" else {"limit"}
+        others = sorted(self.model_fields_set - (OWN - {"limit"}) - _inputs(ACTORS[self.mode]) - loop)
+        if others:
+            raise ValueError(f"mode {self.mode} has no {', '.join(others)}")
+        for url in self.pages[:1] or [""]:
+            self._check_input({"url": url} if self.mode == "scrape" else {})
+        return self
+
+    def _check_input(self, page: Config) -> None:
+        try:
+            ACTORS[self.mode].Input.model_validate({**self._config(), **page})
+        except ValidationError as exc:
+            raise ValueError(first_fault(exc)) from None
+
+
+def _inputs(actor: type[Actor]) -> set[str]:
+    model: type[BaseModel] = actor.Input
+    return set(model.model_fields)

@@ -1,0 +1,1 @@
+"""How the tables of Firecrawl came to be."""

@@ -1,0 +1,249 @@
+"""What is kept of pages, as rows of ``web_contents`` and ``web_links``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import event, select
+
+from agentic.core.actors import ContentsOutput, PageLink
+from agentic.core.hooks import get_registry
+from agentic.core.http import url_key
+from agentic.core.pipeline import CrawledPage, PageContents
+from agentic.core.types import JSONValue, SaveCounts
+from agentic.executors.testing import RunAgent, Site
+from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution
+from agentic.migrations.drift import differences
+from agentic.plugins.web.mapper import WebResultMapper
+from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
+
+pytestmark = pytest.mark.integration
+
+ROOT = "http://a.example/"
+Save = Callable[..., SaveCounts]
+Links = dict[tuple[str, str], tuple[str, bool]]
+
+
+def crawled(url: str, contents: PageContents | None = None, body: str = "") -> CrawledPage:
+    return CrawledPage(
+        url=url,
+        url_key=url_key(url),
+        depth=0,
+        final_url=url,
+        status=200,
+        content_type="text/html",
+        title=None,
+        fields={},
+        content_hash=body,
+        fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
+        contents=contents,
+    )
+
+
+def linking(url: str, *targets: str, rel: str = "", followed: tuple[str, ...] = ()) -> CrawledPage:
+    read = ContentsOutput(links=tuple(PageLink(url=target, rel=rel, text="there") for target in targets))
+    return crawled(url, PageContents(read=read, followed=frozenset(followed)))
+
+
+class TestRows:
+    """On SQLite and on PostgreSQL."""
+
+    @pytest.fixture
+    def database(self, whole_url: str) -> Iterator[Database]:
+        opened = Database(whole_url)
+        yield opened
+        opened.dispose()
+
+    @pytest.fixture
+    def agent(self, database: Database) -> AgentModel:
+        with database.writing() as session:
+            return add_agent(session, add_project(session, "shops"), "crawler", "web", {})
+
+    @pytest.fixture
+    def save(self, database: Database, agent: AgentModel) -> Save:
+        """Store pages as an execution of its own."""
+
+        def save(*pages: CrawledPage, by: AgentModel = agent) -> SaveCounts:
+            with database.joined() as session:
+                execution = create_execution(session, by)
+                return WebResultMapper(session, execution.id, by).save_pages("site", pages)
+
+        return save
+
+    @pytest.fixture
+    def links(self, database: Database) -> Callable[[], Links]:
+        def links() -> Links:
+            with database.reading() as session:
+                rows = session.scalars(select(WebLinkModel)).all()
+            return {(row.from_url, row.to_url): (row.rel, row.is_followed) for row in rows}
+
+        return links
+
+    def test_a_page_seen_again_has_the_links_it_has_now(self, save: Save, links: Callable[[], Links]) -> None:
+        a, b, c = f"{ROOT}a", f"{ROOT}b", f"{ROOT}c"
+        assert save(linking(ROOT, a, b, followed=(a,)), linking(a, ROOT)) == SaveCounts(inserted=5)
+        assert save(linking(ROOT, b, c, rel="nofollow")) == SaveCounts(inserted=1, updated=1, unchanged=1)
+        assert links() == {
+            (ROOT, b): ("nofollow", False),
+            (ROOT, c): ("nofollow", False),
+            (a, ROOT): ("", False),
+        }
+        save(linking(ROOT))
+        assert links() == {(a, ROOT): ("", False)}
+
+    def test_a_word_that_a_link_has_lost_is_lost_here_too(
+        self, save: Save, links: Callable[[], Links]
+    ) -> None:
+        save(linking(ROOT, f"{ROOT}a", rel="nofollow", followed=(f"{ROOT}a",)))
+        assert save(linking(ROOT, f"{ROOT}a")) == SaveCounts(updated=1, unchanged=1)
+        assert links() == {(ROOT, f"{ROOT}a"): ("", False)}
+
+    def test_the_same_links_again_change_nothing(self, save: Save) -> None:
+        page = linking(ROOT, *(f"{ROOT}{number}" for number in range(700)))
+        assert save(page) == SaveCounts(inserted=701)
+        assert save(page) == SaveCounts(unchanged=701)
+
+    def test_a_crawl_that_keeps_no_links_leaves_those_that_are_there(
+        self, save: Save, links: Callable[[], Links]
+    ) -> None:
+        save(linking(ROOT, f"{ROOT}a"))
+        kept = PageContents(read=ContentsOutput(text="Hi"))
+        assert save(crawled(ROOT, body="2")) == SaveCounts(updated=1)
+        assert save(crawled(ROOT, kept, body="2")) == SaveCounts(inserted=1, unchanged=1)
+        assert len(links()) == 1
+
+    def test_of_two_pages_that_lead_to_one_place_the_later_has_the_links(
+        self, save: Save, links: Callable[[], Links]
+    ) -> None:
+        save(linking(ROOT, f"{ROOT}a"), linking(ROOT, f"{ROOT}b"))
+        assert list(links()) == [(ROOT, f"{ROOT}b")]
+
+    def test_two_projects_have_links_of_their_own(
+        self, database: Database, save: Save, links: Callable[[], Links]
+    ) -> None:
+        with database.writing() as session:
+            other = add_agent(session, add_project(session, "others"), "crawler", "web", {})
+        save(linking(ROOT, f"{ROOT}a"))
+        save(linking(ROOT, f"{ROOT}b"), by=other)
+        assert set(links()) == {(ROOT, f"{ROOT}a"), (ROOT, f"{ROOT}b")}
+
+    def test_two_crawls_that_see_one_page_at_once_leave_the_links_of_one_of_them(
+        self, save: Save, links: Callable[[], Links]
+    ) -> None:
+        sets = [[f"{ROOT}{number}" for number in range(first, first + 40)] for first in (0, 20, 40)]
+
+        def crawl(targets: list[str]) -> None:
+            for _ in range(8):
+                save(linking(ROOT, *targets), linking(f"{ROOT}other", *reversed(targets)))
+
+        with ThreadPoolExecutor(len(sets)) as pool:
+            list(pool.map(crawl, sets))
+        left = set(links())
+        assert left in [{(page, to) for page in (ROOT, f"{ROOT}other") for to in one} for one in sets]
+
+    def test_words_that_are_the_same_are_unchanged_though_the_page_is_not(
+        self, database: Database, save: Save
+    ) -> None:
+        def kept(text: str, html: str | None = None) -> PageContents:
+            return PageContents(read=ContentsOutput(language="en", text=text, html=html))
+
+        save(crawled(ROOT, kept("Hi", "<p>Hi"), body="1"))
+        assert save(crawled(ROOT, kept("Hi"), body="2")) == SaveCounts(updated=1, unchanged=1)
+        with database.reading() as session:
+            row = session.scalars(select(WebContentModel)).one()
+        assert (row.url, row.language, row.text, row.html, row.markdown) == (ROOT, "en", "Hi", "<p>Hi", None)
+
+    def test_a_page_that_lost_its_words_has_none(self, database: Database, save: Save) -> None:
+        save(crawled(ROOT, PageContents(read=ContentsOutput(text="Hi"))))
+        save(crawled(ROOT, PageContents(read=ContentsOutput(text=""))))
+        with database.reading() as session:
+            assert session.scalars(select(WebContentModel.text)).all() == [""]
+
+    def test_what_nobody_wants_kept_costs_no_statement(self, database: Database, save: Save) -> None:
+        said: list[str] = []
+        event.listen(database.engine, "before_cursor_execute", lambda *a: said.append(str(a[2])))
+        save(crawled(ROOT))
+        assert said
+        assert not [
+            statement for statement in said if "web_links" in statement or "web_contents" in statement
+        ]
+
+    def test_the_migration_makes_the_tables_that_the_models_describe(self, database: Database) -> None:
+        assert [found for found in differences(database, get_registry()) if "web_" in str(found)] == []
+
+
+class TestACrawl:
+    """Of a site that says what the test wants it to."""
+
+    @pytest.fixture
+    def run_agent(self, agentic_database: Database) -> RunAgent:
+        return RunAgent(agentic_database)
+
+    @pytest.fixture
+    def config(self, agentic_site: Site) -> dict[str, JSONValue]:
+        self.serve(agentic_site, "/", "<a href='/a'>A</a> <a href='/gone'>G</a> <a href='/x.txt'>X</a>")
+        self.serve(agentic_site, "/a", "<p>Words.<a href='http://out.example/' rel='nofollow'>out</a>")
+        agentic_site.serve("/x.txt", "plain words")
+        start: JSONValue = {
+            "type": "crawl",
+            "start": f"{agentic_site.url}/",
+            "follow": {"exclude": ["*/gone"]},
+            "store": {"links": True, "text": True},
+        }
+        return {
+            "pipeline": {"name": "site", "steps": [start]},
+            "http": {"allow_private_hosts": [agentic_site.host], "obey_robots": False},
+        }
+
+    def serve(self, site: Site, path: str, markup: str) -> None:
+        site.serve(path, markup, headers={"Content-Type": "text/html"})
+
+    def test_every_link_is_kept_followed_or_not(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        ran = run_agent("web", config)
+        root = f"{agentic_site.url}/"
+        found = {
+            (row.from_url, row.to_url): (row.rel, row.text, row.is_followed) for row in ran.rows(WebLinkModel)
+        }
+        assert found == {
+            (root, f"{root}a"): ("", "A", True),
+            (root, f"{root}gone"): ("", "G", False),
+            (root, f"{root}x.txt"): ("", "X", True),
+            (f"{root}a", "http://out.example/"): ("nofollow", "out", False),
+        }
+        texts = {row.url: row.text for row in ran.rows(WebContentModel)}
+        assert texts == {root: "A G X", f"{root}a": "Words.out", f"{root}x.txt": "plain words"}
+        rows = [ran.rows(model) for model in (WebPageModel, WebContentModel, WebLinkModel, ItemModel)]
+        assert ran.outcome.counts == SaveCounts(inserted=sum(map(len, rows)))
+
+    def test_a_change_of_what_the_crawl_follows_is_one_of_the_link_and_not_of_the_page(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        run_agent("web", config)
+        self.serve(agentic_site, "/gone", "<p>Here again.")
+        pipeline = config["pipeline"]
+        assert isinstance(pipeline, dict)
+        steps = pipeline["steps"]
+        assert isinstance(steps, list)
+        assert isinstance(steps[0], dict)
+        steps[0]["follow"] = {}
+        again = run_agent("web", config)
+        # One page more, with its words; the link to it is now followed.
+        assert again.outcome.counts == SaveCounts(inserted=2, updated=1, unchanged=9)
+
+    def test_an_agent_may_say_what_a_packaged_pipeline_keeps(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        site: dict[str, JSONValue] = {
+            "pipeline": "docs",
+            "inputs": {"start_url": f"{agentic_site.url}/"},
+            "http": config["http"],
+        }
+        assert run_agent("web", site).rows(WebLinkModel) == []
+        kept = run_agent("web", {**site, "store": {"links": True}})
+        assert len(kept.rows(WebLinkModel)) == 4
+        assert kept.rows(WebContentModel) == []
