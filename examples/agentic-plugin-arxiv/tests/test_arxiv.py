@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from agentic.core.http import UnexpectedAnswerError
+from agentic.core.graph import RetryPolicy
+from agentic.core.http import UnexpectedAnswerError, open_fetcher
 from agentic.core.types import JSONValue
-from agentic.executors.testing import PlatformContract, RunAgent, Site
+from agentic.executors.testing import (
+    ExecutorContract,
+    MapperContract,
+    MapperSamples,
+    PlatformContract,
+    RunAgent,
+    Site,
+)
 from pydantic import ValidationError
 
 from agentic_plugin_arxiv.atom import read_page
+from agentic_plugin_arxiv.client import ArxivClient
+from agentic_plugin_arxiv.executor import ReadFirst
+from agentic_plugin_arxiv.items import Search, Slice
 from agentic_plugin_arxiv.models import ArxivPaperModel
 from agentic_plugin_arxiv.settings import ArxivSettings
 
@@ -82,6 +93,52 @@ class TestPlatform(PlatformContract):
     platform = "arxiv"
     model = ArxivPaperModel
     row_count = 3
+
+
+def paper(name: str, **more: JSONValue) -> dict[str, JSONValue]:
+    """Return a paper as the executor gives it."""
+    return {"id": name, "version": 1, "title": "A title", "raw": {"id": name}, **more}
+
+
+def found(*papers: JSONValue) -> dict[str, object]:
+    """Return what the executor gives that read these papers."""
+    return {"papers": papers, "warnings": []}
+
+
+class TestMapper(MapperContract):
+    """Its mapper stores papers."""
+
+    platform = "arxiv"
+    samples = MapperSamples(
+        results=found(paper("2601.00001", doi="10.1000/182", comment="3 figures"), paper("2601.00002")),
+        row_count=2,
+        shorter=found(paper("2601.00001"), paper("2601.00002")),
+        with_a_bad_one=found(paper("2601.00001"), {"title": "has no id"}, paper("2601.00002")),
+        with_no_json=found(paper("2601.00001", raw={"odd": float("nan")}), paper("2601.00002")),
+    )
+
+
+class TestReadFirst(ExecutorContract):
+    """The first node of its graph is an executor."""
+
+    @pytest.fixture
+    async def executor(self, config: Config, agentic_site: Site) -> AsyncIterator[ReadFirst]:
+        """Give one that asks the API of this test."""
+        policy = ArxivSettings.model_validate(config).policy()
+        async with open_fetcher(policy) as fetcher:
+            yield ReadFirst(ArxivClient(f"{agentic_site.url}/api", fetcher), RetryPolicy())
+
+    @pytest.fixture
+    def message(self) -> Search:
+        """Give a search for three papers, two a page."""
+        return Search(query="cat:cs.CL", sort="relevance", limit=3, per_page=2)
+
+    @pytest.fixture
+    def outputs(self, message: Search) -> list[object]:
+        """Give its two slices, the first of them read."""
+        body = feed(["2601.00003v2", "2601.00002v1"], 3).encode()
+        first = Slice(search=message, count=2, papers=read_page(body, "").papers)
+        return [[first, Slice(search=message, start=2, count=1)]]
 
 
 def test_a_paper_becomes_a_row_with_all_that_is_said_of_it(

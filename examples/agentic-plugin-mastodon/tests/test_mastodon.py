@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from agentic.core.types import JSONValue
-from agentic.executors.testing import PlatformContract, RunAgent, Site
+from agentic.executors.testing import MapperContract, MapperSamples, PlatformContract, RunAgent, Secrets, Site
 from pydantic import ValidationError
 
 from agentic_plugin_mastodon.client import next_max_id
@@ -78,6 +78,27 @@ class TestPlatform(PlatformContract):
     platform = "mastodon"
     model = MastodonStatusModel
     row_count = 3
+
+
+def found(*statuses: JSONValue) -> dict[str, object]:
+    """Return what the executor gives that read these statuses."""
+    known = {"timeline": "social.example/timelines/tag/python", "instance": "social.example"}
+    return {**known, "newest_id": "5", "statuses": statuses, "warnings": []}
+
+
+class TestMapper(MapperContract):
+    """Its mapper stores statuses."""
+
+    platform = "mastodon"
+    samples = MapperSamples(
+        results=found(status(5, tags=[{"name": "python"}]), status(4)),
+        row_count=2,
+        shorter=found(
+            *({name: status(n)[name] for name in ("id", "uri", "account", "created_at")} for n in (5, 4))
+        ),
+        with_a_bad_one=found(status(5), {"id": "7"}, status(4)),
+        with_no_json=found(status(5, odd=float("nan")), status(4)),
+    )
 
 
 def test_a_status_becomes_a_row_with_all_that_is_said_of_it(
@@ -221,9 +242,9 @@ def test_an_account_that_is_not_there_is_named_as_such(
 
 
 def test_a_token_is_sent_and_one_that_is_refused_is_to_be_replaced(
-    config: Config, agentic_site: Site, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
+    config: Config, agentic_site: Site, run_agent: RunAgent, agentic_secrets: Secrets
 ) -> None:
-    monkeypatch.setenv("AGENTIC_SECRET_SOCIAL", "a-token\n")
+    agentic_secrets.set("social", "a-token\n")
     with_token: Config = {**config, "token": "${secrets.social}"}
 
     assert run_agent("mastodon", with_token).outcome.counts.inserted == 3

@@ -8,19 +8,20 @@ from pathlib import Path
 import pytest
 from agentic_plugin_quotes.executor import quotes_workflow
 from agentic_plugin_quotes.models import QuoteModel
-from sqlalchemy import select
 
-from agentic.core.bus import MemoryBus
-from agentic.core.hooks import get_registry
-from agentic.executors.runner import Host, run_execution
-from agentic.mappers import Database, ExecutionStatus, add_agent, add_project, create_execution
-from agentic.migrations.runner import upgrade
+from agentic.core.types import JSONValue
+from agentic.executors.testing import MapperContract, MapperSamples, PlatformContract, RunAgent
 
 QUOTES = [
     {"id": "1", "text": "Simplicity is prerequisite for reliability.", "author": "E. W. Dijkstra"},
     {"text": "has no id"},
     {"id": "3", "text": "Anonymous, too."},
 ]
+
+
+def found(*quotes: dict[str, object]) -> dict[str, object]:
+    """Return what the executor gives that read these quotes."""
+    return {"quotes": quotes, "warnings": []}
 
 
 @pytest.fixture
@@ -44,18 +45,37 @@ async def test_a_file_that_holds_no_list_says_so(tmp_path: Path) -> None:
         await quotes_workflow().run(path)
 
 
-async def test_an_agent_stores_the_quotes_of_its_file(path: Path, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'quotes.db'}"
-    upgrade(url, get_registry())
-    database = Database(url)
-    with database.writing() as session:
-        project = add_project(session, "reading")
-        agent = add_agent(session, project, "daily", "quotes", {"path": str(path)})
-        execution = create_execution(session, agent)
-    host = Host(database=database, bus=MemoryBus(), worker="test")
-    outcome = await run_execution(execution.id, agent.id, host=host)
-    assert outcome.status is ExecutionStatus.SUCCEEDED
-    with database.reading() as session:
-        authors = session.scalars(select(QuoteModel.author).order_by(QuoteModel.id)).all()
-    assert authors == ["E. W. Dijkstra", None]
-    database.dispose()
+class TestPlatform(PlatformContract):
+    """Quotes is a platform."""
+
+    platform = "quotes"
+    model = QuoteModel
+    row_count = 2
+
+    @pytest.fixture
+    def config(self, path: Path) -> dict[str, JSONValue]:
+        """Return the config of an agent that reads the file."""
+        return {"path": str(path)}
+
+
+class TestMapper(MapperContract):
+    """Its mapper stores quotes."""
+
+    platform = "quotes"
+    samples = MapperSamples(
+        results=found({"id": "1", "text": "One", "author": "Ada"}, {"id": "2", "text": "Two"}),
+        row_count=2,
+        shorter=found({"id": "1", "text": "One"}, {"id": "2", "text": "Two"}),
+        with_a_bad_one=found({"id": "1", "text": "One"}, {"text": "has no id"}, {"id": "2", "text": "Two"}),
+        with_no_json={
+            **found({"id": "1", "text": "One"}, {"id": "2", "text": "Two"}),
+            "took_s": float("nan"),
+        },
+    )
+
+
+def test_an_agent_stores_the_quotes_of_its_file(path: Path, run_agent: RunAgent) -> None:
+    ran = run_agent("quotes", {"path": str(path)})
+
+    assert [row.author for row in ran.rows(QuoteModel)] == ["E. W. Dijkstra", None]
+    assert len(ran.outcome.warnings) == 1

@@ -1,7 +1,48 @@
 """Runs agents and workflows: platform executors, durable runs, the Celery app and their commands."""
 
-from agentic.executors.base import BaseAgentExecutor
-from agentic.executors.factory import ExecutorFactory
-from agentic.executors.runs import RunClient, RunHandle, submit
+from __future__ import annotations
 
-__all__ = ["BaseAgentExecutor", "ExecutorFactory", "RunClient", "RunHandle", "submit"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentic.executors.agents_doctor import AgentsDoctor
+    from agentic.executors.api import ApiAgentExecutor
+    from agentic.executors.base import AgentWork, BaseAgentExecutor
+    from agentic.executors.errors import may_pass
+    from agentic.executors.factory import ExecutorFactory
+    from agentic.executors.project_http import ProjectHttp
+    from agentic.executors.runs import RunClient, RunHandle, submit
+
+__all__ = [
+    "AgentWork",
+    "AgentsDoctor",
+    "ApiAgentExecutor",
+    "BaseAgentExecutor",
+    "ExecutorFactory",
+    "ProjectHttp",
+    "RunClient",
+    "RunHandle",
+    "may_pass",
+    "submit",
+]
+
+_HOMES = {
+    "AgentWork": "base",
+    "AgentsDoctor": "agents_doctor",
+    "ApiAgentExecutor": "api",
+    "BaseAgentExecutor": "base",
+    "ExecutorFactory": "factory",
+    "ProjectHttp": "project_http",
+    "RunClient": "runs",
+    "RunHandle": "runs",
+    "may_pass": "errors",
+    "submit": "runs",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Every command and every TAB imports this package; with the database it would take half a second more.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

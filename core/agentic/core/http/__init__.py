@@ -19,6 +19,7 @@ from agentic.core.http.budget import (
 from agentic.core.http.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
 from agentic.core.http.cookies import CookieJar, InvalidCookieError
 from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
+from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.http.fetcher import Fetcher, open_fetcher
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import CachePolicy, HttpPolicy
@@ -58,7 +59,9 @@ __all__ = [
     "Transport",
     "Turn",
     "UnexpectedAnswerError",
+    "Verdict",
     "canonical_url",
+    "failure_of",
     "open_budget",
     "open_fetcher",
     "open_transport",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from agentic.core.ledger import ActivationRow, RunRow
-from agentic.mappers.ledger_requests import OpenRequest
+
+if TYPE_CHECKING:
+    from agentic.mappers.ledger_requests import OpenRequest
 
 SHORT_ID_CHARS = 10
 

@@ -9,12 +9,13 @@ from pydantic import ValidationError
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
+from agentic.executors.testing.endings import EndingsContract
 from agentic.executors.testing.running import RunAgent
 from agentic.mappers import Database, ExecutionStatus
 from agentic.migrations.drift import differences
 
 
-class PlatformContract:
+class PlatformContract(EndingsContract):
     """The contract. A fixture ``config`` has to give the config of an agent that finds ``row_count`` rows.
 
     Attributes:

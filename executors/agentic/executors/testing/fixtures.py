@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agentic.executors.testing.databases import SQLITE, backends
+
 if TYPE_CHECKING:
     from agentic.executors.testing.homes import Home
+    from agentic.executors.testing.postgres_databases import PostgresDatabases
     from agentic.executors.testing.running import RunAgent
+    from agentic.executors.testing.secrets import Secrets
     from agentic.executors.testing.sites import Site
+    from agentic.executors.testing.workflows import RunWorkflow
     from agentic.mappers import Database
 
 
@@ -37,12 +43,66 @@ def agentic_database(_agentic_tables: Path, tmp_path: Path) -> Iterator[Database
     database.dispose()
 
 
+@pytest.fixture(scope="session")
+def _agentic_postgres() -> Iterator[PostgresDatabases]:
+    """A PostgreSQL server, for all tests: it takes seconds to start."""
+    from agentic.executors.testing.databases import postgres_databases
+
+    with postgres_databases() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _agentic_postgres_tables(_agentic_postgres: PostgresDatabases) -> Iterator[str]:
+    """A database on it with the tables of all installed plugins, to be copied."""
+    from agentic.core.hooks import get_registry
+    from agentic.migrations.runner import upgrade
+
+    name = _new_name()
+    upgrade(_agentic_postgres.create(name), get_registry())
+    yield name
+    _agentic_postgres.drop(name)
+
+
+@pytest.fixture(params=backends())
+def agentic_each_database(request: pytest.FixtureRequest) -> Iterator[Database]:
+    """Give what ``agentic_database`` gives, on SQLite; and again on PostgreSQL, where there is a server."""
+    if request.param == SQLITE:
+        yield request.getfixturevalue("agentic_database")
+        return
+    from agentic.mappers import Database
+
+    template: str = request.getfixturevalue("_agentic_postgres_tables")
+    server: PostgresDatabases = request.getfixturevalue("_agentic_postgres")
+    name = _new_name()
+    database = Database(server.create(name, template))
+    yield database
+    database.dispose()
+    server.drop(name)
+
+
 @pytest.fixture
 def run_agent(agentic_database: Database) -> RunAgent:
     """Give what runs agents into ``agentic_database``."""
     from agentic.executors.testing.running import RunAgent
 
     return RunAgent(agentic_database)
+
+
+@pytest.fixture
+def run_workflow() -> RunWorkflow:
+    """Give what runs workflows in this process."""
+    from agentic.executors.testing.workflows import RunWorkflow
+
+    return RunWorkflow()
+
+
+@pytest.fixture
+def agentic_secrets(agentic_database: Database, monkeypatch: pytest.MonkeyPatch) -> Secrets:
+    """Give the secrets of the projects of ``agentic_database``, with a key of the test's own."""
+    from agentic.executors.testing.secrets import Secrets
+
+    return Secrets(agentic_database, monkeypatch)
 
 
 @pytest.fixture
@@ -70,3 +130,8 @@ def agentic_home(tmp_path: Path) -> Iterator[Home]:
 
     with Home(tmp_path) as home:
         yield home
+
+
+def _new_name() -> str:
+    """Return the name of a database that no other test has, whoever shares the server."""
+    return f"agentic_test_{uuid.uuid4().hex}"

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from sqlalchemy import Table, inspect, select
+from sqlalchemy.orm import Session
 
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.host import ExecutionOutcome, Host
-from agentic.executors.runner import run_execution
+from agentic.executors.runner import outcome_of, run_execution
 from agentic.mappers import (
     Database,
+    ProjectModel,
     UnknownProjectError,
     add_agent,
     add_project,
@@ -24,6 +26,9 @@ from agentic.mappers import (
 )
 
 ModelT = TypeVar("ModelT")
+
+PROJECT = "tests"
+"""The project that agents and secrets of a test belong to, unless it says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,15 @@ class Ran:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """An execution that nobody works on yet."""
+
+    execution_id: str
+    agent_id: str
+    project_id: str
+
+
 class RunAgent:
     """Runs an agent of a platform once, in a test that is no coroutine; see ``__call__``.
 
@@ -61,7 +75,7 @@ class RunAgent:
         self._database = database
         self._count = 0
 
-    def __call__(self, platform: str, config: Mapping[str, JSONValue], *, project: str = "tests") -> Ran:
+    def __call__(self, platform: str, config: Mapping[str, JSONValue], *, project: str = PROJECT) -> Ran:
         """Add an agent, and run it.
 
         Args:
@@ -72,15 +86,36 @@ class RunAgent:
         Raises:
             LookupError: The platform is not installed.
         """
+        return self.run(self.queue(platform, config, project=project))
+
+    def queue(self, platform: str, config: Mapping[str, JSONValue], *, project: str = PROJECT) -> Queued:
+        """Add an agent, and an execution for :meth:`run`. Arguments and errors are those of a call."""
         self._count += 1
         get_registry().platform(platform)
         with self._database.writing() as session:
-            try:
-                owner = find_project(session, project)
-            except UnknownProjectError:
-                owner = add_project(session, project)
+            owner = project_named(session, project)
             agent = add_agent(session, owner, f"agent-{self._count}", platform, config)
-            execution_id, agent_id, project_id = create_execution(session, agent).id, agent.id, owner.id
+            return Queued(create_execution(session, agent).id, agent.id, owner.id)
+
+    def run(self, queued: Queued) -> Ran:
+        """Run an execution; one that was broken off goes on where it stands."""
+        return asyncio.run(self.arun(queued))
+
+    async def arun(self, queued: Queued) -> Ran:
+        """Do as :meth:`run`; cancelled, it cancels the execution."""
         host = Host(database=self._database, bus=MemoryBus(), worker="tests")
-        outcome = asyncio.run(run_execution(execution_id, agent_id, host=host))
-        return Ran(outcome, self._database, project_id)
+        outcome = await run_execution(queued.execution_id, queued.agent_id, host=host)
+        return Ran(outcome, self._database, queued.project_id)
+
+    def look(self, queued: Queued) -> Ran:
+        """Return what has become of an execution."""
+        outcome = outcome_of(self._database, queued.execution_id, queued.agent_id)
+        return Ran(outcome, self._database, queued.project_id)
+
+
+def project_named(session: Session, name: str) -> ProjectModel:
+    """Return the project of that name; it is made if it is not there."""
+    try:
+        return find_project(session, name)
+    except UnknownProjectError:
+        return add_project(session, name)

@@ -7,15 +7,26 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import create_engine, select, text
+from sqlalchemy.exc import OperationalError
 
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.errors import AgenticError
+from agentic.core.graph import EventKind, RunStatus, WorkflowBuilder, executor
+from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.mappers import ExecutionStatus
+from agentic.executors.testing.databases import VARIABLE, postgres_databases
+from agentic.executors.testing.postgres_databases import GivenServer
+from agentic.mappers import Database, ExecutionStatus, add_project, find_project
+from agentic.mappers.vault import SqlSecrets
+from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault_models import SecretModel
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 
 if TYPE_CHECKING:
-    from agentic.executors.testing import Home, RunAgent, Site
+    from tests.postgres import PostgresServer
+
+    from agentic.executors.testing import Home, RunAgent, RunWorkflow, Secrets, Site
     from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration
@@ -60,6 +71,72 @@ def test_a_worker_runs_an_agent_of_a_home(agentic_home: Home, agentic_fakes: Fak
     assert execution["status"] == "succeeded"
     with pytest.raises(subprocess.CalledProcessError):
         agentic_home.agentic("agents", "show", "nobody")
+
+
+async def test_a_secret_is_stored_encrypted_and_comes_before_one_of_the_environment(
+    agentic_secrets: Secrets, agentic_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTIC_SECRET_SHOP_TOKEN", "the developer's")
+    agentic_secrets.set("shop-token", "s3cret")
+    agentic_secrets.set("shop-token", "theirs", project="other")
+
+    keys = SecretKeys.configured(load_settings())
+    with agentic_database.reading() as session:
+        ours, theirs = find_project(session, "tests"), find_project(session, "other")
+        sealed = [row.sealed for row in session.scalars(select(SecretModel))]
+    found = [await SqlSecrets(agentic_database, p.id, keys).secret("shop-token") for p in (ours, theirs)]
+    assert [secret.get_secret_value() for secret in found] == ["s3cret", "theirs"]
+    assert not [text for text in sealed if "s3cret" in text or "theirs" in text]
+
+
+@pytest.mark.parametrize("is_durable", [False, True])
+async def test_a_workflow_is_run_with_its_events_and_a_failure_is_a_result(
+    run_workflow: RunWorkflow, *, is_durable: bool
+) -> None:
+    @executor(id="half")
+    def half(number: int) -> float:
+        return 1 / number
+
+    flow = WorkflowBuilder("halves", version="1").set_start(half).build()
+    good = await run_workflow(flow, 2, is_durable=is_durable)
+    bad = await run_workflow(flow, 0, is_durable=is_durable)
+
+    assert (good.outputs, good.error) == ((0.5,), None)
+    assert [event.kind for event in good.events][-1] is EventKind.RUN_COMPLETED
+    assert (bad.outputs, bad.status) == ((), RunStatus.FAILED)
+    assert "division by zero" in str(bad.error)
+    with pytest.raises(TypeError):
+        await run_workflow(flow, "two", is_durable=is_durable)
+
+
+def test_every_kind_of_database_has_all_tables_and_no_row(
+    agentic_each_database: Database, request: pytest.FixtureRequest
+) -> None:
+    assert agentic_each_database.engine.dialect.name in request.node.name
+    with agentic_each_database.writing() as session:
+        assert session.scalars(select(HackerNewsItemModel)).all() == []
+        add_project(session, "left behind")
+
+
+def test_a_database_is_nobody_elses(agentic_each_database: Database) -> None:
+    with agentic_each_database.reading() as session, pytest.raises(AgenticError):
+        find_project(session, "left behind")
+
+
+def test_databases_are_made_on_a_server_that_is_given_and_removed_again(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, postgres.url("postgres"))
+    with postgres_databases() as server:
+        assert isinstance(server, GivenServer)
+        url = server.create("given")
+        engine = create_engine(url)
+        with engine.connect() as connection:
+            assert connection.execute(text("SELECT current_database()")).scalar() == "given"
+        engine.dispose()
+        server.drop("given")
+        with pytest.raises(OperationalError):
+            engine.connect()
 
 
 async def test_a_nats_server_is_there(agentic_nats: str) -> None:

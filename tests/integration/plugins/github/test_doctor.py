@@ -11,7 +11,7 @@ from tests.databases import only_sqlite
 from agentic.core.hooks import Severity
 from agentic.mappers import Database
 from agentic.mappers.vault_keys import SecretKeys
-from agentic.plugins.github.doctor import agent_findings, findings_in
+from agentic.plugins.github.doctor import DOCTOR
 
 if TYPE_CHECKING:
     from tests.integration.plugins.github.conftest import MakeAgent
@@ -28,12 +28,14 @@ def test_an_agent_without_a_token_is_warned_of_and_one_whose_token_is_missing_is
     make_agent("bare", repos=["o/n"])
     make_agent("lost", repos=["o/n"], token="${secrets.lost}")
     make_agent("broken")
-    found = {finding.severity: finding.text for finding in findings_in(database, SecretKeys())}
-    assert found.keys() == {Severity.WARNING, Severity.FAULT}
-    assert "agent 'bare' of project 'code' has no token" in found[Severity.WARNING]
+    bare, broken, lost = DOCTOR.findings_in(database, SecretKeys())
+    assert bare.severity is Severity.WARNING
+    assert "agent 'bare' of project 'code' has no token" in bare.text
+    assert "agent 'lost' of project 'code' cannot get its secret: there is no secret 'lost'" in lost.text
     assert (
-        "agent 'lost' of project 'code' cannot ask GitHub: there is no secret 'lost'" in found[Severity.FAULT]
+        "agent 'broken' of project 'code' cannot be run as it is configured: Value error, mode" in broken.text
     )
+    assert {lost.severity, broken.severity} == {Severity.FAULT}
 
 
 @only_sqlite
@@ -42,7 +44,7 @@ def test_the_doctor_looks_into_the_database_of_the_settings(
 ) -> None:
     monkeypatch.setenv("AGENTIC_DATABASE_URL", whole_url)
     make_agent("bare", repos=["o/n"])
-    assert len(list(agent_findings())) == 1
+    assert len(list(DOCTOR())) == 1
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no database"])
@@ -53,4 +55,4 @@ def test_the_doctor_leaves_it_to_others_to_tell_of_a_database_that_is_none(
     if content is not None:
         path.write_bytes(content)
     monkeypatch.setenv("AGENTIC_DATABASE_URL", f"sqlite:///{path}")
-    assert list(agent_findings()) == []
+    assert list(DOCTOR()) == []

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from sqlalchemy import select
 
-from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
+from agentic.executors.testing import MapperContract, MapperSamples
 from agentic.mappers import (
     AgentModel,
-    AgentResultModel,
     Database,
     ResultMapper,
-    add_project,
     create_execution,
     get_result_mapper,
 )
-from agentic.migrations.drift import differences
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
 if TYPE_CHECKING:
@@ -51,6 +48,25 @@ def of_repo(*items: Item) -> list[Item]:
     return [{"repo_id": 3_000_000_007, "repo": "o/n", "item": item} for item in items]
 
 
+WHOLE: Item = {"repos": [REPO], "issues": of_repo(ISSUE), "releases": of_repo(RELEASE)}
+
+
+@pytest.mark.requirement("PL21", "PL28", "PL30")
+class TestMapper(MapperContract):
+    platform = "github"
+    samples = MapperSamples(
+        results=WHOLE,
+        row_count=3,
+        shorter={
+            "repos": [{"id": REPO["id"], "full_name": "o/n"}],
+            "issues": [{"repo": "o/n", "item": {"id": ISSUE["id"], "number": 4}}],
+            "releases": [{"repo": "o/n", "item": {"id": 9, "tag_name": "v1"}}],
+        },
+        with_a_bad_one={**WHOLE, "issues": of_repo({"id": 5}, ISSUE)},
+        with_no_json={**WHOLE, "repos": [{**REPO, "odd": float("nan")}]},
+    )
+
+
 @pytest.fixture
 def save(database: Database) -> Save:
     """Store results as an execution of its own; return the mapper that did."""
@@ -71,18 +87,8 @@ def rows(database: Database, model: type[ModelT]) -> list[ModelT]:
         return list(session.scalars(select(model).order_by(model.id)))
 
 
-@pytest.mark.requirement("PL21", "PL28")
-def test_saving_twice_leaves_one_row_of_each_and_counts_them_as_unchanged(
-    database: Database, make_agent: MakeAgent, save: Save
-) -> None:
-    agent = make_agent()
-    found: Mapping[str, object] = {
-        "repos": [REPO],
-        "issues": of_repo(ISSUE),
-        "releases": of_repo(RELEASE),
-    }
-    assert save(agent, **found).counts == SaveCounts(inserted=3)
-    assert save(agent, **found).counts == SaveCounts(unchanged=3)
+def test_what_is_told_is_in_columns(database: Database, make_agent: MakeAgent, save: Save) -> None:
+    save(make_agent(), **WHOLE)
     (repo,), (issue,) = rows(database, GithubRepoModel), rows(database, GithubIssueModel)
     (release,) = rows(database, GithubReleaseModel)
     assert (repo.id, repo.full_name, repo.owner, repo.stars) == (3_000_000_007, "o/n", "o", 3)
@@ -163,26 +169,3 @@ def test_bad_things_are_warnings_with_reasons_and_the_others_are_stored(
     ]
     assert "full_name: Field required" in others[0]
     assert "item.number: Field required" in others[1]
-
-
-def test_two_projects_keep_a_row_each(database: Database, make_agent: MakeAgent, save: Save) -> None:
-    with database.writing() as session:
-        add_project(session, "other")
-    save(make_agent(), repos=[REPO])
-    save(make_agent(project="other"), repos=[{**REPO, "description": "Theirs"}])
-    assert sorted(row.description or "" for row in rows(database, GithubRepoModel)) == ["One", "Theirs"]
-
-
-def test_an_error_is_stored_as_the_result_and_no_rows_are(database: Database, make_agent: MakeAgent) -> None:
-    agent = make_agent()
-    with database.joined() as session:
-        execution = create_execution(session, agent)
-        mapper = get_result_mapper("github", session, execution.id, agent)
-        assert not mapper.save_results({"error": "no network"})
-    with database.reading() as session:
-        assert session.scalars(select(AgentResultModel.summary)).all() == [{"error": "no network"}]
-    assert rows(database, GithubRepoModel) == []
-
-
-def test_the_migration_makes_the_tables_that_the_models_describe(database: Database) -> None:
-    assert [found for found in differences(database, get_registry()) if "github" in str(found)] == []

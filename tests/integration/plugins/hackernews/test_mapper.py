@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
+from agentic.executors.testing import MapperContract, MapperSamples
 from agentic.mappers import (
     AgentModel,
-    AgentResultModel,
     Database,
     MetricSnapshotModel,
     ResultMapper,
-    add_project,
     create_execution,
     get_result_mapper,
 )
-from agentic.migrations.drift import differences
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 
 if TYPE_CHECKING:
@@ -62,9 +59,43 @@ COMMENT: dict[str, object] = {
 }
 
 
+USER: dict[str, object] = {
+    "id": "pg",
+    "karma": 3,
+    "created": 1_700_000_000,
+    "about": "<p>hi",
+    "submitted": [1, 2],
+}
+
+
 def results(*items: Mapping[str, object], warnings: Sequence[str] = ()) -> dict[str, object]:
     stories = [{"rank": rank, "item": dict(item)} for rank, item in enumerate(items, start=1)]
     return {"stories": stories, "warnings": list(warnings)}
+
+
+WHOLE: dict[str, object] = {
+    **results(STORY),
+    "hits": [{**HIT, "objectID": "9"}],
+    "nodes": [COMMENT],
+    "users": [USER],
+}
+
+
+@pytest.mark.requirement("PL15", "PL21", "PL28", "PL30")
+class TestMapper(MapperContract):
+    platform = "hackernews"
+    samples = MapperSamples(
+        results=WHOLE,
+        row_count=4,
+        shorter={
+            **results({"id": 7}),
+            "hits": [{"objectID": "9"}],
+            "nodes": [{"id": 8, "author": "ada"}],
+            "users": [{"id": "pg"}],
+        },
+        with_a_bad_one={**WHOLE, "users": [{"karma": 1}, USER]},
+        with_no_json={**WHOLE, "users": [{**USER, "odd": float("nan")}]},
+    )
 
 
 @pytest.fixture
@@ -85,16 +116,6 @@ def save(database: Database) -> Save:
 def rows(database: Database) -> list[HackerNewsItemModel]:
     with database.reading() as session:
         return list(session.scalars(select(HackerNewsItemModel).order_by(HackerNewsItemModel.id)))
-
-
-@pytest.mark.requirement("PL15", "PL21", "PL28")
-def test_saving_twice_leaves_one_row_and_counts_it_as_unchanged(
-    database: Database, make_agent: MakeAgent, save: Save
-) -> None:
-    agent = make_agent()
-    assert save(agent, results(STORY)).counts == SaveCounts(inserted=1)
-    assert save(agent, results(STORY)).counts == SaveCounts(unchanged=1)
-    assert [(row.id, row.title, row.score) for row in rows(database)] == [(7, "One", 3)]
 
 
 def test_a_new_score_is_an_update_and_a_new_rank_alone_is_none(
@@ -119,16 +140,6 @@ def test_a_deleted_item_is_marked_and_keeps_what_it_said(
     assert (row.deleted, row.by, row.title, row.text) == (True, "pg", "One", "<p>said")
 
 
-def test_an_answer_that_omits_fields_erases_nothing(
-    database: Database, make_agent: MakeAgent, save: Save
-) -> None:
-    agent = make_agent()
-    save(agent, results(STORY))
-    save(agent, results({"id": 7}))
-    (row,) = rows(database)
-    assert (row.type, row.by, row.title, row.score) == ("story", "pg", "One", 3)
-
-
 @pytest.mark.requirement("PL30")
 def test_a_bad_story_is_a_warning_and_the_others_are_stored(
     database: Database, make_agent: MakeAgent, save: Save
@@ -139,25 +150,6 @@ def test_a_bad_story_is_a_warning_and_the_others_are_stored(
     assert mapper.warnings[0] == "item 9: gone"
     assert mapper.warnings[1].startswith("story 0 was rejected: item.id: ")
     assert [row.id for row in rows(database)] == [7]
-
-
-def test_two_projects_keep_a_row_each(database: Database, make_agent: MakeAgent, save: Save) -> None:
-    with database.writing() as session:
-        add_project(session, "other")
-    save(make_agent(), results(STORY))
-    save(make_agent(project="other"), results({**STORY, "title": "Theirs"}))
-    assert sorted(row.title or "" for row in rows(database)) == ["One", "Theirs"]
-
-
-def test_an_error_is_stored_as_the_result_and_no_rows_are(database: Database, make_agent: MakeAgent) -> None:
-    agent = make_agent()
-    with database.joined() as session:
-        execution = create_execution(session, agent)
-        mapper = get_result_mapper("hackernews", session, execution.id, agent)
-        assert not mapper.save_results({"error": "no network"})
-    with database.reading() as session:
-        assert session.scalars(select(AgentResultModel.summary)).all() == [{"error": "no network"}]
-    assert rows(database) == []
 
 
 def test_a_search_hit_becomes_a_row_and_is_unchanged_the_second_time(
@@ -212,8 +204,7 @@ def test_users_are_rows_and_names_that_differ_in_case_are_two(
     database: Database, make_agent: MakeAgent, save: Save
 ) -> None:
     agent = make_agent()
-    user = {"id": "pg", "karma": 3, "created": 1_700_000_000, "about": "<p>hi", "submitted": [1, 2]}
-    found = {"users": [user, {"id": "PG", "karma": 1}]}
+    found = {"users": [USER, {"id": "PG", "karma": 1}]}
     assert save(agent, found).counts == SaveCounts(inserted=2)
     assert save(agent, found).counts == SaveCounts(unchanged=2)
     assert save(agent, {"users": [{"id": "pg", "karma": 4}]}).counts == SaveCounts(updated=1)
@@ -241,10 +232,6 @@ def test_bad_hits_comments_and_users_are_warnings_and_the_others_are_stored(
         "user 0 was rejected",
     ]
     assert [row.id for row in rows(database)] == [7, 8]
-
-
-def test_the_migrations_make_the_tables_that_the_models_describe(database: Database) -> None:
-    assert [found for found in differences(database, get_registry()) if "hn_" in str(found)] == []
 
 
 def test_a_score_that_moves_is_followed(database: Database, make_agent: MakeAgent, save: Save) -> None:

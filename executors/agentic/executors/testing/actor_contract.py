@@ -1,0 +1,190 @@
+"""What holds for every actor; subclass it in the tests of one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from agentic.core.actors import Actor, ActorContext, failure_class_of
+from agentic.core.hooks import get_registry
+from agentic.core.http import Fetcher, FetchError, HttpPolicy, open_fetcher
+from agentic.core.pipeline.calls import call_until_done
+from agentic.core.types import JSONValue
+from agentic.executors.testing.acting import Silent, alone, outcome_workflow, output_of, without
+from agentic.executors.testing.workflows import RunWorkflow
+
+Config = Mapping[str, JSONValue]
+
+NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+CAPABILITY = re.compile(r"network|browser|credentials:[a-z][a-z0-9_-]*")
+OF_SERVERS = re.compile(r"http_[0-9]{3}|blocked|connect|dns|rate_limited|timeout|tls")
+"""Failures of what an actor calls, in its own words: those it need not declare."""
+
+PROMPT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """How an actor is brought to fail.
+
+    Attributes:
+        given: Its input.
+        before: Called first, as to let a server refuse.
+        ctx: In place of the fixture ``ctx``.
+    """
+
+    given: Config
+    before: Callable[[], object] | None = None
+    ctx: ActorContext | None = None
+
+
+class ActorContract:
+    """The contract; its tests are coroutines, so pytest needs ``asyncio_mode = "auto"``.
+
+    A fixture ``given`` has to give an input that works, one ``failures`` how each declared failure class
+    comes about. What the actor may use is given by ``ctx``: HTTP on loopback and stores in memory, if it is
+    not overridden by something that is made of the fixture ``loopback``.
+
+    Attributes:
+        actor: The actor.
+        volatile: Parts of its output that differ from call to call, as ``"page.fetched_at"``.
+    """
+
+    actor: type[Actor]
+    volatile: frozenset[str] = frozenset()
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Try each failure class by itself."""
+        if "failure_class" in metafunc.fixturenames:
+            metafunc.parametrize("failure_class", sorted(self.actor.failure_classes) or [""])
+
+    @pytest.fixture
+    async def loopback(self) -> AsyncIterator[ActorContext]:
+        """Give HTTP on loopback, and stores in memory."""
+        policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), obey_robots=False)
+        async with open_fetcher(policy) as fetcher:
+            yield ActorContext(http=fetcher)
+
+    @pytest.fixture
+    def ctx(self, loopback: ActorContext) -> ActorContext:
+        """Give what the actor may use; override it where it needs a browser, secrets or a place for files."""
+        return loopback
+
+    @pytest.fixture
+    def given(self) -> Config:
+        """Give an input that works."""
+        raise NotImplementedError(f"{type(self).__name__} needs a fixture `given`: an input that works")
+
+    @pytest.fixture
+    def failures(self) -> Mapping[str, Failing]:
+        """Give how each failure class comes about."""
+        return {}
+
+    def test_it_is_found_by_its_name_and_each_alias(self) -> None:
+        known = get_registry().actors
+        names = (self.actor.name, *self.actor.aliases)
+        assert {name: known.get(name) for name in names} == dict.fromkeys(names, self.actor)
+
+    def test_it_says_what_it_is(self) -> None:
+        assert NAME.fullmatch(self.actor.name)
+        assert self.actor.version
+        assert all(NAME.fullmatch(word) for word in self.actor.failure_classes)
+        assert all(CAPABILITY.fullmatch(word) for word in self.actor.capabilities)
+        for described in (self.actor, self.actor.Input, self.actor.Output):
+            first = (described.__doc__ or "").partition("\n")[0]
+            assert first.endswith((".", ":")), (
+                f"the docstring of {described.__name__} begins with no sentence"
+            )
+
+    def test_editors_can_complete_its_input_and_output(self) -> None:
+        taken, given = self.actor.Input.model_json_schema(), self.actor.Output.model_json_schema()
+        assert json.dumps([taken, given])
+        fields = self.actor.Input.model_fields.items()
+        assert set(taken["properties"]) == {field.alias or name for name, field in fields}
+        assert given["properties"]
+
+    def test_what_it_takes_and_gives_cannot_be_changed(self) -> None:
+        assert self.actor.Input.model_config.get("frozen")
+        assert self.actor.Output.model_config.get("frozen")
+
+    def test_a_word_it_does_not_know_is_refused_by_name(self) -> None:
+        assert self.actor.Input.model_json_schema()["additionalProperties"] is False
+        with pytest.raises(ValidationError) as refused:
+            self.actor.Input.model_validate({"no_such_word": 1})
+        assert "no_such_word" in str(refused.value)
+
+    async def test_its_output_is_what_it_declares(self, ctx: ActorContext, given: Config) -> None:
+        output = await self._call(ctx, given)
+        assert isinstance(output, self.actor.Output)
+        assert self.actor.Output.model_validate(json.loads(output.model_dump_json())) == output
+
+    async def test_each_failure_it_declares_is_one_it_makes(
+        self, ctx: ActorContext, failures: Mapping[str, Failing], failure_class: str
+    ) -> None:
+        if not failure_class:
+            assert not self.actor.failure_classes
+            return
+        assert failure_class in failures, f"`failures` has to say how {failure_class!r} comes about"
+        assert failure_class_of(await self._failure(ctx, failures[failure_class])) == failure_class
+
+    async def test_each_failure_it_makes_is_one_it_declares(
+        self, ctx: ActorContext, failures: Mapping[str, Failing]
+    ) -> None:
+        made = [await self._failure(ctx, failing) for failing in failures.values()]
+        own = {failure_class_of(failure) for failure in made if not isinstance(failure, FetchError)}
+        undeclared = own - self.actor.failure_classes
+        assert not [word for word in undeclared if not OF_SERVERS.fullmatch(word)]
+
+    @pytest.mark.parametrize("turns", [0, 1, 4, 16, 64])
+    async def test_it_ends_when_it_is_cancelled(self, ctx: ActorContext, given: Config, turns: int) -> None:
+        call = asyncio.ensure_future(self._call(ctx, given))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if not call.cancel():
+            return  # it was done by then
+        await _settled(call)
+        assert call.cancelled()
+
+    async def test_it_ends_when_it_is_cancelled_while_a_server_is_silent(
+        self, ctx: ActorContext, given: Config
+    ) -> None:
+        silent = Silent()
+        muted = alone(ctx, http=Fetcher(ctx.http.policy, silent))
+        call = asyncio.ensure_future(self._call(muted, given))
+        asked = asyncio.ensure_future(silent.asked.wait())
+        await asyncio.wait([call, asked], return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if not call.cancel():
+            return  # it asks nobody, or not by ``ctx.http``
+        await _settled(call)
+        assert call.cancelled()
+
+    async def test_its_output_is_the_same_on_the_engine_and_through_a_durable_run(
+        self, ctx: ActorContext, given: Config, run_workflow: RunWorkflow
+    ) -> None:
+        expected = without(json.loads((await self._call(ctx, given)).model_dump_json()), self.volatile)
+        for is_durable in (False, True):
+            workflow = outcome_workflow(self.actor, given, alone(ctx))
+            found = output_of(await run_workflow(workflow, {}, is_durable=is_durable))
+            assert without(found, self.volatile) == expected
+
+    async def _call(self, ctx: ActorContext, given: Config) -> BaseModel:
+        return await call_until_done(self.actor, alone(ctx), given)
+
+    async def _failure(self, ctx: ActorContext, failing: Failing) -> Exception:
+        if failing.before is not None:
+            failing.before()
+        with pytest.raises(Exception, match=r"\S") as failed:  # it says what happened
+            await self._call(failing.ctx or ctx, failing.given)
+        return failed.value
+
+
+async def _settled(call: asyncio.Future[BaseModel]) -> None:
+    async with asyncio.timeout(PROMPT_S):
+        await asyncio.wait([call])

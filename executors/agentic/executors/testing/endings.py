@@ -1,0 +1,135 @@
+"""How the runs of every platform end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import func, select
+
+from agentic.core.hooks import get_registry
+from agentic.core.types import JSONValue
+from agentic.executors.factory import ExecutorFactory
+from agentic.executors.redaction import Redactor
+from agentic.executors.testing import cut_off
+from agentic.executors.testing.running import Queued, Ran, RunAgent
+from agentic.executors.testing.watching import Watch
+from agentic.mappers import AgentResultModel, Database, ExecutionStatus, clean
+from agentic.mappers.models import AgentModel
+
+Config = Mapping[str, JSONValue]
+End = Callable[[RunAgent, Watch, Queued], Ran]
+
+UNKNOWN = {"a_setting_that_nobody_knows": 1}
+
+
+class EndingsContract:
+    """The part of :class:`PlatformContract` about what a run leaves behind, however it ends."""
+
+    platform: str
+    model: type[object]
+    row_count: int
+
+    @pytest.fixture
+    def watch(self, monkeypatch: pytest.MonkeyPatch) -> Watch:
+        """Look on while agents of the platform are run."""
+        return Watch(get_registry().platform(self.platform).executor, monkeypatch)
+
+    def test_nothing_is_begun_for_an_agent_that_is_not_configured_rightly(
+        self, config: Config, run_agent: RunAgent, watch: Watch
+    ) -> None:
+        ran = run_agent(self.platform, {**config, **UNKNOWN})
+
+        assert ran.outcome.status is ExecutionStatus.FAILED
+        assert "a_setting_that_nobody_knows" in str(ran.outcome.error)
+        assert watch.begun_count == 0
+        assert self._left(ran) == (0, 0)
+
+    def test_what_it_starts_from_is_json_without_a_secret(
+        self, config: Config, run_agent: RunAgent, agentic_database: Database
+    ) -> None:
+        queued = run_agent.queue(self.platform, config)
+        with agentic_database.reading() as session:
+            agent = session.get_one(AgentModel, queued.agent_id)
+            executor = ExecutorFactory.create(agent, execution_id=queued.execution_id, session=session)
+            text = json.dumps(executor.create_initial_state(), allow_nan=False)
+            settings = get_registry().platform(self.platform).settings
+            known = Redactor() if settings is None else Redactor.of(executor.read_config(settings))
+        assert not [secret for secret in known.secrets if secret in text]
+
+    def test_its_results_are_json(self, config: Config, run_agent: RunAgent, watch: Watch) -> None:
+        run_agent(self.platform, config)
+
+        (results,) = watch.results
+        assert clean(results)[1] == []
+
+    @pytest.mark.parametrize("end", ["succeeds", "fails", "gives_an_error", "is_cancelled"])
+    def test_what_it_opens_is_closed_when_it(
+        self, config: Config, run_agent: RunAgent, watch: Watch, end: str
+    ) -> None:
+        with warnings.catch_warnings(record=True) as left_open:
+            warnings.simplefilter("always", ResourceWarning)
+            self._ended(end, run_agent, watch, run_agent.queue(self.platform, config))
+            gc.collect()
+
+        assert watch.ended_count == watch.begun_count
+        assert [str(found.message) for found in left_open if found.category is ResourceWarning] == []
+
+    @pytest.mark.parametrize("end", ["fails", "gives_an_error", "is_cancelled"])
+    def test_no_row_is_left_when_it(
+        self, config: Config, run_agent: RunAgent, watch: Watch, end: str
+    ) -> None:
+        ran = self._ended(end, run_agent, watch, run_agent.queue(self.platform, config))
+
+        wanted = ExecutionStatus.CANCELLED if end == "is_cancelled" else ExecutionStatus.FAILED
+        assert ran.outcome.status is wanted
+        assert self._left(ran) == (0, 0)
+
+    @pytest.mark.parametrize("moment", ["before", "after"])
+    def test_a_run_that_is_killed_while_it_saves_goes_on_and_doubles_nothing(
+        self, config: Config, run_agent: RunAgent, agentic_database: Database, moment: str
+    ) -> None:
+        """It is killed before it saves, or when it has but nothing is committed."""
+        queued = run_agent.queue(self.platform, config)
+        command = [sys.executable, "-m", cut_off.__name__, agentic_database.url]
+        words = [*command, queued.execution_id, queued.agent_id, moment]
+        gone = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert gone.returncode == cut_off.CODE, gone.stderr
+        assert self._left(run_agent.look(queued)) == (0, 0)
+        time.sleep(cut_off.LEASE_S)  # its work is its own until then
+
+        ran = run_agent.run(queued)
+
+        assert (ran.outcome.status, ran.outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+        assert self._left(ran) == (self.row_count, 1)
+
+    def _ended(self, end: str, run_agent: RunAgent, watch: Watch, queued: Queued) -> Ran:
+        """Run an execution to an end of that kind."""
+        watch.fails_to_save = end == "fails"
+        watch.gives_an_error = end == "gives_an_error"
+        if end != "is_cancelled":
+            return run_agent.run(queued)
+        with suppress(asyncio.CancelledError):
+            asyncio.run(_cancelled(run_agent, watch, queued))
+        return run_agent.look(queued)
+
+    def _left(self, ran: Ran) -> tuple[int, int]:
+        """Return how many rows and how many short results a project has."""
+        query = select(AgentResultModel).where(AgentResultModel.project_id == ran.project_id)
+        with ran.database.reading() as session:
+            results = session.scalar(select(func.count()).select_from(query.subquery()))
+        return len(ran.rows(self.model)), results or 0
+
+
+async def _cancelled(run_agent: RunAgent, watch: Watch, queued: Queued) -> None:
+    run = asyncio.ensure_future(run_agent.arun(queued))
+    watch.on_worked = run.cancel
+    await run

@@ -1,0 +1,110 @@
+"""Looks on while agents of a platform are run, and gets in their way."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentic.core.graph import Workflow, WorkflowBuilder, executor
+from agentic.executors.base import AgentWork, BaseAgentExecutor
+
+if TYPE_CHECKING:
+    from agentic.mappers import Database
+
+ERROR = {"error": "no network"}
+
+
+class Watch:
+    """What became of the runs of a platform, as its executor was asked for it.
+
+    Args:
+        executor: Of the platform; it is as before when the test ends.
+        monkeypatch: Of the test.
+
+    Attributes:
+        results: What it was to save, each time.
+        begun_count: How often work was begun: ``execute_agent`` called, a graph made that is to be closed.
+        ended_count: How often it was ended, by ``cleanup`` or ``close``.
+        fails_to_save: Set it, and what it has saved fails afterwards.
+        gives_an_error: Set it, and whatever came of the work, an error is what it gives.
+        on_worked: Set it, and work never ends: it calls this where it would have.
+    """
+
+    def __init__(self, executor: type[BaseAgentExecutor], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.results: list[dict[str, object]] = []
+        self.begun_count = 0
+        self.ended_count = 0
+        self.fails_to_save = False
+        self.gives_an_error = False
+        self.on_worked: Callable[[], object] | None = None
+        for name in ("execute_agent", "cleanup", "work", "save_results"):
+            around = getattr(self, f"_{name}")
+            monkeypatch.setattr(executor, name, _wrapped(getattr(executor, name), around))
+
+    async def _execute_agent(self, original: Callable[..., Any], *given: object) -> object:
+        self.begun_count += 1
+        results: object = await original(*given)
+        if self.on_worked is not None:
+            self.on_worked()
+            await asyncio.Event().wait()
+        return ERROR if self.gives_an_error else results
+
+    async def _cleanup(self, original: Callable[..., Any], *given: object) -> None:
+        await original(*given)
+        self.ended_count += 1
+
+    def _work(
+        self, original: Callable[..., AgentWork | None], agent: BaseAgentExecutor, database: Database
+    ) -> AgentWork | None:
+        work = original(agent, database)
+        if work is None:
+            return None
+        if self.gives_an_error:
+            work = replace(work, results_of=lambda _: dict(ERROR))
+        if self.on_worked is not None:
+            work = replace(work, workflow=_held(work, self.on_worked))
+        return work if work.close is None else replace(work, close=self._closing(work.close))
+
+    def _closing(self, close: Callable[[], Any]) -> Callable[[], Any]:
+        async def closed() -> None:
+            await close()
+            self.ended_count += 1
+
+        self.begun_count += 1
+        return closed
+
+    def _save_results(
+        self, original: Callable[..., bool], agent: BaseAgentExecutor, results: dict[str, object]
+    ) -> bool:
+        self.results.append(results)
+        is_saved = original(agent, results)
+        if self.fails_to_save:
+            raise InterruptedError("saved, and then it failed")
+        return is_saved
+
+
+def _wrapped(original: Callable[..., Any], around: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls ``around`` with the original one and its arguments."""
+
+    @functools.wraps(original)
+    def method(*given: object) -> object:
+        return around(original, *given)
+
+    return method
+
+
+def _held(work: AgentWork, on_worked: Callable[[], object]) -> Workflow:
+    """Return the graph of an agent, with a node behind it that never ends."""
+
+    @executor(id="hold")
+    async def hold(_output: object) -> object:
+        on_worked()
+        return await asyncio.Event().wait()
+
+    inner = work.workflow.as_executor("work")
+    return WorkflowBuilder("held", version="1").set_start(inner).add_edge(inner, hold).build()

@@ -1,0 +1,47 @@
+"""Runs workflows in this process: on the engine alone, and durably."""
+
+from __future__ import annotations
+
+from agentic.core.graph import RunResult, Workflow
+from agentic.core.ledger import MemoryLedger
+from agentic.executors.durable import LocalRuns, WorkflowCatalog
+
+TIMEOUT_S = 60.0
+
+
+class RunWorkflow:
+    """Runs a workflow, in a coroutine; see ``__call__``."""
+
+    async def __call__(self, workflow: Workflow, message: object, *, is_durable: bool = False) -> RunResult:
+        """Run it until it has ended, or waits for answers.
+
+        Args:
+            workflow: Any.
+            message: Given to every start executor.
+            is_durable: Run it as workers do, from a ledger in memory: all that travels is made JSON, and
+                read again.
+
+        Returns:
+            Outputs and durable events. That of a failed run says in ``error`` what failed it: nothing of
+            that is raised.
+
+        Raises:
+            TypeError: A start executor does not take ``message``.
+            TimeoutError: A durable run did not end within a minute.
+        """
+        return await (_durable(workflow, message) if is_durable else _plain(workflow, message))
+
+
+async def _plain(workflow: Workflow, message: object) -> RunResult:
+    try:
+        return await workflow.run(message)
+    except Exception as exc:
+        result = getattr(exc, "result", None)
+        if isinstance(result, RunResult):
+            return result
+        raise
+
+
+async def _durable(workflow: Workflow, message: object) -> RunResult:
+    async with LocalRuns(MemoryLedger(), WorkflowCatalog({"tested": lambda: workflow})) as runs:
+        return await (await runs.submit("tested", message)).result(TIMEOUT_S)
