@@ -9,6 +9,8 @@ from typing import TextIO, cast
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
+from agentic.core.masking import mask_known
+
 
 def configure_logging(level: str = "warning", log_format: str = "console") -> None:
     """Set structlog up for this process; called once by each entrance (CLI, worker).
@@ -21,7 +23,11 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
     if log_format == "json":
         renderer = structlog.processors.JSONRenderer()
     else:
-        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        renderer = structlog.dev.ConsoleRenderer(
+            # What Rich makes of a traceback shows all local variables, and so any secret.
+            colors=sys.stderr.isatty(),
+            exception_formatter=structlog.dev.plain_traceback,
+        )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -30,11 +36,35 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
             structlog.processors.StackInfoRenderer(),
             *([structlog.processors.format_exc_info] if log_format == "json" else []),
             renderer,
+            cast(Processor, _without_secrets),  # takes what the renderer gives
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _StandardError())),
         cache_logger_on_first_use=True,
     )
+
+
+def mask_handlers(logger: logging.Logger) -> None:
+    """Have what other libraries log by the handlers of ``logger`` masked, too."""
+    for handler in logger.handlers:
+        if not isinstance(handler.formatter, _Masking):
+            handler.setFormatter(_Masking(handler.formatter or logging.Formatter()))
+
+
+class _Masking(logging.Formatter):
+    """Formats as another formatter does, and masks the secrets that this process has read."""
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self._inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask_known(self._inner.format(record))
+
+
+def _without_secrets(_logger: object, _method: str, line: str) -> str:
+    """Mask the secrets that this process has read, in whatever way the renderer has written them."""
+    return mask_known(line)
 
 
 class _StandardError:

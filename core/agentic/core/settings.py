@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agentic.core.errors import SettingsError
+from agentic.core.masking import passwords_in, remember_secrets
 
 RUNTIME_FILE = "runtime.json"
 NATS_ACCOUNTS = "nats-accounts"
@@ -19,7 +21,8 @@ NATS_ACCOUNTS = "nats-accounts"
 ACCOUNTS_FILE = "accounts.conf"
 
 # The scheme's length is bounded, or a long text without a URL would take time by its square.
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s'\"<>()\[\]{},;]+", re.IGNORECASE)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://(?:[^\s'\"<>@]{0,200}@)?[^\s'\"<>()\[\]{},;]+", re.IGNORECASE)
+_HOST_AND_PORT = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::\d*)?")
 
 
 class Settings(BaseSettings):
@@ -97,6 +100,11 @@ class Settings(BaseSettings):
         return given or f"sqlite:///{self.home.absolute() / 'agentic.db'}"
 
     @property
+    def chosen_project(self) -> str | None:
+        """The project that the environment names; None if it leaves it at the default."""
+        return self.project if "project" in self.model_fields_set else None
+
+    @property
     def broker(self) -> str | None:
         """URL of the Celery broker, from the environment or a running ``agentic up``; else None."""
         return self.broker_url.get_secret_value() or self._runtime.get("broker")
@@ -139,16 +147,29 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
         )
         raise SettingsError(f"{faults}; correct or unset it") from None
     settings._runtime.update(_running_services(settings.home))
+    remember_secrets(*_secrets_of(settings))
     return settings
 
 
+def _secrets_of(settings: Settings) -> Iterator[str]:
+    """Yield the passwords in URLs, and the keys; not whole URLs, of which messages may show the rest."""
+    for url in (settings.database_url, settings.broker_url, settings.nats_url):
+        text = url.get_secret_value()
+        yield from passwords_in(text)
+        yield text.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    yield from (key.strip() for key in settings.secret_keys.get_secret_value().split(","))
+
+
 def safe_url(url: str) -> str:
-    """Return ``url`` without user name and password, fit for messages and logs."""
+    """Return ``url`` without user name and password, query and fragment: fit for messages and logs."""
     scheme, mark, rest = url.partition("//")
     if not mark:
         scheme, rest = "", url
     head, slash, tail = rest.partition("/")
-    return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail.partition('?')[0]}"
+    if "@" in tail and not _HOST_AND_PORT.fullmatch(head.rpartition("@")[2]):
+        # That was no host and port, but the beginning of a password with a slash in it.
+        head, slash, tail = rest.rpartition("@")[2].partition("/")
+    return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{re.split('[?#]', tail, maxsplit=1)[0]}"
 
 
 def safe_text(text: str) -> str:

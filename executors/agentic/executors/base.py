@@ -99,7 +99,7 @@ class BaseAgentExecutor(ABC):
 
     @property
     def counts(self) -> SaveCounts:
-        """What storing came to, in rows; override it where rows are not stored by :attr:`mapper`."""
+        """What storing came to, in rows; override it where rows are not stored by ``mapper``."""
         from agentic.core.types import SaveCounts
 
         return self.mapper.counts if self.mapper is not None else SaveCounts()
@@ -162,7 +162,7 @@ class BaseAgentExecutor(ABC):
         """Return a graph that does the agent's work in place of ``execute_agent``; None where that does it.
 
         Each of its steps is done by any worker, and what was done is not done again when one dies. It is made
-        for the agent, not for an execution: :attr:`execution_id` is empty here. ``save_results`` gets the one
+        for the agent, not for an execution: ``execution_id`` is empty here. ``save_results`` gets the one
         output of the graph.
 
         Args:
@@ -191,7 +191,7 @@ class BaseAgentExecutor(ABC):
         return await self.context.run_workflow(workflow, message, is_kept=False)
 
     def result_mapper(self) -> ResultMapper:
-        """Make the platform's mapper for this execution and keep it as :attr:`mapper`."""
+        """Make the platform's mapper for this execution and keep it as ``mapper``."""
         from agentic.mappers import get_result_mapper
 
         self.mapper = get_result_mapper(

@@ -62,7 +62,9 @@ class CeleryDispatcher:
                 self._send(connection, execution, agent)
             except BrokerUnavailableError as exc:
                 with database.writing() as session:
-                    finish_execution(session, execution.id, ExecutionStatus.FAILED, error=str(exc))
+                    finish_execution(
+                        session, execution.project_id, execution.id, ExecutionStatus.FAILED, error=str(exc)
+                    )
                 raise
         return execution
 

@@ -33,12 +33,18 @@ def flow_name(agent: AgentModel) -> str:
 
 
 def flow_builder(
-    database: Database, worker: str, queue_of: QueueOf | None = None, *, log_level: int = logging.ERROR
+    database: Database,
+    project_id: str,
+    worker: str,
+    queue_of: QueueOf | None = None,
+    *,
+    log_level: int = logging.ERROR,
 ) -> Builder:
-    """Return what builds the workflow of an agent.
+    """Return what builds the workflows of the agents of a project.
 
     Args:
         database: Has the agents.
+        project_id: Owns them; of an agent of another project, executions fail as of one that is gone.
         worker: Name of this process.
         queue_of: Routes platforms.
         log_level: For what failed an execution.
@@ -49,7 +55,7 @@ def flow_builder(
         if len(parts) != 3:
             raise UnknownWorkflowError(f"{KIND}:{rest}", "the name of an agent is agent:PLATFORM:ID:CONFIG")
         platform, agent_id, _ = parts
-        records = AgentRecords(database, agent_id, worker, log_level)
+        records = AgentRecords(database, project_id, agent_id, worker, log_level)
         try:
             work = records.work()
         except AgentConfigError as exc:
@@ -70,15 +76,16 @@ def flow_builder(
 
 
 def make_catalog(
-    settings: Settings, database: Database, worker: str, queue_of: QueueOf | None = None
+    settings: Settings, database: Database, project_id: str, worker: str, queue_of: QueueOf | None = None
 ) -> WorkflowCatalog:
-    """Return what finds the workflows of plugins, of trusted modules, and of agents.
+    """Return what finds the workflows of plugins, of trusted modules, and of the agents of a project.
 
     Args:
         settings: Name the trusted modules.
         database: Has the agents.
+        project_id: Owns them.
         worker: Name of this process.
         queue_of: Routes platforms.
     """
-    builders = {KIND: flow_builder(database, worker, queue_of)}
+    builders = {KIND: flow_builder(database, project_id, worker, queue_of)}
     return WorkflowCatalog(get_registry().workflows, settings.workflow_modules, builders)

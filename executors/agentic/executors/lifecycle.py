@@ -15,6 +15,8 @@ from celery.beat import Service
 from celery.concurrency.prefork import TaskPool as ProcessPool
 from celery.exceptions import Reject, SoftTimeLimitExceeded
 from celery.signals import (
+    after_setup_logger,
+    after_setup_task_logger,
     beat_init,
     celeryd_init,
     worker_process_init,
@@ -28,7 +30,7 @@ from celery.worker.consumer import Consumer
 from agentic.core.garbage import collect_seldom
 from agentic.core.hooks import get_registry
 from agentic.core.ledger import ActivationId
-from agentic.core.logging import configure_logging
+from agentic.core.logging import configure_logging, mask_handlers
 from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
 from agentic.executors.durable.process import RunProcess
@@ -176,6 +178,13 @@ def prepare_worker(
     collect_seldom()
     level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
     configure_logging(level, load_settings().log_format)
+
+
+@after_setup_logger.connect
+@after_setup_task_logger.connect
+def mask_logs(logger: logging.Logger, **_facts: object) -> None:
+    """Let no library's log lines show the secrets that this process has read; beat's neither."""
+    mask_handlers(logger)
 
 
 @beat_init.connect

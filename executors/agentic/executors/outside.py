@@ -80,7 +80,7 @@ class Outside:
         self._browser = SharedBrowser(settings)
         self._context = ActorContext(
             http=self._http.fetcher,
-            pages=BrowserFetcher(self._http.fetcher, self._browser),
+            pages=BrowserFetcher(self._http.fetcher, self._browser, secret=self._http.secrets.secret),
             secrets=self._http.secrets,
             sessions=SqlSessions(database, project_id, self._http.keys),
             memory=SqlMemory(database, project_id),

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agentic.core.graph.result import RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.executors.base import AgentWork, BaseAgentExecutor
-from agentic.executors.errors import AgentConfigError, ResultsRefusedError
+from agentic.executors.errors import ResultsRefusedError
 from agentic.executors.factory import ExecutorFactory, route_of
 from agentic.executors.redaction import Redactor
 from agentic.mappers import (
@@ -22,7 +22,6 @@ from agentic.mappers import (
     ExecutionStatus,
     UnknownExecutionError,
     begin_execution,
-    find_agent,
     finish_execution,
     queue_execution,
     save_outcome,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from agentic.core.graph.events import WorkflowEvent
     from agentic.core.graph.state import RunState
+    from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
 
@@ -51,6 +51,7 @@ class AgentRecords:
 
     Args:
         database: Where they are.
+        project_id: Owns the agent, and the runs: those of other projects are not seen.
         agent_id: The agent.
         worker: Name of this process.
         log_level: For what failed an execution; lower where somebody shows that anyhow.
@@ -62,9 +63,15 @@ class AgentRecords:
     """
 
     def __init__(
-        self, database: Database, agent_id: str, worker: str, log_level: int = logging.ERROR
+        self,
+        database: Database,
+        project_id: str,
+        agent_id: str,
+        worker: str,
+        log_level: int = logging.ERROR,
     ) -> None:
         self._database = database
+        self._project_id = project_id
         self._worker = worker
         self.agent_id = agent_id
         self.log_level = log_level
@@ -77,7 +84,7 @@ class AgentRecords:
             AgentConfigError: The agent cannot be run as it is configured.
         """
         with self._database.reading() as session:
-            agent = session.get(AgentModel, self.agent_id)
+            agent = self._agent(session)
             platform = None if agent is None else get_registry().platforms.get(agent.agent_platform)
             if agent is None or platform is None:
                 return None  # its executions fail, and say so
@@ -88,7 +95,7 @@ class AgentRecords:
     def route(self) -> str:
         """Return what the agent's work is routed by; "" if there is no such agent."""
         with self._database.reading() as session:
-            agent = session.get(AgentModel, self.agent_id)
+            agent = self._agent(session)
             return "" if agent is None else route_of(agent)
 
     def prepare(self, execution_id: str) -> dict[str, object]:
@@ -115,7 +122,7 @@ class AgentRecords:
             execution, agent = self._rows(session, execution_id)
         if execution.status is ExecutionStatus.QUEUED:
             with self._database.writing() as session:
-                begin_execution(session, execution_id, self._worker)
+                begin_execution(session, self._project_id, execution_id, self._worker)
         return ExecutorFactory.create(agent, execution_id=execution_id)
 
     def save(self, session: Session, execution_id: str, results: dict[str, object]) -> None:
@@ -128,10 +135,16 @@ class AgentRecords:
             UnknownExecutionError: The execution was removed, or the agent.
         """
         with self._lent(session, execution_id) as executor:
-            if not executor.save_results(results):
-                raise ResultsRefusedError(executor.agent.agent_name, executor.warnings)
+            is_kept = executor.save_results(self._clean_results(results))
+            warnings = [self.redactor.text(warning) for warning in executor.warnings]
+            if not is_kept:
+                raise ResultsRefusedError(executor.agent.agent_name, warnings)
             session.commit()
-        save_outcome(session, execution_id, counts=asdict(executor.counts), warnings=executor.warnings)
+        counts = asdict(executor.counts)
+        save_outcome(session, self._project_id, execution_id, counts=counts, warnings=warnings)
+
+    def _clean_results(self, results: dict[str, object]) -> dict[str, object]:
+        return cast("dict[str, object]", self.redactor.data(cast("JSONValue", results)))
 
     def clean(self, event: WorkflowEvent) -> WorkflowEvent:
         """Return ``event`` without the secrets that are known by now."""
@@ -140,7 +153,7 @@ class AgentRecords:
     def on_rest(self, session: Session, state: RunState) -> None:
         """Note how the run of an execution stands."""
         if state.status is RunStatus.RUNNING:
-            queue_execution(session, state.run_id)
+            queue_execution(session, self._project_id, state.run_id)
             return
         status = ENDS.get(state.status)
         if status is None:
@@ -148,6 +161,7 @@ class AgentRecords:
         error = "cancelled" if status is ExecutionStatus.CANCELLED else None
         finish_execution(
             session,
+            self._project_id,
             state.run_id,
             status,
             error=error if state.error is None else self.redactor.error(state.error),
@@ -171,25 +185,17 @@ class AgentRecords:
             yield executor
 
     def _rows(self, session: Session, execution_id: str) -> tuple[ExecutionModel, AgentModel]:
-        execution = session.get(ExecutionModel, execution_id)
-        if execution is None or execution.agent_id != self.agent_id:
+        execution, agent = session.get(ExecutionModel, execution_id), self._agent(session)
+        if execution is None or agent is None or execution.agent_id != agent.id:
             raise UnknownExecutionError(execution_id, f"agent {self.agent_id!r}")
-        agent = find_agent(session, execution.project_id, self.agent_id)
         self._note_secrets(agent)
         return execution, agent
 
+    def _agent(self, session: Session) -> AgentModel | None:
+        agent = session.get(AgentModel, self.agent_id)
+        return None if agent is None or agent.project_id != self._project_id else agent
+
     def _note_secrets(self, agent: AgentModel) -> None:
-        found = _secrets_of(agent)
+        found = Redactor.of_agent(agent)
         if not set(found.secrets) <= set(self.redactor.secrets):
             self.redactor = self.redactor.joined(found)
-
-
-def _secrets_of(agent: AgentModel) -> Redactor:
-    """Know the secrets of the agent's config. One that does not validate fails the run at its start."""
-    platform = get_registry().platforms.get(agent.agent_platform)
-    if platform is None or platform.settings is None:
-        return Redactor()
-    try:
-        return Redactor.of(platform.executor(agent, "", None).read_config(platform.settings))
-    except AgentConfigError:
-        return Redactor()

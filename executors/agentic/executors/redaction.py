@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
+from agentic.core.hooks import get_registry
+from agentic.core.masking import MASK, Masker, guessed_secrets, parts_of, remember_secrets
 from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
 
-MASK = "**********"
+if TYPE_CHECKING:
+    from agentic.mappers import AgentModel
+
+__all__ = ["MASK", "Redactor"]
+
 MAX_ERROR_CHARS = 500
-# Shorter values are no secrets, and masking each "no" or "1" would make a message unreadable.
-MIN_SECRET_CHARS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +34,34 @@ class Redactor:
     @classmethod
     def of(cls, config: BaseModel | None) -> Redactor:
         """Return one that knows every secret in ``config``, at any depth."""
-        found = {secret for secret in _secrets_in(config) if len(secret) >= MIN_SECRET_CHARS}
-        return cls(tuple(sorted(found, key=len, reverse=True)))
+        return cls(Masker.of(part for secret in _secrets_in(config) for part in parts_of(secret)).secrets)
+
+    @classmethod
+    def of_agent(cls, agent: AgentModel) -> Redactor:
+        """Return one that knows the secrets in an agent's config; the logs of this process know them, too.
+
+        Those are what its platform's settings say is one, and what is one to all appearance: passwords of
+        URLs, values of names like ``api_key``.
+        """
+        found = [*guessed_secrets(agent.config)]
+        platform = get_registry().platforms.get(agent.agent_platform)
+        if platform is not None and platform.settings is not None:
+            with suppress(ValidationError):  # one that fails its runs at their start
+                found += _secrets_in(platform.settings.model_validate(agent.config))
+        remember_secrets(*found)
+        return cls(Masker.of(part for secret in found for part in parts_of(secret)).secrets)
 
     def joined(self, other: Redactor) -> Redactor:
         """Return one that knows the secrets of both."""
-        return Redactor(tuple(sorted({*self.secrets, *other.secrets}, key=len, reverse=True)))
+        return Redactor(self._masker.joined(other.secrets).secrets)
 
     def text(self, text: str) -> str:
         """Return ``text`` with each secret masked."""
-        for secret in self.secrets:
-            text = text.replace(secret, MASK)
-        return text
+        return self._masker.text(text)
 
     def data(self, value: JSONValue) -> JSONValue:
         """Return JSON data with each secret masked, in keys too."""
-        match value:
-            case str():
-                return self.text(value)
-            case list():
-                return [self.data(item) for item in value]
-            case dict():
-                return {self.text(key): self.data(item) for key, item in value.items()}
-        return value
+        return self._masker.data(value)
 
     def event(self, event: WorkflowEvent) -> WorkflowEvent:
         """Return ``event`` with each secret masked in its data, and its error cleaned."""
@@ -78,6 +89,10 @@ class Redactor:
     def traceback(self, error: BaseException) -> str:
         """Return the traceback of ``error`` for the log."""
         return self.text(safe_text("".join(traceback.format_exception(error))))
+
+    @property
+    def _masker(self) -> Masker:
+        return Masker(self.secrets)
 
 
 def _secrets_in(value: object) -> Iterator[str]:

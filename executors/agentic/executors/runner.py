@@ -80,7 +80,7 @@ async def run_execution(
             on_event(event)
 
     log_level = logging.INFO if host.shows_errors else logging.ERROR
-    builder = flow_builder(host.database, host.worker, log_level=log_level)
+    builder = flow_builder(host.database, agent.project_id, host.worker, log_level=log_level)
     store = SqlLedger(host.database, project_id=agent.project_id)
     options = HostOptions(lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker)
     try:
@@ -92,7 +92,7 @@ async def run_execution(
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
             await _rested(await take_up(runs, execution, agent))
     except AgentConfigError as exc:
-        await in_thread(_refuse, host.database, execution_id, str(exc))
+        await in_thread(_refuse, host.database, execution, str(exc))
         observers.refused(project, execution_id)
     finally:
         if live is not None:
@@ -127,7 +127,7 @@ async def begin_waiting(service: RunService, database: Database, project_id: str
         try:
             await _begin(service, execution, agent, is_told=True)
         except AgentConfigError as exc:
-            await in_thread(_refuse, database, execution.id, str(exc))
+            await in_thread(_refuse, database, execution, str(exc))
     return len(found)
 
 
@@ -143,7 +143,7 @@ async def begin_here(
     try:
         await _begin(service, execution, agent, is_told=False)
     except AgentConfigError as exc:
-        await in_thread(_refuse, database, execution.id, str(exc))
+        await in_thread(_refuse, database, execution, str(exc))
         raise
     return first_of(execution)
 
@@ -189,11 +189,11 @@ async def _begin(
         raise
 
 
-def _refuse(database: Database, execution_id: str, error: str) -> None:
+def _refuse(database: Database, execution: ExecutionModel, error: str) -> None:
     """Note that an execution failed before its run could begin."""
     with database.writing() as session:
-        queue_execution(session, execution_id)
-        finish_execution(session, execution_id, ExecutionStatus.FAILED, error=error)
+        queue_execution(session, execution.project_id, execution.id)
+        finish_execution(session, execution.project_id, execution.id, ExecutionStatus.FAILED, error=error)
 
 
 async def _rested(handle: AsyncRunHandle) -> None:

@@ -140,7 +140,7 @@ class RunClient:
         observers = Observers(self._database)
         self._opened.push_async_callback(in_thread, observers.close)
         options = HostOptions(lease_s=settings.lease_s, tell=partial(observers.tell, settings.project))
-        catalog = make_catalog(settings, self._database, options.worker)
+        catalog = make_catalog(settings, self._database, self._project_id, options.worker)
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))
         from agentic.executors.celery import make_app

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from celery import Task
 
 from agentic.core.errors import AgenticError
+from agentic.core.logging import get_logger
+from agentic.core.masking import mask_known
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors import reconciling  # noqa: F401  # its signals
@@ -21,6 +24,8 @@ from agentic.executors.lifecycle import current_process
 from agentic.executors.redaction import Redactor
 from agentic.executors.schedule import START_AGENT
 from agentic.mappers import find_agent, find_project
+
+log = get_logger(__name__)
 
 Result = dict[str, JSONValue]
 
@@ -44,7 +49,7 @@ def run_agent(self: Task[[str, str], Result], execution_id: str, agent_id: str) 
 
 @app.task(name=START_AGENT, bind=True, throws=(ExecutionFailedError,))
 def start_agent(self: Task[[str, str | None], Result], agent: str, project: str | None = None) -> Result:
-    """Queue a new execution of an agent, named by name or id; what beat fires.
+    """Queue a new execution of an agent, named by name or id; what beat fires. A disabled one is passed over.
 
     Args:
         self: The task.
@@ -60,6 +65,9 @@ def start_agent(self: Task[[str, str | None], Result], agent: str, project: str 
         with process.database.reading() as session:
             owner = find_project(session, project or load_settings().project)
             found = find_agent(session, owner.id, agent)
+        if found.disabled_at is not None:
+            log.info("agent.passed_over", agent=found.agent_name, project=owner.name, reason="it is disabled")
+            return {"execution_id": None, "agent_id": found.id}
         execution = CeleryDispatcher(self.app).submit(process.database, found)
     return {"execution_id": execution.id, "agent_id": found.id}
 
@@ -93,4 +101,11 @@ def _one_kind_of_error() -> Iterator[None]:
     try:
         yield
     except AgenticError as exc:
-        raise ExecutionFailedError(Redactor().error(exc)) from None
+        raise ExecutionFailedError(mask_known(Redactor().error(exc))) from None
+    except Exception as exc:
+        # Celery tells the log and Flower all of what nobody expected, traceback and causes.
+        told = "".join(traceback.format_exception(exc))
+        if mask_known(told) == told:
+            raise
+        log.error("task.failed", exception=mask_known(told))  # noqa: TRY400  # its own has no mask
+        raise ExecutionFailedError(mask_known(Redactor().error(exc))) from None

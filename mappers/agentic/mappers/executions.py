@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
-from agentic.mappers.errors import UnknownExecutionError
+from agentic.mappers.errors import AgentDisabledError, UnknownExecutionError
 from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus
 
@@ -40,19 +40,26 @@ _NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
 
 def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
-    """Add a queued execution of ``agent``."""
+    """Add a queued execution of ``agent``.
+
+    Raises:
+        AgentDisabledError: It is disabled.
+    """
+    disabled = select(AgentModel.disabled_at).where(AgentModel.id == agent.id)  # by now, that is
+    if session.scalar(disabled) is not None:
+        raise AgentDisabledError(agent.agent_name, agent.project.name)
     execution = ExecutionModel(project_id=agent.project_id, agent_id=agent.id)
     session.add(execution)
     session.flush()
     return execution
 
 
-def queue_execution(session: Session, execution_id: str) -> None:
+def queue_execution(session: Session, project_id: str, execution_id: str) -> None:
     """Note that the execution's run began, or goes on after it failed or was cancelled: another attempt."""
     is_new = or_(ExecutionModel.attempts == 0, ExecutionModel.status.in_(_NOT_RUNNING))
     session.execute(
         update(ExecutionModel)
-        .where(ExecutionModel.id == execution_id, is_new)
+        .where(*_is(project_id, execution_id), is_new)
         .values(
             status=ExecutionStatus.QUEUED,
             attempts=ExecutionModel.attempts + 1,
@@ -62,22 +69,28 @@ def queue_execution(session: Session, execution_id: str) -> None:
     )
 
 
-def begin_execution(session: Session, execution_id: str, worker: str) -> None:
+def begin_execution(session: Session, project_id: str, execution_id: str, worker: str) -> None:
     """Note that ``worker`` has begun with a queued execution; one that runs already stays as it is."""
     session.execute(
         update(ExecutionModel)
-        .where(ExecutionModel.id == execution_id, ExecutionModel.status == ExecutionStatus.QUEUED)
+        .where(*_is(project_id, execution_id), ExecutionModel.status == ExecutionStatus.QUEUED)
         .values(status=ExecutionStatus.RUNNING, worker=worker, started_at=StoreNow())
     )
 
 
 def save_outcome(
-    session: Session, execution_id: str, *, counts: Mapping[str, JSONValue], warnings: Sequence[str]
+    session: Session,
+    project_id: str,
+    execution_id: str,
+    *,
+    counts: Mapping[str, JSONValue],
+    warnings: Sequence[str],
 ) -> None:
     """Note what storing the results of an execution came to; share the session with the rows.
 
     Args:
         session: In a transaction.
+        project_id: Owns the execution.
         execution_id: The execution.
         counts: Rows, by what became of them.
         warnings: What was wrong with parts of the results; of more than ``MAX_WARNINGS`` the rest is counted.
@@ -87,29 +100,30 @@ def save_outcome(
         told.append(f"... and {len(warnings) - MAX_WARNINGS} more")
     session.execute(
         update(ExecutionModel)
-        .where(ExecutionModel.id == execution_id)
+        .where(*_is(project_id, execution_id))
         .values(counts=dict(counts), warnings=told)
     )
 
 
 def finish_execution(
-    session: Session, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
+    session: Session, project_id: str, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
 ) -> None:
     """Note how the run of an execution ended; nothing happens when the execution was removed meanwhile.
 
     Args:
         session: In the transaction that ends the run.
+        project_id: Owns the execution.
         execution_id: The execution.
         status: ``succeeded``, ``failed`` or ``cancelled``.
         outcome: What else is known.
     """
     error, child_run_id = outcome.get("error"), outcome.get("child_run_id", "")
     child = select(func.coalesce(func.sum(RunModel.superstep), 0)).where(
-        RunModel.project_id == ExecutionModel.project_id, RunModel.run_id == child_run_id
+        RunModel.project_id == project_id, RunModel.run_id == child_run_id
     )
     session.execute(
         update(ExecutionModel)
-        .where(ExecutionModel.id == execution_id)
+        .where(*_is(project_id, execution_id))
         .values(
             status=status,
             error=clean_text(error) if error else None,
@@ -137,10 +151,7 @@ def find_execution(session: Session, project_id: str, execution_id: str) -> Exec
     Raises:
         UnknownExecutionError: The project has no such execution.
     """
-    query = select(ExecutionModel).where(
-        ExecutionModel.project_id == project_id, ExecutionModel.id == execution_id
-    )
-    execution = session.scalar(query)
+    execution = session.scalar(select(ExecutionModel).where(*_is(project_id, execution_id)))
     if execution is None:
         raise UnknownExecutionError(execution_id, "this project")
     return execution
@@ -155,3 +166,8 @@ def list_executions(
         query = query.where(ExecutionModel.agent_id == agent_id)
     newest = query.order_by(ExecutionModel.created_at.desc(), ExecutionModel.id)
     return session.scalars(newest.limit(limit)).all()
+
+
+def _is(project_id: str, execution_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Name one execution: who makes up the id of a run must not reach another project's."""
+    return ExecutionModel.project_id == project_id, ExecutionModel.id == execution_id

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from agentic.core.http import CachedAnswer, CacheUnavailableError
+from agentic.core.masking import mask_known
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
 from agentic.mappers.errors import DataError
@@ -48,7 +49,9 @@ class SqlHttpCache:
         return await self._in_thread(self._load, key)
 
     async def keep(self, key: str, answer: CachedAnswer) -> None:
-        """See :meth:`HttpCache.keep`."""
+        """See :meth:`HttpCache.keep`. An answer whose address has a secret in it is not kept."""
+        if mask_known(answer.url) != answer.url:
+            return
         await self._in_thread(self._keep, key, answer)
 
     def _load(self, key: str) -> CachedAnswer | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import SecretStr
 from sqlalchemy import delete, func, or_, select
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.actors import UnknownSecretError
 from agentic.core.audit import DecisionKind
+from agentic.core.masking import remember_secrets
 from agentic.core.threads import in_thread
 from agentic.mappers.audit import audit
 from agentic.mappers.columns import utc_now
@@ -56,7 +57,7 @@ class SqlSecrets:
         self._environment = os.environ if environment is None else environment
 
     async def secret(self, name: str) -> SecretStr:
-        """Return a secret.
+        """Return a secret; the logs of this process mask it from now on.
 
         Raises:
             UnknownSecretError: There is none of that name.
@@ -64,7 +65,9 @@ class SqlSecrets:
             UnreadableSecretError: There is one, and no key fits.
         """
         given = _given(name, self._environment)
-        return SecretStr(await in_thread(self._stored, name) if given is None else given)
+        found = await in_thread(self._stored, name) if given is None else given
+        remember_secrets(found)
+        return SecretStr(found)
 
     def _stored(self, name: str) -> str:
         with self._database.reading() as session:
@@ -105,6 +108,12 @@ def list_secrets(session: Session, project_id: str) -> Sequence[SecretModel]:
     """Return the secrets of that project by name."""
     query = select(SecretModel).where(SecretModel.project_id == project_id)
     return session.scalars(query.order_by(SecretModel.name)).all()
+
+
+def missing_secrets(session: Session, project_id: str, names: Iterable[str]) -> list[str]:
+    """Return those of ``names`` that neither the environment of this process nor the table has."""
+    stored = {secret.name.lower() for secret in list_secrets(session, project_id)}
+    return [name for name in names if _given(name, os.environ) is None and name.lower() not in stored]
 
 
 def list_sessions(session: Session, project_id: str) -> Sequence[SessionModel]:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 
 import pytest
 import structlog
 
-from agentic.core.logging import configure_logging, get_logger
+from agentic.core.logging import configure_logging, get_logger, mask_handlers
+from agentic.core.masking import MASK, remember_secrets
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +29,47 @@ def test_lines_go_to_what_is_standard_error_at_that_moment() -> None:
     with redirect_stderr(second):
         log.warning("two")
     assert "two" in second.getvalue()
+
+
+def test_a_secret_that_was_read_is_in_no_line() -> None:
+    said = io.StringIO()
+    remember_secrets('hush/7d"zebra')
+    with redirect_stderr(said):
+        for form in ("console", "json"):
+            configure_logging("debug", form)
+            get_logger(__name__).debug("sent", headers={"X-Key": ["hush/7d%22zebra", 'hush/7d"zebra']})
+    assert "sent" in said.getvalue()
+    assert "zebra" not in said.getvalue()
+    assert said.getvalue().count(MASK) == 4
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_traceback_shows_no_local_variables(form: str) -> None:
+    said = io.StringIO()
+    with redirect_stderr(said):
+        configure_logging("debug", form)
+        _fail("never-to-be-told")
+    assert "ValueError: told" in said.getvalue()
+    assert "in _fail" in said.getvalue()
+    assert "never-to-be-told" not in said.getvalue()
+
+
+def _fail(held: str) -> None:
+    try:
+        raise ValueError("told" if held else "")
+    except ValueError:
+        get_logger(__name__).warning("failed", exc_info=True)
+
+
+def test_lines_of_other_libraries_are_masked_too() -> None:
+    said = io.StringIO()
+    logger = logging.getLogger("tests.other")
+    logger.propagate = False
+    handler = logging.StreamHandler(said)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    remember_secrets("other-7d-zebra")
+    mask_handlers(logger)
+    mask_handlers(logger)
+    logger.warning("GET %s", "https://host/?key=other-7d-zebra")
+    assert said.getvalue() == f"WARNING GET https://host/?key={MASK}\n"

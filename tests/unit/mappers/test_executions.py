@@ -35,17 +35,17 @@ def stored(database: Database, execution: ExecutionModel) -> ExecutionModel:
 
 def finish(database: Database, execution: ExecutionModel, status: ExecutionStatus, error: str = "") -> None:
     with database.writing() as session:
-        finish_execution(session, execution.id, status, error=error, event_count=7)
+        finish_execution(session, execution.project_id, execution.id, status, error=error, event_count=7)
 
 
 def queue(database: Database, execution: ExecutionModel) -> None:
     with database.writing() as session:
-        queue_execution(session, execution.id)
+        queue_execution(session, execution.project_id, execution.id)
 
 
 def begin(database: Database, execution: ExecutionModel, worker: str = "w1") -> None:
     with database.writing() as session:
-        begin_execution(session, execution.id, worker)
+        begin_execution(session, execution.project_id, execution.id, worker)
 
 
 def test_a_new_execution_is_queued_for_its_agent(execution: ExecutionModel, agent: AgentModel) -> None:
@@ -101,8 +101,10 @@ def test_what_storing_came_to_is_kept_with_the_first_warnings(
 ) -> None:
     warnings = [f"row {number} has no id" for number in range(MAX_WARNINGS + 5)]
     with database.writing() as session:
-        save_outcome(session, execution.id, counts={"inserted": 3}, warnings=warnings)
-        finish_execution(session, execution.id, ExecutionStatus.SUCCEEDED, superstep_count=4)
+        save_outcome(session, execution.project_id, execution.id, counts={"inserted": 3}, warnings=warnings)
+        finish_execution(
+            session, execution.project_id, execution.id, ExecutionStatus.SUCCEEDED, superstep_count=4
+        )
 
     found = stored(database, execution)
     assert (found.counts, found.superstep_count) == ({"inserted": 3}, 4)
@@ -130,7 +132,7 @@ def test_executions_that_nobody_began_are_found_once_they_are_old_enough(
         for each in (lost, begun):
             each.created_at = datetime.now(UTC) - timedelta(seconds=60)
         session.flush()
-        queue_execution(session, begun.id)
+        queue_execution(session, begun.project_id, begun.id)
 
     with database.reading() as session:
         found = waiting_executions(session, agent.project_id, 30)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Self
 
+from pydantic import SecretStr
+
 from agentic.core.browser.messages import BrowserRequest, RenderedPage
 from agentic.core.browser.port import Browser, Manners
 from agentic.core.errors import SettingsError
 from agentic.core.http import FailureClass, Fetcher, FetchError, HttpRequest
+from agentic.core.http.shared import ReadSecret, whole_policy
 from agentic.core.http.urls import origin_of
+
+WAYS = ("http://", "https://")
+"""How addresses of proxies begin that browsers are led through."""
 
 
 class BrowserFetcher:
@@ -20,17 +26,15 @@ class BrowserFetcher:
     ``fetcher``, so that both ways to a host keep one pace.
 
     Args:
-        fetcher: Has the policy, and knows when each host may be asked. If its proxy is a socks5 one, a
-            ``SettingsError`` says that browsers are not led through such.
+        fetcher: Has the policy, and knows when each host may be asked.
         browser: Shows the pages.
+        secret: Reads a secret by name, for a proxy that is one.
     """
 
-    def __init__(self, fetcher: Fetcher, browser: Browser) -> None:
-        proxy = fetcher.policy.proxy
-        if proxy is not None and not proxy.get_secret_value().startswith(("http://", "https://")):
-            raise SettingsError("a browser goes through http:// and https:// proxies only; set another one")
+    def __init__(self, fetcher: Fetcher, browser: Browser, *, secret: ReadSecret | None = None) -> None:
         self._fetcher = fetcher
         self._browser = browser
+        self._secret = secret
 
     async def fetch(self, request: BrowserRequest | str) -> RenderedPage:
         """Return the page that the browser shows in the end.
@@ -41,10 +45,12 @@ class BrowserFetcher:
         Raises:
             FetchError: There is none; ``failure_class`` says why. Nothing is retried here.
             BrowserUnavailableError: There is no browser that starts.
+            SettingsError: The proxy is a socks5 one: browsers are not led through such.
         """
         asked = BrowserRequest(url=request) if isinstance(request, str) else request
         origin_of(asked.url)  # refuses what is no http or https URL
         policy = self._fetcher.policy
+        proxy = await self._proxy()
         async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects)) as turns:
             manners = Manners(
                 guard=self._fetcher.guard,
@@ -52,11 +58,17 @@ class BrowserFetcher:
                 timeout_s=policy.timeout_s,
                 max_bytes=policy.max_bytes,
                 enter=turns.enter,
-                proxy=policy.proxy,
+                proxy=proxy,
             )
             page = await self._browser.render(asked, manners)
         await self._fetcher.judge(HttpRequest(url=asked.url, session=asked.session), page.as_response())
         return page
+
+    async def _proxy(self) -> SecretStr | None:
+        policy = await whole_policy(self._fetcher.policy, self._secret)
+        if policy.proxy is not None and not policy.proxy.get_secret_value().startswith(WAYS):
+            raise SettingsError("a browser goes through http:// and https:// proxies only; set another one")
+        return policy.proxy
 
 
 def documents_allowed(request: BrowserRequest, max_redirects: int) -> int:

@@ -34,6 +34,13 @@ events_app = typer.Typer(
     name="events", help="What happens in runs, from the stream on NATS.", no_args_is_help=True
 )
 
+OfProject = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Only of this project; that of AGENTIC_PROJECT if left out, and all if unset."
+    ),
+]
+
 _MAX_FACTS = 100
 _LAST = 20
 
@@ -41,7 +48,7 @@ _LAST = 20
 @events_app.command("tail")
 def tail(  # noqa: PLR0913  # one parameter for each option
     *,
-    project: Annotated[str | None, typer.Option(help="Only of this project.")] = None,
+    project: OfProject = None,
     run: Annotated[str | None, typer.Option(help="Only of this run and the runs nested in it.")] = None,
     kind: Annotated[
         list[EventKind] | None,
@@ -64,7 +71,7 @@ def tail(  # noqa: PLR0913  # one parameter for each option
     """Show the newest events, or those after a known one, then new ones as they come."""
     if after is not None and last is not None:
         raise typer.BadParameter("give --after or --last, not both")
-    wanted = EventFilter(project=project, run_id=run, kinds=frozenset(kind or ()))
+    wanted = EventFilter(project=of_project(project), run_id=run, kinds=frozenset(kind or ()))
     begin = _Begin(last=_LAST if last is None else last, after=after)
     try:
         asyncio.run(_tail(wanted, begin, follow=follow, as_json=as_json))
@@ -77,9 +84,7 @@ def tail(  # noqa: PLR0913  # one parameter for each option
 def replay(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")],
     *,
-    project: Annotated[
-        str | None, typer.Option(help="The project it belongs to, if several have one.")
-    ] = None,
+    project: OfProject = None,
     step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only superstep N.")] = None,
     backwards: Annotated[bool, typer.Option("--backwards", help="From the last step to the first.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="All steps at once, also in a terminal.")] = False,
@@ -91,7 +96,14 @@ def replay(
     """
     from agentic.core.cli.replay.command import replay_run
 
-    replay_run(run, project, step=step, is_backwards=backwards, shows_all=everything, as_json=as_json)
+    replay_run(
+        run, of_project(project), step=step, is_backwards=backwards, shows_all=everything, as_json=as_json
+    )
+
+
+def of_project(named: str | None) -> str | None:
+    """Return the project to keep to: the one that is named, or that of the environment; None for all."""
+    return named or load_settings().chosen_project
 
 
 class StreamEndError(AgenticError, ValueError):

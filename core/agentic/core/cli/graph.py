@@ -12,7 +12,9 @@ from typing import Annotated
 import typer
 
 from agentic.core.bus import EventFilter, NatsNotConfiguredError, open_bus, read_events
+from agentic.core.cli.events import OfProject, of_project
 from agentic.core.cli.output import console, print_json
+from agentic.core.cli.replay.sources import AmbiguousRunError
 from agentic.core.errors import AgenticError
 from agentic.core.graph import Workflow, WorkflowEvent
 from agentic.core.hooks import get_registry
@@ -56,11 +58,12 @@ def svg(
     ] = None,
     run: Annotated[str | None, typer.Option(help="Draw the states and times of this run on it.")] = None,
     output: Annotated[Path | None, typer.Option(help="File to write instead of the terminal.")] = None,
+    project: OfProject = None,
 ) -> None:
     """Draw a workflow or a run as an SVG picture, without network or other programs."""
     if name is None and run is None:
         raise NothingToDrawError("name a workflow or a pipeline file, or a run with --run")
-    text = _svg(name, run)
+    text = _svg(name, run, of_project(project))
     if output is None:
         sys.stdout.write(text)
     else:
@@ -68,35 +71,41 @@ def svg(
         console.print(f"wrote {output}")
 
 
-def _svg(name: str | None, run: str | None) -> str:
+def _svg(name: str | None, run: str | None, project: str | None) -> str:
     from agentic.core.graph.replaying import replay
     from agentic.core.graph.retold import retold
     from agentic.core.graph.viz import to_svg
 
     if run is None:
         return find_workflow(str(name)).to_svg()
-    events = asyncio.run(_events_of(run))
+    events = asyncio.run(_events_of(run, project))
     view = replay(events)[-1]
     return to_svg(retold(events), run=view) if name is None else find_workflow(name).to_svg(run=view)
 
 
-async def _events_of(run: str) -> list[WorkflowEvent]:
+async def _events_of(run: str, project: str | None) -> list[WorkflowEvent]:
     """Return the durable events of a run, from the stream.
 
     Raises:
         NothingToDrawError: The stream has none.
+        AmbiguousRunError: Several projects have a run of that id.
     """
     settings = load_settings()
     if settings.nats is None:
         raise NatsNotConfiguredError(settings.home)
-    wanted = EventFilter(run_id=run)
-    async with open_bus(settings) as bus:
+    by_project: dict[str, list[WorkflowEvent]] = {}
+    async with open_bus(settings, project) as bus:
         end = (await bus.state()).last
+        wanted = EventFilter(project=project, run_id=run)
         async with aclosing(read_events(bus, wanted, until=end)) as found:
-            events = [published.event async for published in found if published.event.sequence is not None]
-    if not events:
+            async for published in found:
+                if published.event.sequence is not None:
+                    by_project.setdefault(published.project, []).append(published.event)
+    if not by_project:
         raise NothingToDrawError(f"the stream has no event of run {run!r}; see `agentic events tail`")
-    return events
+    if len(by_project) > 1:
+        raise AmbiguousRunError(run, [(owner, run) for owner in by_project])
+    return next(iter(by_project.values()))
 
 
 def find_workflow(name: str) -> Workflow:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+import traceback
+from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ import typer
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
+from agentic.core.masking import mask_known
 from agentic.core.settings import load_settings
 
 DISTRIBUTION = "agentic-pipelines"
@@ -26,7 +29,6 @@ def build_app() -> typer.Typer:
         help="Scrapers, watchers and agents as deterministic graphs.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
     )
     app.callback()(_global_options)
     get_registry().add_commands(app)
@@ -35,11 +37,17 @@ def build_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line; an expected error is one message and an exit code, not a traceback."""
+    sys.excepthook = _tell_crash
     try:
         build_app()()
     except AgenticError as exc:
-        sys.stderr.write(f"agentic: {exc}\n")
+        sys.stderr.write(f"agentic: {mask_known(str(exc))}\n")
         sys.exit(exc.exit_code)
+
+
+def _tell_crash(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of what nobody expected, without the secrets that this process has read."""
+    sys.stderr.write(mask_known("".join(traceback.format_exception(kind, exc, trace))))
 
 
 def _show_version(wanted: bool) -> None:

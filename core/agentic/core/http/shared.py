@@ -18,6 +18,10 @@ IDLE_S = 30.0
 """How long connections are kept that nobody uses."""
 
 
+ReadSecret = Callable[[str], Awaitable[SecretStr]]
+"""Reads a secret by its name."""
+
+
 class SharedTransport:
     """Implements :class:`~agentic.core.http.Transport`; belongs to the event loop that uses it first.
 
@@ -32,7 +36,7 @@ class SharedTransport:
         self,
         policy: HttpPolicy,
         *,
-        secret: Callable[[str], Awaitable[SecretStr]] | None = None,
+        secret: ReadSecret | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
         self._policy = policy
@@ -62,18 +66,9 @@ class SharedTransport:
     async def _open(self) -> Transport:
         self._keep_open()
         if self._transport is None:
-            policy = await self._whole_policy()
+            policy = await whole_policy(self._policy, self._secret)
             self._transport = await self._opened.enter_async_context(open_transport(policy))
         return self._transport
-
-    async def _whole_policy(self) -> HttpPolicy:
-        name = self._policy.proxy_secret
-        if name is None:
-            return self._policy
-        if self._secret is None:
-            raise MissingProxyError(name)
-        values = {**dict(self._policy), "proxy": await self._secret(name)}
-        return HttpPolicy.model_validate(values)
 
     def _keep_open(self) -> None:
         if self._closing is not None:
@@ -88,3 +83,17 @@ class SharedTransport:
     async def _close(self) -> None:
         self._transport = None
         await self._opened.aclose()
+
+
+async def whole_policy(policy: HttpPolicy, secret: ReadSecret | None) -> HttpPolicy:
+    """Return a policy with the proxy itself, where it only names the secret that holds it.
+
+    Raises:
+        MissingProxyError: Nobody can read secrets.
+    """
+    name = policy.proxy_secret
+    if name is None:
+        return policy
+    if secret is None:
+        raise MissingProxyError(name)
+    return HttpPolicy.model_validate({**dict(policy), "proxy": await secret(name)})

@@ -17,6 +17,7 @@ from agentic.core.settings import Settings
 from agentic.core.threads import in_thread
 from agentic.core.types import RunId
 from agentic.executors.dispatch import agent_queue
+from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.crew import WorkerCrew
 from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.messages import MessageDispatcher
@@ -65,9 +66,7 @@ class RunProcess:
         if worker is not None:
             self._options = replace(self._options, worker=worker)
         self._observers = Observers(database)
-        self._catalog = make_catalog(
-            settings, database, self._options.worker, lambda platform: agent_queue(app, platform)
-        )
+        self._catalogs: list[WorkflowCatalog] = []
         self._services: dict[str, RunService] = {}
         self._dispatchers: list[MessageDispatcher] = []
         self._lock = threading.Lock()
@@ -83,7 +82,7 @@ class RunProcess:
                 past = ProjectPast(self._bus_of, project)
                 host = make_host(
                     SqlLedger(self._database, project_id=project_id),
-                    self._catalog,
+                    self._catalog_of(project_id),
                     dispatcher,
                     replace(self._options, tell=partial(self._tell, project), history=past),
                 )
@@ -150,7 +149,8 @@ class RunProcess:
 
     async def aclose(self) -> None:
         """Close what this and the workflows have opened on the event loop."""
-        await self._catalog.aclose()
+        for catalog in self._catalogs:
+            await catalog.aclose()
         if self._live is not None:
             await self._live.aclose()
         await self._opened.aclose()
@@ -161,6 +161,14 @@ class RunProcess:
         if self._live is None and self._settings.nats is not None:
             self._buses = await self._opened.enter_async_context(open_buses(self._settings))
             self._live = LiveEvents(self._buses.of)
+
+    def _catalog_of(self, project_id: str) -> WorkflowCatalog:
+        """Return a project's own: the agents of others are none of its workflows."""
+        catalog = make_catalog(
+            self._settings, self._database, project_id, self._options.worker, partial(agent_queue, self._app)
+        )
+        self._catalogs.append(catalog)
+        return catalog
 
     def _bus_of(self, project: str) -> Bus | None:
         return None if self._buses is None else self._buses.of(project)

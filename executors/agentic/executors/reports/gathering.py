@@ -131,7 +131,10 @@ class _Gathering:
         return sorted([*of_pages, *others], key=lambda facts: (-facts.count, facts.failure_class))
 
     def _result_failures(self) -> Iterable[FailureFacts]:
-        query = select(AgentResultModel.summary).where(AgentResultModel.execution_id == self.execution.id)
+        query = select(AgentResultModel.summary).where(
+            AgentResultModel.project_id == self.execution.project_id,
+            AgentResultModel.execution_id == self.execution.id,
+        )
         failures = (self.session.scalar(query) or {}).get("failures")
         for name, facts in failures.items() if isinstance(failures, dict) else ():
             if isinstance(facts, dict) and isinstance(count := facts.get("count"), int):

@@ -6,9 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
-from agentic.core.hooks import get_registry
-from agentic.executors.errors import AgentConfigError
-from agentic.executors.factory import ExecutorFactory
 from agentic.executors.redaction import MASK, Redactor
 from agentic.executors.reports.changes import ChangedPage, ChangeReport
 from agentic.mappers import AgentModel
@@ -29,14 +26,7 @@ class Shown:
     @classmethod
     def of(cls, agent: AgentModel) -> Shown:
         """Return one that knows the secrets in the config of an agent."""
-        platform = get_registry().platforms.get(agent.agent_platform)
-        if platform is None or platform.settings is None:
-            return cls(Redactor())
-        try:
-            executor = ExecutorFactory.create(agent, execution_id="")
-            return cls(Redactor.of(executor.read_config(platform.settings)))
-        except AgentConfigError:
-            return cls(Redactor())
+        return cls(Redactor.of_agent(agent))
 
     def text(self, text: str) -> str:
         """Return a text with secrets masked, in the addresses in it, too."""

@@ -149,8 +149,21 @@ async def test_only_web_addresses_are_shown() -> None:
         await BrowserFetcher(World().fetcher(), Window()).fetch("file:///etc/passwd")
 
 
-def test_a_proxy_that_browsers_are_not_led_through_is_refused() -> None:
+async def test_a_proxy_that_browsers_are_not_led_through_is_refused() -> None:
     policy: dict[str, object] = {"proxy": SecretStr("socks5://user:hidden@host:1"), "transport": "curl_cffi"}
     with pytest.raises(SettingsError, match="http:// and https:// proxies only") as caught:
-        BrowserFetcher(World().fetcher(**policy), Window())
+        await BrowserFetcher(World().fetcher(**policy), Window()).fetch(URL)
     assert "hidden" not in str(caught.value)
+
+
+async def test_a_proxy_that_is_a_secret_is_read_when_a_page_is_wanted() -> None:
+    window = Window()
+    fetcher = World().fetcher(proxy=SecretStr("${secrets.PROXY}"))
+
+    async def secret(name: str) -> SecretStr:
+        return SecretStr(f"http://user:hidden@{name.lower()}:1")
+
+    await BrowserFetcher(fetcher, window, secret=secret).fetch(URL)
+    (manners,) = window.manners
+    assert manners.proxy is not None
+    assert manners.proxy.get_secret_value() == "http://user:hidden@proxy:1"

@@ -1,0 +1,215 @@
+"""Secrets found in texts, in whatever way a program has written them down, and masked."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import quote, unquote
+
+from agentic.core.types import JSONValue
+
+MASK = "**********"
+# Shorter values are no secrets, and masking each "no" or "1" would make a message unreadable.
+MIN_SECRET_CHARS = 4
+# Base64 of fewer characters would be found by chance.
+MIN_BASE64_CHARS = 8
+# What is taken for a secret by its name alone has to be longer: "token: none" is none.
+MIN_GUESSED_CHARS = 6
+MAX_KNOWN = 1_000
+
+_PLAIN = re.compile(r"[A-Za-z0-9]+")
+_TELLING = re.compile(
+    r"token|secret|passw|passphrase|pwd|api[-_]?key|access[-_]?key|private[-_]?key|authorization|"
+    r"^auth$|^cookie$|signature|jwt|bearer",
+    re.IGNORECASE,
+)
+_NOT_TELLING = re.compile(r"(url|uri|type|name|selector|header|limit|count|field)s?$", re.IGNORECASE)
+_USER_INFO = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:([^\s@]+)@", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey)\s+(\S.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Masker:
+    """Masks secrets wherever they turn up, also as JSON, ``repr``, HTML, URLs and base64 have them."""
+
+    secrets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> Masker:
+        """Return one for those that are long enough to be secrets, the longest first."""
+        return cls(tuple(sorted({one for one in secrets if len(one) >= MIN_SECRET_CHARS}, key=_order)))
+
+    def joined(self, secrets: Iterable[str]) -> Masker:
+        """Return one that knows these, too."""
+        return Masker.of((*self.secrets, *secrets))
+
+    def text(self, text: str, mask: str = MASK) -> str:
+        """Return ``text`` with each secret masked."""
+        for secret in self.secrets:
+            text = _finder(secret).masked(text, mask)
+        return text
+
+    def data(self, value: JSONValue, mask: str = MASK) -> JSONValue:
+        """Return JSON data with each secret masked, in keys too."""
+        if not self.secrets:
+            return value
+        match value:
+            case str():
+                return self.text(value, mask)
+            case list():
+                return [self.data(item, mask) for item in value]
+            case dict():
+                return {self.text(key, mask): self.data(item, mask) for key, item in value.items()}
+        return value
+
+
+def parts_of(secret: str) -> Iterator[str]:
+    """Yield a secret, and what in it is one by itself: the password of a URL, telling fields of JSON."""
+    yield secret
+    yield from passwords_in(secret)
+    if secret.lstrip().startswith(("{", "[")):
+        try:
+            yield from guessed_secrets(json.loads(secret))
+        except (ValueError, RecursionError):
+            return
+
+
+def passwords_in(text: str) -> Iterator[str]:
+    """Yield the passwords of the URLs in a text, as they stand there and decoded."""
+    for found in _USER_INFO.finditer(text):
+        if "${" not in found[1]:
+            yield found[1]
+            yield unquote(found[1])
+
+
+def guessed_secrets(value: JSONValue, name: str = "") -> Iterator[str]:
+    """Yield the texts in JSON data that are secrets to all appearance.
+
+    Those are the values of telling names (``api_key``, ``password``, ``Authorization``), and the passwords of
+    URLs. References to stored secrets (``${secrets.NAME}``) are none.
+    """
+    match value:
+        case str():
+            yield from passwords_in(value)
+            if is_telling(name) and len(value) >= MIN_GUESSED_CHARS and "${" not in value:
+                yield value
+                if scheme := _SCHEME.fullmatch(value):
+                    yield scheme[1]
+        case list():
+            for part in value:
+                yield from guessed_secrets(part, name)
+        case dict():
+            for key, part in value.items():
+                yield from guessed_secrets(part, key)
+
+
+def is_telling(name: str) -> bool:
+    """Whether what is called so is a secret to all appearance."""
+    return _TELLING.search(name) is not None and _NOT_TELLING.search(name) is None
+
+
+class _Known:
+    """The secrets that this process has read; what was read longest ago is forgotten."""
+
+    def __init__(self) -> None:
+        self._order: dict[str, None] = {}
+        self.masker = Masker()
+
+    def add(self, secrets: Iterable[str]) -> None:
+        new = [one for one in secrets if one not in self._order]
+        if new:
+            self._order = dict.fromkeys([*self._order, *new][-MAX_KNOWN:])
+            self.masker = Masker.of(self._order)
+
+
+_known = _Known()
+
+
+def remember_secrets(*secrets: str) -> None:
+    """Have secrets masked from now on in all that this process logs, and in the errors it ends with."""
+    _known.add(part for secret in secrets for part in parts_of(secret))
+
+
+def mask_known(text: str) -> str:
+    """Return ``text`` without the secrets that this process has read."""
+    return _known.masker.text(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds one secret.
+
+    Attributes:
+        marker: What every form but base64 has in it, to be looked for first, as that is fast.
+        pattern: All those forms.
+        encoded: What stays the same of it in base64, wherever it begins.
+    """
+
+    marker: str
+    pattern: re.Pattern[str]
+    encoded: tuple[str, ...]
+
+    def masked(self, text: str, mask: str) -> str:
+        if self.marker in text:
+            text = self.pattern.sub(lambda _: mask, text)
+        for form in self.encoded:
+            if form in text:
+                text = text.replace(form, mask)
+        return text
+
+
+@lru_cache(maxsize=2 * MAX_KNOWN)
+def _finder(secret: str) -> _Finder:
+    marker = max(_PLAIN.findall(secret), key=len, default="")
+    encoded = tuple(dict.fromkeys(_in_base64(secret))) if len(secret) >= MIN_BASE64_CHARS else ()
+    return _Finder(marker, re.compile("".join(map(_forms, secret))), encoded)
+
+
+@lru_cache(maxsize=512)
+def _forms(character: str) -> str:
+    """Return a pattern of one character, as it is and as encoders write it."""
+    if _PLAIN.fullmatch(character):
+        return character
+    percent = quote(character, safe="") if not _is_lone(character) else character
+    forms = [percent, percent.replace("%", "%25"), html.escape(character), json.dumps(character)[1:-1]]
+    forms += [repr(character)[1:-1], ascii(character)[1:-1]]
+    # quote() leaves these as they are; others do not.
+    if character in "-_.~":
+        forms.append(f"%{ord(character):02X}")
+    if character == "'":
+        forms += ["&#39;", "&apos;"]
+    if character == '"':
+        forms.append("&#34;")
+    if character == " ":
+        forms += ["+", "%2B"]
+    own = r"\\+" if character == "\\" else rf"\\*{re.escape(character)}"
+    escaped = [_escaped(form) for form in forms if form.strip("\\") not in ("", character)]
+    return f"(?:{'|'.join(dict.fromkeys([*escaped, own]))})"
+
+
+def _escaped(form: str) -> str:
+    """Return a pattern of a form, whose backslashes may have been doubled again and again."""
+    parts = (re.escape(part) for part in form.lstrip("\\").split("\\"))
+    return rf"\\*(?i:{(chr(92) * 2 + '+').join(parts)})"
+
+
+def _is_lone(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
+
+
+def _in_base64(secret: str) -> Iterator[str]:
+    raw = secret.encode(errors="surrogatepass")
+    for start in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            whole = encode(b"-" * start + raw).decode()
+            # The first and last digits share bits with what stands before and behind.
+            yield whole[(start * 8 + 5) // 6 : ((start + len(raw)) * 8) // 6]
+
+
+def _order(secret: str) -> tuple[int, str]:
+    return (-len(secret), secret)

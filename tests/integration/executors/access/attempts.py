@@ -1,0 +1,208 @@
+"""What commands are tried with across projects: every one that is told a project, or a thing by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_type_hints
+
+import typer.main
+
+from agentic.core.cli.main import build_app
+
+FOUND = (
+    "agents show {agent}",
+    "agents show {agent_id}",
+    "agents disable {agent}",
+    "agents disable {agent_id}",
+    "agents enable {agent}",
+    "agents edit {agent} --goals new",
+    "agents edit {agent_id} --goals new",
+    "agents enable {agent_id}",
+    "agents export {agent}",
+    "agents export {agent_id}",
+    "agents remove {agent} --yes",
+    "agents remove {agent_id} --yes",
+    "audit --run {run}",
+    "executions cancel --agent {agent}",
+    "executions cancel {waiting}",
+    "executions cancel {waiting:.8}",
+    "executions changes {execution}",
+    "executions changes {failed} --against {execution}",
+    "executions export --agent {agent} --to rows",
+    "executions export {execution}",
+    "executions export {execution:.8}",
+    "executions report {execution}",
+    "executions list --agent {agent}",
+    "executions remove --agent {agent} --yes",
+    "executions remove {execution} --yes",
+    "executions retry --agent {agent}",
+    "executions retry {failed}",
+    "executions show {execution}",
+    "executions show {execution:.8}",
+    "executions watch {execution} --once",
+    "events replay {run} --all",
+    "letters drop {execution}",
+    "letters retry {letter}",
+    "letters retry --execution {execution}",
+    "pipelines show {pipeline}",
+    "pipelines show {pipeline}@1 --yaml",
+    "pipelines validate {pipeline}",
+    'requests answer {run} {request} "five"',
+    "requests list --run {run}",
+    "run {agent}",
+    "run {agent_id}",
+    "run {agent} --resume",
+    "run {pipeline}@",
+    "run {pipeline}@1",
+    "runs cancel {run}",
+    "runs cancel {run:.4}",
+    "runs pause {run}",
+    "runs resume {run}",
+    "runs retry {run}",
+    "runs show {run}",
+    "runs show {run:.4}",
+    "runs watch {run} --once",
+    "schedules add new --every 1h --agent {agent}",
+    "schedules add new --every 1h --agent {agent_id}",
+    "schedules next {schedule}",
+    "schedules pause {schedule}",
+    "schedules remove {schedule}",
+    "schedules resume {schedule}",
+    "secrets remove {secret}",
+    "secrets remove {session}",
+)
+"""Commands that look for a thing that is there."""
+
+TWINS = (
+    "agents add twin --platform web --config @config.yaml --replace",
+    "agents disable twin",
+    "agents disable --all",
+    "agents edit twin --goals new",
+    "agents import agents.yaml --replace",
+    "agents remove twin --yes",
+    "executions cancel --all",
+    "executions list",
+    "executions remove --all --yes",
+    "letters retry --all",
+    "pipelines add twin.yaml",
+    "run twin",
+    "run twin@",
+    "run twin@1",
+    "runs cancel twin",
+    "runs pause twin",
+    "runs prune --older-than 1s --unpublished",
+    'requests answer twin twin:talk.0.0/ask.0.0.1 "five"',
+    "schedules add twin --every 2h --agent twin --replace",
+    "schedules pause twin",
+    "schedules remove twin",
+    "secrets remove twin",
+    "secrets set twin --from-file agents.yaml",
+)
+"""Commands that change what is called the same in both projects, or all of one."""
+
+LISTS = (
+    "agents list --json",
+    "agents export",
+    "audit --json",
+    "audit --run twin --json",
+    "events replay twin --all --json",
+    "executions list --json",
+    "letters list --json",
+    "metrics --once --project {project}",
+    "pipelines list --json",
+    "requests list --json",
+    "requests list --run twin --json",
+    "runs list --json",
+    "runs show twin --json",
+    "runs prune --older-than 1s --dry-run",
+    "schedules list --json",
+    "secrets list --json",
+)
+"""Commands that show what a project has."""
+
+NO_PROJECTS_BUSINESS = {
+    "beat": "serves all projects",
+    "db check": "looks at tables, not at rows",
+    "db upgrade": "changes tables, not rows",
+    "demo": "works in a folder of its own",
+    "doctor": "is for who runs the machine",
+    "events tail": "reads the bus: see test_events_across_projects.py",
+    "fakes serve": "has nothing stored",
+    "graph json": "draws code and files",
+    "graph mermaid": "draws code and files",
+    "graph svg": "reads the bus: see test_events_across_projects.py",
+    "nats accounts": "is for who runs the server: makes the keys of all projects",
+    "pipelines actors": "shows what is installed",
+    "pipelines build": "reads a file",
+    "pipelines schema": "shows what is installed",
+    "platforms doctor": "is for who runs the machine",
+    "platforms list": "shows what is installed",
+    "platforms schema": "shows what is installed",
+    "platforms show": "shows what is installed, to who runs the machine",
+    "plugin new": "writes files",
+    "plugins": "shows what is installed",
+    "projects add": "is about projects themselves",
+    "projects edit": "is about projects themselves",
+    "projects export": "is about projects themselves",
+    "projects import": "is about projects themselves",
+    "projects limit": "is about projects themselves",
+    "projects list": "is about projects themselves",
+    "projects remove": "is about projects themselves",
+    "projects show": "is about projects themselves",
+    "reconcile": "serves all projects",
+    "secrets new-key": "stores nothing",
+    "secrets rotate": "serves all projects: keys are of the machine",
+    "up": "serves all projects",
+    "worker": "serves all projects",
+}
+"""Commands that are not tried, and why."""
+
+FREE = {
+    "answer", "by", "config", "cron", "every", "file", "goals", "inputs", "older_than", "out", "platform",
+    "project", "reason", "since", "status", "table", "timezone", "unset", "who", "workflow", "host",
+}  # fmt: skip
+"""Parameters of tried commands that name no thing of a project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A command of the command line that is tried, and which of its parameters name something."""
+
+    command: str
+    parameters: frozenset[str]
+
+
+@cache
+def commands() -> dict[str, Any]:  # Typer brings a Click of its own, which has no public name
+    """Return every command by its name."""
+    return dict(_within(typer.main.get_command(build_app()), ()))
+
+
+def tried(template: str) -> Tried:
+    """Return what a template tries."""
+    words = template.split()
+    name = next(" ".join(words[:size]) for size in (2, 1) if " ".join(words[:size]) in commands())
+    context = commands()[name].make_context(name, words[len(name.split()) :], resilient_parsing=True)
+    named = {key for key, value in context.params.items() if "{" in str(value) or "twin" in str(value)}
+    return Tried(name, frozenset(named))
+
+
+def naming(command: str) -> set[str]:
+    """Return the parameters of a command that may name something: texts, unless they are known to be free."""
+    hints = get_type_hints(inspect.unwrap(commands()[command].callback))
+    return {name for name, kind in hints.items() if kind in _TEXTS} - FREE
+
+
+_TEXTS = (str, str | None, list[str], list[str] | None)
+
+
+def _within(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield " ".join(path), command
+        return
+    for name, one in inner.items():
+        yield from _within(one, (*path, name))

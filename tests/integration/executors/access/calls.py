@@ -1,0 +1,278 @@
+"""What Python offers to those who have ids and names: called in one project, with names of any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from tests.integration.executors.access.worlds import KEYS, ONE, Names, World
+
+from agentic.core.graph import RunStatus
+from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, Settled, Step
+from agentic.core.settings import load_settings
+from agentic.core.types import ExecutorId, RunId
+from agentic.executors.audit_trail import audit_trail, find_subject
+from agentic.executors.catalog import find_by_prefix, find_named
+from agentic.executors.flows import flow_builder
+from agentic.executors.records import AgentRecords
+from agentic.executors.runs import RunClient
+from agentic.mappers import (
+    ExecutionStatus,
+    ProjectModel,
+    SqlCheckpointStore,
+    begin_execution,
+    find_agent,
+    find_execution,
+    find_schedule,
+    finish_execution,
+    list_executions,
+    queue_execution,
+    save_outcome,
+)
+from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
+from agentic.mappers.dead_letters import drop_letters, find_letter, list_letters
+from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger_reading import LedgerReader
+from agentic.mappers.ledger_requests import open_requests
+from agentic.mappers.ledger_sql import EVENTS
+from agentic.mappers.pipelines import find_stored
+from agentic.mappers.schedules import remove_schedule
+from agentic.mappers.vault import SqlSecrets, missing_secrets, remove_secret
+from agentic.mappers.vault_sessions import SqlSessions
+
+
+@dataclass(frozen=True)
+class Place:
+    """The first project of a world."""
+
+    world: World
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.world.ids[ONE]
+
+    def read(self, ask: Callable[[Session], object]) -> object:
+        """Return what is read."""
+        with self.world.database.writing() as session:
+            return ask(session)
+
+    def owned(self, ask: Callable[[Session, ProjectModel], object]) -> object:
+        """Return what is read, when it is the row of the project that is asked with."""
+        return self.read(lambda session: ask(session, session.get_one(ProjectModel, self.id)))
+
+    def ledger(self, ask: Callable[[Any], object]) -> object:
+        """Return what the ledger says."""
+        store = SqlLedger(self.world.database, project_id=self.id)
+        with closing(store), store.transaction() as ledger:
+            return ask(ledger)
+
+    def reader(self, ask: Callable[[LedgerReader], object]) -> object:
+        """Return what the ledger says to people."""
+        return self.read(lambda session: ask(LedgerReader(session, self.id)))
+
+    def checkpoints(self, ask: Callable[[SqlCheckpointStore], Any]) -> object:
+        """Return what the checkpoints say."""
+        return asyncio.run(ask(SqlCheckpointStore(self.world.database, project_id=self.id)))
+
+    def client(self, ask: Callable[[RunClient], object]) -> object:
+        """Return what a client of runs says."""
+        with RunClient(load_settings(project=ONE)) as client:
+            return ask(client)
+
+    def records(self, agent_id: str) -> AgentRecords:
+        """Return the records of an agent."""
+        return AgentRecords(self.world.database, self.id, agent_id, "tests")
+
+
+Call = Callable[[Place, Names], object]
+DONE = Settled(status=ActivationStatus.DONE, result="null")
+
+
+def first_of(run: str) -> ActivationId:
+    """Return the activation that a run began with."""
+    return ActivationId(RunId(run), 0, ExecutorId("first"), 0)
+
+
+def lease_of(names: Names) -> Lease:
+    """Return the lease of who has an activation in hand."""
+    return Lease(first_of(names.held), 1)
+
+
+def step_of(run: str) -> Step:
+    """Return a step that ends a run."""
+    metadata = CheckpointMetadata(
+        run_id=RunId(run), revision=2, superstep=1, status=RunStatus.COMPLETED, workflow_id="adding",
+        version="1", schema_version=1, saved_at=1.0, size_bytes=2,
+    )  # fmt: skip
+    return Step(checkpoint=Checkpoint(metadata=metadata, head="{}", changes={}))
+
+
+SUCCEEDED = ExecutionStatus.SUCCEEDED
+OUTCOME: dict[str, Any] = {"counts": {}, "warnings": ["gone"]}
+
+CALLS: dict[str, Call] = {
+    "find_agent": lambda at, of: at.read(lambda s: find_agent(s, at.id, of.agent_id).id),
+    "find_execution": lambda at, of: at.read(lambda s: find_execution(s, at.id, of.execution).id),
+    "find_by_prefix": lambda at, of: at.owned(lambda s, p: find_by_prefix(s, p, of.execution[:9]).id),
+    "find_named": lambda at, of: at.owned(lambda s, p: find_named(s, p, of.agent) is not None),
+    "find_schedule": lambda at, of: at.owned(lambda s, p: find_schedule(s, p, of.schedule).id),
+    "remove_schedule": lambda at, of: at.owned(lambda s, p: remove_schedule(s, p, of.schedule)),
+    "find_stored": lambda at, of: at.read(lambda s: find_stored(s, at.id, of.pipeline).digest),
+    "find_letter": lambda at, of: at.read(lambda s: find_letter(s, at.id, of.letter).message),
+    "find_subject": lambda at, of: at.read(lambda s: find_subject(s, at.id, of.run)),
+    "list_letters": lambda at, of: at.read(lambda s: len(list_letters(s, at.id, execution_id=of.execution))),
+    "drop_letters": lambda at, of: at.read(lambda s: drop_letters(s, at.id, of.execution)),
+    "list_executions": lambda at, of: at.read(lambda s: len(list_executions(s, at.id, agent_id=of.agent_id))),
+    "choose_executions": lambda at, of: at.read(
+        lambda s: len(choose_executions(s, at.id, ExecutionFilter(agent_id=of.agent_id)))
+    ),
+    "missing_secrets": lambda at, of: at.read(lambda s: len(missing_secrets(s, at.id, [of.secret]))),
+    "queue_execution": lambda at, of: at.read(lambda s: queue_execution(s, at.id, of.failed)),
+    "begin_execution": lambda at, of: at.read(lambda s: begin_execution(s, at.id, of.waiting, "thief")),
+    "save_outcome": lambda at, of: at.read(lambda s: save_outcome(s, at.id, of.execution, **OUTCOME)),
+    "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
+    "newest_decisions": lambda at, of: at.read(
+        lambda s: newest_decisions(s, at.id, DecisionFilter(run_id=of.agent), 9)
+    ),
+    "audit_trail": lambda at, of: at.read(
+        lambda s: len(audit_trail(s, at.id, DecisionFilter(run_id=of.run), 9))
+    ),
+    "open_requests": lambda at, of: at.read(
+        lambda s: len(list(open_requests(s, project_id=at.id, run_id=RunId(of.run))))
+    ),
+    "remove_secret": lambda at, of: at.read(lambda s: remove_secret(s, at.id, of.secret)),
+    "flow_builder": lambda at, of: (
+        flow_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
+    ),
+    "AgentRecords.route": lambda at, of: at.records(of.agent_id).route(),
+    "AgentRecords.prepare": lambda at, of: at.records(of.agent_id).prepare(of.waiting),
+    "SqlSecrets.secret": lambda at, of: asyncio.run(
+        SqlSecrets(at.world.database, at.id, KEYS).secret(of.secret)
+    ),
+    "SqlSessions.load": lambda at, of: asyncio.run(
+        SqlSessions(at.world.database, at.id, KEYS).load(of.session)
+    ),
+}
+"""Name -> the call. Those of the stores are below."""
+
+LEDGER: dict[str, Call] = {
+    "run": lambda at, of: at.ledger(lambda ledger: ledger.run(of.run) is not None),
+    "advance": lambda at, of: at.ledger(lambda ledger: ledger.advance(of.fresh, 0, 1, step_of(of.fresh))),
+    "request_cancel": lambda at, of: at.ledger(lambda ledger: ledger.request_cancel(of.run, "stolen")),
+    "pause": lambda at, of: at.ledger(lambda ledger: ledger.pause(of.run, is_paused=True)),
+    "note": lambda at, of: at.ledger(lambda ledger: ledger.note(of.run, "stolen")),
+    "children": lambda at, of: at.ledger(lambda ledger: len(ledger.children(of.execution))),
+    "claim": lambda at, of: at.ledger(lambda ledger: ledger.claim(first_of(of.fresh), "thief", 9.0) is None),
+    "claimable": lambda at, of: at.ledger(
+        lambda ledger: len(ledger.claimable({"agentic.default"}, run_id=RunId(of.fresh)))
+    ),
+    "extend": lambda at, of: at.ledger(lambda ledger: [str(s) for s in ledger.extend([lease_of(of)], 9.0)]),
+    "settle": lambda at, of: at.ledger(lambda ledger: ledger.settle(lease_of(of), DONE)),
+    "keep_effect": lambda at, of: at.ledger(lambda ledger: ledger.keep_effect(lease_of(of), "o", "k", "1")),
+    "effects": lambda at, of: at.ledger(lambda ledger: len(ledger.effects(of.run, f"{word_of(of)}-origin"))),
+    "has_open": lambda at, of: at.ledger(lambda ledger: ledger.has_open(of.fresh, 0)),
+    "outcomes": lambda at, of: at.ledger(lambda ledger: len(ledger.outcomes(of.execution, 0))),
+    "activation": lambda at, of: at.ledger(lambda ledger: ledger.activation(first_of(of.fresh)) is None),
+    "list_activations": lambda at, of: at.ledger(lambda ledger: len(ledger.list_activations(run_id=of.run))),
+    "retry": lambda at, of: at.ledger(lambda ledger: ledger.retry(first_of(of.fresh))),
+    "mark_dispatched": lambda at, of: at.ledger(lambda ledger: ledger.mark_dispatched([first_of(of.fresh)])),
+    "load": lambda at, of: at.ledger(lambda ledger: len(ledger.load(of.run).parts)),
+    "changes_since": lambda at, of: at.ledger(lambda ledger: len(ledger.changes_since(of.run, 0).changes)),
+    "events": lambda at, of: at.ledger(lambda ledger: len(ledger.events(of.run))),
+    "mark_published": lambda at, of: at.ledger(lambda ledger: ledger.mark_published(batches_of(at, of))),
+    "mark_decisions": lambda at, of: at.ledger(lambda ledger: ledger.mark_decisions(decisions_of(at, of))),
+}
+"""Methods of a ledger's transaction that take a name."""
+
+LEDGER_LISTS: dict[str, Callable[[Place], object]] = {
+    "list_runs": lambda at: at.ledger(lambda ledger: ledger.list_runs()),
+    "neglected_runs": lambda at: at.ledger(lambda ledger: ledger.neglected_runs(cancel_grace_s=0.0)),
+    "expired": lambda at: at.ledger(lambda ledger: ledger.expired()),
+    "undispatched": lambda at: at.ledger(lambda ledger: ledger.undispatched(older_than_s=0.0)),
+    "unpublished": lambda at: at.ledger(lambda ledger: ledger.unpublished()),
+    "decisions": lambda at: at.ledger(lambda ledger: ledger.decisions()),
+}
+"""Methods of a ledger's transaction that show what a project has."""
+
+LEDGER_ELSE = {"now", "add_run", "add_decisions", "part", "apply"}
+"""Methods of a ledger's transaction that find nothing."""
+
+READER: dict[str, Call] = {
+    "run": lambda at, of: at.reader(lambda reader: reader.run(of.run[:9]).run_id),
+    "named": lambda at, of: at.reader(lambda reader: len(reader.named([RunId(of.run)]))),
+    "family": lambda at, of: at.reader(lambda reader: len(reader.family(RunId(of.run), 9))),
+    "counts": lambda at, of: at.reader(lambda reader: len(reader.counts([RunId(of.run)]))),
+    "crash_count": lambda at, of: at.reader(lambda reader: reader.crash_count([RunId(of.run)])),
+    "activations": lambda at, of: at.reader(
+        lambda reader: len(reader.activations([RunId(of.run)], [*ActivationStatus], 9))
+    ),
+    "event_count": lambda at, of: at.reader(lambda reader: reader.event_count(RunId(of.run))),
+    "events": lambda at, of: at.reader(lambda reader: len(reader.events(RunId(of.run), after=0, limit=9))),
+}
+"""Methods of a reader of the ledger."""
+
+CHECKPOINTS: dict[str, Call] = {
+    "load": lambda at, of: at.checkpoints(lambda store: _parts(store.load(RunId(of.run), 1))),
+    "latest": lambda at, of: at.checkpoints(lambda store: _parts(store.latest(RunId(of.run)))),
+    "list_metadata": lambda at, of: at.checkpoints(
+        lambda store: _count(store.list_metadata(run_id=RunId(of.run)))
+    ),
+    "keep_last": lambda at, of: at.checkpoints(lambda store: store.keep_last(RunId(of.execution), 1)),
+    "delete_all": lambda at, of: at.checkpoints(lambda store: store.delete_all(RunId(of.run))),
+    "fork": lambda at, of: at.checkpoints(
+        lambda store: _revision(store.fork(RunId(of.run), 1, RunId("forked")))
+    ),
+}
+"""Methods of a checkpoint store that take a name."""
+
+HANDLE: dict[str, Call] = {
+    "status": lambda at, of: at.client(lambda client: client.handle(of.run).status()),
+    "result": lambda at, of: at.client(lambda client: client.handle(of.run).result(5.0).status),
+    "events": lambda at, of: at.client(lambda client: len(client.handle(of.run).events())),
+    "answer": lambda at, of: at.client(lambda client: client.handle(of.run).answer({of.request: "mine"})),
+    "resume": lambda at, of: at.client(lambda client: client.handle(of.run).resume()),
+    "cancel": lambda at, of: at.client(lambda client: client.handle(of.run).cancel()),
+    "pause": lambda at, of: at.client(lambda client: client.handle(of.run).pause()),
+}
+"""Methods of the handle of a run."""
+
+
+def batches_of(at: Place, names: Names) -> list[EventBatch]:
+    """Return the events of a run, whosever it is."""
+    query = select(EVENTS.c.run_id, EVENTS.c.first, EVENTS.c.last).where(EVENTS.c.run_id == names.run)
+    with at.world.database.reading() as session:
+        found = session.execute(query).all()
+    return [
+        EventBatch(run_id=RunId(run_id), first=first, last=last, text="[]") for run_id, first, last in found
+    ]
+
+
+def decisions_of(at: Place, names: Names) -> list[str]:
+    """Return the ids of the decisions about an agent, whosever it is."""
+    with at.world.database.reading() as session:
+        return list(session.scalars(select(AUDIT.c.id).where(AUDIT.c.subject == names.agent)))
+
+
+def word_of(names: Names) -> str:
+    """Return the word that the names have in common."""
+    return names.run.partition("-")[0]
+
+
+async def _parts(stored: Awaitable[StoredCheckpoint]) -> int:
+    return len((await stored).parts)
+
+
+async def _count(found: Awaitable[Sequence[object]]) -> int:
+    return len(await found)
+
+
+async def _revision(made: Awaitable[CheckpointMetadata]) -> int:
+    return (await made).revision

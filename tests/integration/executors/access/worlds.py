@@ -1,0 +1,268 @@
+"""Two projects in one database, with one of each thing there is; each project has a word of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Column, Enum, Table, func, insert, select
+from sqlalchemy.orm import Session
+from sqlalchemy.types import Boolean, Float, Integer, LargeBinary, String
+from tests.integration.executors.durable.steered import Floor
+
+from agentic.core.audit import DecisionKind
+from agentic.core.bus import MemoryBus
+from agentic.core.hooks import get_registry
+from agentic.core.http import HttpSession
+from agentic.core.pipeline import read_spec
+from agentic.core.types import JSONValue, RunId
+from agentic.executors.host import Host
+from agentic.executors.runner import run_execution
+from agentic.mappers import (
+    AgentModel,
+    Base,
+    Database,
+    ExecutionModel,
+    ExecutionStatus,
+    ProjectModel,
+    UTCDateTime,
+    add_agent,
+    add_project,
+    add_schedule,
+    create_execution,
+    finish_execution,
+)
+from agentic.mappers.audit import audit
+from agentic.mappers.dead_letters import CRAWL, letter_id
+from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger_requests import open_requests
+from agentic.mappers.models import CrawlModel, DeadLetterModel, FrontierModel, FrontierState
+from agentic.mappers.pipelines import store_pipeline
+from agentic.mappers.vault import set_secret
+from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault_sessions import SqlSessions
+
+ONE, OTHER = "one", "other"
+WORDS = {ONE: "apple", OTHER: "zebra"}
+"""Stands in all that belongs to a project, and in nothing else."""
+
+KEY = SecretKeys.new_key()
+KEYS = SecretKeys(KEY)
+
+MINUTE = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the things of a project are called. Both have some more that are called ``twin``."""
+
+    agent: str
+    agent_id: str
+    execution: str
+    failed: str
+    fresh: str
+    held: str
+    waiting: str
+    letter: str
+    pipeline: str
+    run: str
+    request: str
+    schedule: str
+    secret: str
+    session: str
+
+    @classmethod
+    def of_nothing(cls) -> Names:
+        """Return names that nothing has."""
+        words = {one.name: f"mouse-{one.name}" for one in fields(cls)}
+        ids = dict.fromkeys(("agent_id", "execution", "failed", "waiting"), "0" * 32)
+        return cls(**{**words, **ids, "letter": "00000000-mouse", "request": "mouse-run:talk.0.0/ask.0.0.1"})
+
+    def in_place(self, template: str) -> list[str]:
+        """Return a command line with the names put in."""
+        return [part.format(**asdict(self)) for part in template.split()]
+
+
+@dataclass(frozen=True)
+class World:
+    """The projects of a database."""
+
+    database: Database
+    ids: Mapping[str, str]
+    names: Mapping[str, Names]
+
+    def rows(self, project: str) -> dict[str, list[dict[str, object]]]:
+        """Return all that belongs to a project: table -> rows."""
+        with self.database.reading() as session:
+            return {table.name: _rows(session, table, self.ids[project]) for table in tables()}
+
+
+def tables() -> list[Table]:
+    """Return every table of the core and of all installed plugins."""
+    assert get_registry().platforms  # loads what they map
+    return sorted(Base.metadata.tables.values(), key=lambda table: table.name)
+
+
+def make_world(database: Database) -> World:
+    """Fill a migrated database."""
+    with database.writing() as session:
+        ids = {name: add_project(session, name).id for name in (ONE, OTHER)}
+    names = {name: _fill(database, name, ids[name]) for name in ids}
+    return World(database, ids, names)
+
+
+def spec_of(name: str, word: str) -> dict[str, JSONValue]:
+    """Return a pipeline that asks nobody."""
+    return {
+        "name": name,
+        "steps": [{"id": "all", "actor": "aggregate", "config": {"items": [{"word": word}]}}],
+    }
+
+
+def _fill(database: Database, project: str, project_id: str) -> Names:
+    word = WORDS[project]
+    with database.writing() as session:
+        owner = session.get_one(ProjectModel, project_id)
+        for name in (f"{word}-line", "twin"):
+            spec = read_spec(spec_of(name, word), get_registry().actors)
+            store_pipeline(session, project_id, spec)
+            set_secret(session, project_id, KEYS, name.replace("-", "_"), f"{word}-hidden")
+        agents = [
+            add_agent(session, owner, name, "web", {"pipeline": spec_of(name, word)}, f"{word} goals")
+            for name in (f"{word}-agent", "twin")
+        ]
+        for name in (f"{word}-times", "twin"):
+            add_schedule(session, agents[0], name, every_s=3600)
+        done, failed, waiting = (create_execution(session, agents[0]) for _ in range(3))
+    sessions = SqlSessions(database, project_id, KEYS)
+    asyncio.run(sessions.keep(HttpSession(name=f"{word}_line/login", storage=f"{word}-kept")))
+    asyncio.run(run_execution(done.id, agents[0].id, host=_host(database)))
+    _fail(database, project_id, agents[0], failed)
+    run_id = RunId(f"{word}-run")
+    _run(database, project_id, word, run_id)
+    with database.writing() as session:
+        letter = _crawl(session, project_id, done.id, word)
+        for table in tables():
+            _add_what_is_missing(session, table, _owned(project_id, agents[0].id, done.id, run_id), word)
+        # Later than what the run above has published.
+        audit(session, project_id, DecisionKind.AGENT_CHANGED, agents[0].agent_name, word)
+        (asked,) = open_requests(session, project_id=project_id, run_id=run_id)
+    return Names(
+        agent=agents[0].agent_name,
+        agent_id=agents[0].id,
+        execution=done.id,
+        failed=failed.id,
+        fresh=f"{word}-fresh",
+        held=f"{word}-held",
+        waiting=waiting.id,
+        letter=letter,
+        pipeline=f"{word}-line",
+        run=run_id,
+        request=asked.id,
+        schedule=f"{word}-times",
+        secret=f"{word}_line",
+        session=f"{word}_line/login",
+    )
+
+
+def _host(database: Database) -> Host:
+    return Host(database=database, bus=MemoryBus(), worker="tests")
+
+
+def _fail(database: Database, project_id: str, agent: AgentModel, execution: ExecutionModel) -> None:
+    with database.writing() as session:
+        finish_execution(
+            session, project_id, execution.id, ExecutionStatus.FAILED, error=f"no {agent.agent_name}"
+        )
+
+
+def _run(database: Database, project_id: str, word: str, run_id: RunId) -> None:
+    """Have a run wait for an answer, under a name of its own and under one that is also the other's.
+
+    Of another one somebody has an activation in hand, and one more nobody has begun.
+    """
+    with closing(SqlLedger(database, project_id=project_id)) as store:
+        floor = Floor(store)
+        for name in (run_id, "twin"):
+            floor.submit("asking", word, name)
+        floor.work()
+        floor.submit("adding", 1, f"{word}-held")
+        floor.claim(3600.0)
+        floor.submit("adding", 1, f"{word}-fresh")
+
+
+def _crawl(session: Session, project_id: str, execution_id: str, word: str) -> str:
+    """Let an execution have crawled two pages, and given one of them up; return the letter's id."""
+    own = {"project_id": project_id, "run": execution_id, "depth": 0}
+    session.add(CrawlModel(project_id=project_id, run=execution_id, total=2, done=1, failed=1))
+    for state in (FrontierState.DONE, FrontierState.FAILED):
+        url = f"https://{word}.example/{state}"
+        session.add(FrontierModel(**own, url_key=f"{word}{state}", url=url, state=state, content_hash="0"))
+    letter = DeadLetterModel(
+        project_id=project_id, execution_id=execution_id, step=CRAWL, item_key=f"{word}-00000000",
+        pipeline=word, item=f"https://{word}.example/failed", failure_class="timeout", message=word, tries=[],
+    )  # fmt: skip
+    session.add(letter)
+    session.flush()
+    return letter_id(letter)
+
+
+def _owned(project_id: str, agent_id: str, execution_id: str, run_id: str) -> dict[str, str]:
+    return {
+        "project_id": project_id,
+        "agent_id": agent_id,
+        "execution_id": execution_id,
+        "run_id": run_id,
+        "run": execution_id,
+    }
+
+
+def _add_what_is_missing(session: Session, table: Table, owned: Mapping[str, str], word: str) -> None:
+    """Give a table a row of the project, if it has none yet: so a new one is seen to, too."""
+    if "project_id" not in table.c or _count(session, table, owned["project_id"]):
+        return
+    row: dict[str, object] = {}
+    for column in table.c:
+        if column.name in owned:
+            row[column.name] = owned[column.name]
+        elif not (column.primary_key and isinstance(column.type, Integer) and len(table.primary_key) == 1):
+            row[column.name] = _value(column, word)
+    session.execute(insert(table).values(row))
+
+
+def _count(session: Session, table: Table, project_id: str) -> int:
+    query = select(func.count()).select_from(table).where(table.c.project_id == project_id)
+    return session.scalar(query) or 0
+
+
+def _value(column: Column[Any], word: str) -> object:  # noqa: PLR0911  # one for each type
+    match column.type:
+        case Enum():
+            return column.type.enum_class and next(iter(column.type.enum_class))
+        case UTCDateTime():
+            return MINUTE
+        case JSON():
+            return {"said": word}
+        case Boolean():
+            return False
+        case Integer():
+            return 1
+        case Float():
+            return 1.0
+        case LargeBinary():
+            return word.encode()
+        case String():
+            return f"{word}-{column.name}"[: column.type.length]
+    raise AssertionError(f"no value for {column}, a {column.type!r}: say here what one is")
+
+
+def _rows(session: Session, table: Table, project_id: str) -> list[dict[str, object]]:
+    mine = table.c.id if table.name == "projects" else table.c.get("project_id")
+    if mine is None:
+        return []
+    query = select(table).where(mine == project_id).order_by(*table.primary_key)
+    return [dict(row) for row in session.execute(query).mappings()]
