@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import or_, select
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
 from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
+from agentic.mappers.columns import StoreNow, utc_now
 from agentic.mappers.errors import (
     DuplicateAgentError,
     DuplicateProjectError,
+    ProjectBusyError,
     UnknownAgentError,
     UnknownProjectError,
 )
-from agentic.mappers.models import AgentModel, ProjectModel
+from agentic.mappers.ledger_models import RunModel
+from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus, ProjectModel, ScheduleModel
 
 
 def add_project(session: Session, name: str) -> ProjectModel:
@@ -42,6 +45,52 @@ def limit_project(session: Session, project: ProjectModel, max_running: int | No
     what = f"at most {max_running} activations at a time" if max_running else "no limit of activations"
     limits: list[JSONValue] = [before, max_running]
     audit(session, project.id, DecisionKind.PROJECT_CHANGED, project.name, what, max_running=limits)
+
+
+def describe_project(session: Session, project: ProjectModel, description: str | None) -> None:
+    """Say what a project is for; None for nothing."""
+    before, project.description = project.description, description
+    texts: list[JSONValue] = [before, description]
+    what = f"project {project.name} is described anew"
+    audit(session, project.id, DecisionKind.PROJECT_CHANGED, project.name, what, description=texts)
+
+
+def remove_project(session: Session, project: ProjectModel, counts: Mapping[str, int]) -> None:
+    """Remove a project with all it owns: agents, executions, rows of all tables, runs, secrets.
+
+    Decisions stay.
+
+    Args:
+        session: In a transaction.
+        project: To be removed.
+        counts: What goes with it, for the audit.
+
+    Raises:
+        ProjectBusyError: Runs of it have not ended.
+    """
+    # What begins from now on waits for this row, and then finds none.
+    session.execute(select(ProjectModel.id).where(ProjectModel.id == project.id).with_for_update())
+    check_idle(session, project)
+    session.execute(delete(ProjectModel).where(ProjectModel.id == project.id))
+    what = f"project {project.name} is removed, with all it owned"
+    audit(session, project.id, DecisionKind.PROJECT_REMOVED, project.name, what, counts=dict(counts))
+
+
+def check_idle(session: Session, project: ProjectModel) -> None:
+    """Refuse what may only be done to a project at rest.
+
+    Raises:
+        ProjectBusyError: Runs of it have not ended, or executions of it have not begun.
+    """
+    runs = select(RunModel.run_id).where(
+        RunModel.project_id == project.id, RunModel.finished_at.is_(None), ~RunModel.run_id.contains("/")
+    )
+    executions = select(ExecutionModel.id).where(
+        ExecutionModel.project_id == project.id,
+        ExecutionModel.status.in_([ExecutionStatus.QUEUED, ExecutionStatus.RUNNING]),
+    )
+    if live := len(session.execute(runs.union(executions)).all()):
+        raise ProjectBusyError(project.name, live)
 
 
 def find_project(session: Session, name: str) -> ProjectModel:
@@ -126,6 +175,34 @@ def remove_agent(session: Session, agent: AgentModel) -> None:
     session.delete(agent)
     what = f"agent {name} is removed, with its executions"
     audit(session, project_id, DecisionKind.AGENT_REMOVED, name, what)
+
+
+def disable_agent(session: Session, agent: AgentModel) -> bool:
+    """Let nothing new of an agent begin; what is at work goes on. Return whether that is a change."""
+    if agent.disabled_at is not None:
+        return False
+    agent.disabled_at = utc_now()
+    what = f"agent {agent.agent_name} is disabled: nothing new of it begins"
+    audit(session, agent.project_id, DecisionKind.AGENT_DISABLED, agent.agent_name, what)
+    return True
+
+
+def enable_agent(session: Session, agent: AgentModel) -> bool:
+    """Let a disabled agent run again, and return whether that is a change.
+
+    What was due meanwhile is not caught up.
+    """
+    if agent.disabled_at is None:
+        return False
+    agent.disabled_at = None
+    session.execute(
+        update(ScheduleModel)
+        .where(ScheduleModel.agent_id == agent.id, ScheduleModel.paused_at.is_(None))
+        .values(settled_until=StoreNow())
+    )
+    what = f"agent {agent.agent_name} is enabled"
+    audit(session, agent.project_id, DecisionKind.AGENT_ENABLED, agent.agent_name, what)
+    return True
 
 
 def find_agent(session: Session, project_id: str, name_or_id: str) -> AgentModel:

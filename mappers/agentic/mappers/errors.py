@@ -10,6 +10,8 @@ DataError
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
   UnknownLetterError          no dead letter of that id, or several (LookupError)
   DuplicateProjectError       DuplicateAgentError (ValueError)
+  AgentDisabledError          nothing new of the agent begins
+  ProjectBusyError            the project cannot be removed, as something of it goes on
   UnknownColumnError          a mapper fills a column its table does not have (LookupError)
 """
 
@@ -164,6 +166,31 @@ class DuplicateAgentError(DataError, ValueError):
         super().__init__(f"the project {project!r} has an agent {agent!r} already; choose another name")
         self.agent = agent
         self.project = project
+
+
+class AgentDisabledError(DataError):
+    """Nothing new of the agent begins, as somebody wanted it to rest."""
+
+    def __init__(self, agent: str, project: str) -> None:
+        super().__init__(
+            f"agent {agent!r} of project {project!r} is disabled; `agentic agents enable {agent}` lets it "
+            f"run again"
+        )
+        self.agent = agent
+        self.project = project
+
+
+class ProjectBusyError(DataError):
+    """The project cannot be removed, as runs of it have not ended."""
+
+    def __init__(self, project: str, count: int) -> None:
+        runs = "1 run has" if count == 1 else f"{count} runs have"
+        super().__init__(
+            f"{runs} not ended in project {project!r}; end them with `agentic executions cancel --all` or "
+            f"`agentic runs cancel RUN`, or wait"
+        )
+        self.project = project
+        self.count = count
 
 
 class UnknownColumnError(DataError, LookupError):

@@ -67,8 +67,9 @@ def owner() -> Mapped[str]:
 class ProjectModel(Base):
     """Owns agents, and through them everything they store.
 
-    ``max_running`` is how many activations of its runs may run at a time; none: no limit. ``event_stream``
-    tells the stream that its events were published to from others of that name.
+    ``description`` is for people. ``max_running`` is how many activations of its runs may run at a time;
+    none: no limit. ``event_stream`` tells the stream that its events were published to from others of that
+    name.
     """
 
     __tablename__ = "projects"
@@ -76,6 +77,7 @@ class ProjectModel(Base):
     id: Mapped[str] = _key()
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    description: Mapped[str | None] = mapped_column(Text)
     max_running: Mapped[int | None]
     event_stream: Mapped[str | None] = mapped_column(Text)
 
@@ -83,7 +85,10 @@ class ProjectModel(Base):
 
 
 class AgentModel(Base):
-    """A configured platform: what to fetch or think about, for one project."""
+    """A configured platform: what to fetch or think about, for one project.
+
+    Since ``disabled_at``, if that is set, nothing new of it begins.
+    """
 
     __tablename__ = "agents"
     __table_args__ = (UniqueConstraint("project_id", "agent_name"),)
@@ -95,6 +100,7 @@ class AgentModel(Base):
     goals: Mapped[str | None] = mapped_column(Text)
     config: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    disabled_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
 
     # Joined, so that an agent may be used after its session is closed.
     project: Mapped[ProjectModel] = relationship(back_populates="agents", lazy="joined", innerjoin=True)

@@ -44,6 +44,13 @@ class DuplicateScheduleError(DataError, ValueError):
         self.project = project
 
 
+_ACTIVE = (
+    ScheduleModel.paused_at.is_(None),
+    ScheduleModel.agent_id.not_in(select(AgentModel.id).where(AgentModel.disabled_at.is_not(None))),
+)
+"""Neither is it paused, nor is its agent disabled."""
+
+
 class Timing(TypedDict, total=False):
     """What a schedule says; see :class:`ScheduleModel`."""
 
@@ -108,8 +115,8 @@ def list_schedules(session: Session, project_id: str) -> Sequence[ScheduleModel]
 
 
 def active_schedules(session: Session) -> Sequence[ScheduleModel]:
-    """Return the schedules of every project that are not paused: what beat looks after."""
-    query = select(ScheduleModel).where(ScheduleModel.paused_at.is_(None))
+    """Return the schedules of every project that are to fire: what beat looks after."""
+    query = select(ScheduleModel).where(*_ACTIVE)
     return session.scalars(query.order_by(ScheduleModel.id)).all()
 
 
@@ -140,7 +147,8 @@ def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> E
         due: The next of its due times to be fired.
 
     Returns:
-        The queued execution; None when somebody else fired it, or changed, paused or removed the schedule.
+        The queued execution; None when somebody else fired it, or changed, paused or removed the schedule, or
+        disabled its agent.
     """
     if not _move_on(session, schedule, settled_until=due, last_due_at=due):
         return None
@@ -208,7 +216,7 @@ def _move_on(session: Session, schedule: ScheduleModel, **changes: datetime) -> 
         .where(
             ScheduleModel.id == schedule.id,
             ScheduleModel.settled_until == schedule.settled_until,
-            ScheduleModel.paused_at.is_(None),
+            *_ACTIVE,
         )
         .values(**changes)
         .returning(ScheduleModel.id)

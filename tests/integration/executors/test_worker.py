@@ -18,7 +18,15 @@ from agentic.core.types import JSONValue
 from agentic.executors.config import QUEUES, RUN_AGENT
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.schedule import START_AGENT
-from agentic.mappers import ExecutionModel, ExecutionStatus, add_agent, create_execution, find_project
+from agentic.mappers import (
+    ExecutionModel,
+    ExecutionStatus,
+    add_agent,
+    create_execution,
+    find_agent,
+    find_project,
+)
+from agentic.mappers.catalog import disable_agent
 from agentic.mappers.ledger_models import RunModel
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer
@@ -104,6 +112,18 @@ def test_a_schedule_of_an_unknown_agent_says_so_in_the_log(busy_place: Place) ->
     busy_place.app.send_task(START_AGENT, ("nobody", "default"))
 
     busy_place.eventually(lambda: "has no agent 'nobody'" in busy_place.worker_log)
+    assert len(busy_place.executions()) == before
+
+
+def test_a_disabled_agent_is_passed_over_by_what_beat_starts(busy_place: Place) -> None:
+    before = len(busy_place.executions())
+    agent = busy_place.agent("resting")
+    with busy_place.database.writing() as session:
+        disable_agent(session, find_agent(session, agent.project_id, agent.id))
+
+    busy_place.app.send_task(START_AGENT, ("resting", "default"))
+
+    busy_place.eventually(lambda: "agent.passed_over" in busy_place.worker_log)
     assert len(busy_place.executions()) == before
 
 

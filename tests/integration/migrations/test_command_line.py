@@ -76,6 +76,7 @@ def test_upgrades_at_once_apply_each_migration_once(agentic: Agentic) -> None:
         "0010",
         "0011",
         "0012",
+        "0013",
     ]
 
 

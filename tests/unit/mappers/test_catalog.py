@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from agentic.mappers import (
@@ -10,16 +11,25 @@ from agentic.mappers import (
     Database,
     DuplicateAgentError,
     DuplicateProjectError,
+    ExecutionModel,
+    ExecutionStatus,
     ProjectModel,
+    ScheduleModel,
     UnknownAgentError,
     UnknownProjectError,
     add_agent,
     add_project,
+    add_schedule,
+    create_execution,
     find_agent,
     find_project,
+    finish_execution,
     list_agents,
     list_projects,
 )
+from agentic.mappers.audit import DecisionFilter, newest_decisions
+from agentic.mappers.catalog import describe_project, disable_agent, enable_agent, remove_project
+from agentic.mappers.errors import AgentDisabledError, ProjectBusyError
 
 
 def agent_names(session: Session, project_id: str) -> list[str]:
@@ -94,3 +104,60 @@ def test_errors_survive_the_way_through_a_worker_pool() -> None:
     assert isinstance(error, UnknownAgentError)
     assert (error.agent, error.project, error.known) == ("a", "p", ("b",))
     assert "known: b" in str(error)
+
+
+def test_what_a_project_is_for_can_be_said_and_left_out_again(
+    database: Database, project: ProjectModel
+) -> None:
+    for text in ("prices of shops", None):
+        with database.writing() as session:
+            describe_project(session, find_project(session, "ours"), text)
+        with database.reading() as session:
+            assert find_project(session, "ours").description == text
+
+
+def test_a_disabled_agent_begins_nothing_until_it_is_enabled(database: Database, agent: AgentModel) -> None:
+    with database.writing() as session:
+        assert disable_agent(session, find_agent(session, agent.project_id, agent.id))
+        assert not disable_agent(session, find_agent(session, agent.project_id, agent.id))
+    # ``agent`` was read before: what counts is how it stands now.
+    with (
+        database.writing() as session,
+        pytest.raises(AgentDisabledError, match="agentic agents enable watcher"),
+    ):
+        create_execution(session, agent)
+    with database.writing() as session:
+        assert enable_agent(session, find_agent(session, agent.project_id, agent.id))
+        assert not enable_agent(session, find_agent(session, agent.project_id, agent.id))
+        create_execution(session, agent)
+
+
+def test_a_removed_project_takes_what_it_owned_along_and_nothing_of_another(
+    database: Database, agent: AgentModel, stranger: AgentModel
+) -> None:
+    for one in (agent, stranger):
+        with database.writing() as session:
+            execution = create_execution(session, one)
+            add_schedule(session, one, "hourly", every_s=3600)
+            finish_execution(session, one.project_id, execution.id, ExecutionStatus.SUCCEEDED)
+    with database.writing() as session:
+        remove_project(session, find_project(session, "ours"), {"agents": 1})
+    with database.reading() as session:
+        assert [project.name for project in list_projects(session)] == ["theirs"]
+        for table in (AgentModel, ExecutionModel, ScheduleModel):
+            assert session.scalars(select(table.project_id)).all() == [stranger.project_id]
+        decisions = newest_decisions(session, agent.project_id, DecisionFilter(), 1)
+    assert [(decision.kind, decision.details) for decision in decisions] == [
+        ("project.removed", {"counts": {"agents": 1}})
+    ]
+
+
+def test_a_project_is_not_removed_while_something_of_it_goes_on(
+    database: Database, agent: AgentModel
+) -> None:
+    with database.writing() as session:
+        create_execution(session, agent)
+    with database.writing() as session, pytest.raises(ProjectBusyError, match="1 run has not ended"):
+        remove_project(session, find_project(session, "ours"), {})
+    with database.reading() as session:
+        assert find_project(session, "ours").name == "ours"

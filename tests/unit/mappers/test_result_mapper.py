@@ -61,7 +61,7 @@ def results(session: Session) -> list[AgentResultModel]:
     return list(session.scalars(select(AgentResultModel)))
 
 
-@pytest.mark.requirement("PL08", "PL09")
+@pytest.mark.requirement("PL08", "PL09", "PL16")
 def test_results_become_a_general_result_and_rows_of_the_platform(
     database: Database, agent: AgentModel, execution_id: str
 ) -> None:

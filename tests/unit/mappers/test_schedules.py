@@ -20,11 +20,13 @@ from agentic.mappers import (
     ScheduleModel,
     UnknownScheduleError,
     add_schedule,
+    find_agent,
     find_schedule,
     list_schedules,
     pause_schedule,
     resume_schedule,
 )
+from agentic.mappers.catalog import disable_agent, enable_agent
 from agentic.mappers.schedules import active_schedules, fire_schedule, give_up_due_times, store_now
 
 HOUR = timedelta(hours=1)
@@ -217,3 +219,22 @@ def test_executions_without_a_key_are_as_many_as_one_likes(database: Database, a
     with database.writing() as session:
         session.add_all(ExecutionModel(project_id=agent.project_id, agent_id=agent.id) for _ in range(2))
     assert execution_count(database) == 2
+
+
+def test_the_schedules_of_a_disabled_agent_fire_nothing_and_go_on_from_when_it_is_enabled(
+    database: Database, agent: AgentModel, schedule: ScheduleModel
+) -> None:
+    known = stored(database)
+    with database.writing() as session:
+        session.execute(update(ScheduleModel).values(settled_until=known.settled_until - 5 * HOUR))
+        disable_agent(session, find_agent(session, agent.project_id, agent.id))
+    late = stored(database)
+    with database.reading() as session:
+        assert active_schedules(session) == []
+    # Whoever read it before cannot fire it either.
+    assert fire(database, late, late.settled_until + HOUR) is None
+    with database.writing() as session:
+        enable_agent(session, find_agent(session, agent.project_id, agent.id))
+    with database.reading() as session:
+        (active,) = active_schedules(session)
+        assert store_now(session) - active.settled_until < timedelta(seconds=20)

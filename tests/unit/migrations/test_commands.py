@@ -47,8 +47,8 @@ def test_check_shows_each_history_and_is_content_after_an_upgrade(cli: CliRunner
     assert json.loads(result.stdout)[0] == {
         "history": "core",
         "state": "current",
-        "database": ["0012"],
-        "newest": ["0012"],
+        "database": ["0013"],
+        "newest": ["0013"],
         "unknown": [],
     }
 

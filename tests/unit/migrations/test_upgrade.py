@@ -64,7 +64,7 @@ def ask(database: Database, question: str) -> list[object]:
 @pytest.mark.requirement("BR10")
 def test_a_new_database_gets_every_table(url: str, database: Database, registry: PluginRegistry) -> None:
     applied = upgrade(url, registry)
-    core = [("core", f"{revision:04}") for revision in range(1, 13)]
+    core = [("core", f"{revision:04}") for revision in range(1, 14)]
     assert [(step.history, step.revision) for step in applied] == core
     assert applied[0].description.startswith("Projects, agents, executions")
     assert {"projects", "agents", "executions", "agent_results", "frontier", "run_checkpoints"} <= tables(
@@ -162,6 +162,7 @@ def test_each_platform_has_a_history_of_its_own(
         ("core", "0010"),
         ("core", "0011"),
         ("core", "0012"),
+        ("core", "0013"),
         ("notes", "n1"),
     ]
     assert {"notes", "agentic_version", "agentic_version_notes"} <= tables(database)

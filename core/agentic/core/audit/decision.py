@@ -58,9 +58,13 @@ class DecisionKind(StrEnum):
     SCHEDULE_RESUMED = "schedule.resumed"
     PROJECT_CREATED = "project.created"
     PROJECT_CHANGED = "project.changed"
+    PROJECT_REMOVED = "project.removed"
     AGENT_CREATED = "agent.created"
     AGENT_CHANGED = "agent.changed"
     AGENT_REMOVED = "agent.removed"
+    AGENT_DISABLED = "agent.disabled"
+    AGENT_ENABLED = "agent.enabled"
+    EXECUTION_REMOVED = "execution.removed"
     PIPELINE_STORED = "pipeline.stored"
     SECRET_CREATED = "secret.created"  # noqa: S105  # the name of a kind
     SECRET_CHANGED = "secret.changed"  # noqa: S105  # the name of a kind

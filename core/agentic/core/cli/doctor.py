@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
+from agentic.core.cli.findings import exit_code, findings_data, print_findings
 from agentic.core.cli.output import console, print_json
-from agentic.core.hooks import Finding, Severity, get_registry
+from agentic.core.hooks import Finding, get_registry
 from agentic.core.settings import Settings, load_settings, safe_url
 
 
@@ -28,8 +28,13 @@ def doctor(
     settings = load_settings()
     facts = _facts(settings)
     findings = [*map(Finding, namespace_faults()), *get_registry().findings()]
-    (_print_json if as_json else _print)(facts, findings)
-    raise typer.Exit(1 if any(finding.severity is Severity.FAULT for finding in findings) else 0)
+    if as_json:
+        print_json({"facts": facts, **findings_data(findings)})
+    else:
+        for name, value in facts.items():
+            console.print(f"{name:>10}  {value}", markup=False, highlight=False, emoji=False)
+        print_findings(findings)
+    raise typer.Exit(exit_code(findings))
 
 
 def namespace_faults() -> Iterator[str]:
@@ -52,23 +57,3 @@ def _facts(settings: Settings) -> dict[str, str]:
         "nats": safe_url(settings.nats) if settings.nats else "none (events stay in the process)",
         "plugins": ", ".join(sorted(get_registry().plugins)),
     }
-
-
-def _print_json(facts: Mapping[str, str], findings: Sequence[Finding]) -> None:
-    said = {f"{level}s": [found.text for found in findings if found.severity is level] for level in Severity}
-    print_json({"facts": facts, **said})
-
-
-def _print(facts: Mapping[str, str], findings: Sequence[Finding]) -> None:
-    for name, value in facts.items():
-        console.print(f"{name:>10}  {value}", markup=False, highlight=False, emoji=False)
-    styles = {Severity.FAULT: "red", Severity.WARNING: "yellow"}
-    for finding in findings:
-        line = f"{finding.severity.upper():>10}  {finding.text}"
-        console.print(line, markup=False, highlight=False, emoji=False, style=styles[finding.severity])
-    counts = Counter(finding.severity for finding in findings)
-    console.print(", ".join(_count(counts[level], level) for level in Severity))
-
-
-def _count(number: int, level: Severity) -> str:
-    return f"{number} {level}{'' if number == 1 else 's'}"

@@ -11,10 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from agentic.core.browser import BrowserRequest, BrowserUnavailableError, Manners, RenderedPage
+from agentic.core.browser import BrowserRequest, Manners, RenderedPage
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread
+from agentic.executors.browser.checkup import no_playwright
 from agentic.executors.browser.finishing import finish
 from agentic.executors.browser.processes import memory_of
 
@@ -171,8 +172,5 @@ def _starter() -> Callable[[str], Awaitable[RunningBrowser]]:
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] != "playwright":
             raise
-        raise BrowserUnavailableError(
-            "a browser is driven by Playwright, which is not installed; "
-            "`pip install 'agentic-pipelines[browser]'`"
-        ) from exc
+        raise no_playwright() from exc
     return start_browser

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` looks at around workers: this machine, the database, the broker, who listens."""
+"""What ``agentic doctor`` looks at around workers: machine, database, broker, who listens, agents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentic.core.hooks import Finding
 from agentic.core.settings import Settings
 from agentic.executors.celery import app as worker_app
 from agentic.executors.celery import make_app
+from agentic.executors.checks.agents import agent_findings
 from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
 from agentic.executors.checks.host import host_findings
@@ -52,7 +53,9 @@ def _look_at_database(settings: Settings) -> Generator[Finding, None, bool]:
     try:
         with opened(Database(settings.database)) as database:
             yield from database_findings(database)
-            yield from secret_findings(database, SecretKeys.configured(settings))
+            keys = SecretKeys.configured(settings)
+            yield from secret_findings(database, keys)
+            yield from agent_findings(database, keys)
             return has_active_schedules(database)
     except DataError:  # told by the room of the migrations
         return False

@@ -13,7 +13,7 @@ from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.host import room_findings
 from agentic.mappers import Database
 from agentic.mappers.columns import StoreNow
-from agentic.mappers.models import ScheduleModel
+from agentic.mappers.schedules import active_schedules
 
 
 def database_findings(database: Database) -> Iterator[Finding]:
@@ -47,8 +47,7 @@ def has_active_schedules(database: Database) -> bool:
         DatabaseUnavailableError: It cannot be opened.
     """
     with database.reading() as session:
-        active = select(ScheduleModel.id).where(ScheduleModel.paused_at.is_(None)).limit(1)
-        return session.scalar(active) is not None
+        return bool(active_schedules(session))
 
 
 def _now(database: Database) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from agentic.executors.redaction import MASK
 
 if TYPE_CHECKING:
     from agentic.executors.catalog import AgentFacts
+    from agentic.mappers import AgentModel
 
 HEAD = """\
 # Agents, as `agentic agents export` wrote them; `agentic agents import FILE` takes them.
@@ -39,18 +40,21 @@ class _File(BaseModel):
     agents: list[_Agent]
 
 
-def write_agents(agents: Sequence[AgentFacts]) -> str:
-    """Return agents as YAML, in the order given; their secrets are masked already."""
-    told = [
-        {
-            "name": agent.name,
-            "platform": agent.platform,
-            **({"goals": agent.goals} if agent.goals is not None else {}),
-            "config": dict(agent.config),
-        }
-        for agent in agents
-    ]
-    text: str = yaml.safe_dump({"agents": told}, sort_keys=False, allow_unicode=True)
+def told_agent(agent: AgentModel) -> dict[str, JSONValue]:
+    """Return an agent as a file has it, its secrets masked."""
+    from agentic.executors.commands.views import shown_config
+
+    return {
+        "name": agent.agent_name,
+        "platform": agent.agent_platform,
+        **({"goals": agent.goals} if agent.goals is not None else {}),
+        "config": shown_config(agent),
+    }
+
+
+def write_agents(told: Sequence[Mapping[str, JSONValue]]) -> str:
+    """Return agents as YAML, in the order given."""
+    text: str = yaml.safe_dump({"agents": list(told)}, sort_keys=False, allow_unicode=True)
     return HEAD + (MASKED if MASK in text else "") + text
 
 
@@ -91,7 +95,7 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
 def _masked(value: JSONValue, place: str = "config") -> Iterator[str]:
     """Yield where in a config a secret is masked."""
     match value:
-        case str() if value == MASK:
+        case str() if MASK in value:
             yield place
         case dict():
             for name, part in value.items():

@@ -11,17 +11,30 @@ import typer
 from agentic.core.cli import console, print_json, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
+from agentic.executors.commands.agent_changes import add_changes
+from agentic.executors.commands.completing import agent_names, platform_names
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
-from agentic.executors.commands.options import AsJson, InProject, OptionError, read_values
+from agentic.executors.commands.options import AsJson, DryRun, InProject, read_file, read_values
 
 agents = typer.Typer(help="Agents: configured platforms, to be run.", no_args_is_help=True)
+COLUMNS = ("name", "platform", "goals", "state", "created_at")
 
 Name = Annotated[str, typer.Argument(help="Name of the agent.")]
-NameOrId = Annotated[str, typer.Argument(metavar="NAME", help="Name or id of the agent.")]
+NameOrId = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name or id of the agent.", autocompletion=agent_names)
+]
 
 
 @agents.command("list")
-def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
+def list_them(
+    *,
+    platform: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only those of this platform.", autocompletion=platform_names),
+    ] = None,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
     """List the agents of a project."""
     from agentic.executors.commands.views import agent_row
     from agentic.mappers import find_project, list_agents
@@ -29,20 +42,26 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)
-        rows = [agent_row(agent) for agent in list_agents(session, owner.id)]
-    print_rows(f"Agents of {owner.name}", ["name", "platform", "goals", "created_at"], rows, as_json=as_json)
+        found = list_agents(session, owner.id)
+        rows = [agent_row(agent) for agent in found if platform in (None, agent.agent_platform)]
+    print_rows(f"Agents of {owner.name}", COLUMNS, rows, as_json=as_json)
 
 
 @agents.command()
 def show(name: NameOrId, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show an agent with its config; secrets are masked."""
-    from agentic.executors.commands.views import agent_row
+    """Show an agent with its config, its schedules and how often it ran; secrets are masked."""
+    from agentic.executors.commands.views import agent_row, counts_of_executions, names_of_schedules
     from agentic.mappers import find_agent, find_project
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)
-        row = agent_row(find_agent(session, owner.id, name))
+        agent = find_agent(session, owner.id, name)
+        row = {
+            **agent_row(agent),
+            "schedules": names_of_schedules(session, owner.id, agent.id),
+            "executions": counts_of_executions(session, owner.id, agent.id),
+        }
     if as_json:
         print_json(row)
     else:
@@ -50,10 +69,17 @@ def show(name: NameOrId, *, project: InProject = None, as_json: AsJson = False) 
 
 
 @agents.command()
-def add(
+def add(  # noqa: PLR0913  # one parameter for each option
     name: Name,
     *,
-    platform: Annotated[str, typer.Option(help="What runs it; see `agentic platforms list`.")],
+    platform: Annotated[
+        str,
+        typer.Option(
+            help="What runs it; see `agentic platforms list`.",
+            metavar="NAME",
+            autocompletion=platform_names,
+        ),
+    ],
     config: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE|@FILE", help="Part of its config, or a YAML or JSON file of it."),
@@ -61,9 +87,11 @@ def add(
     goals: Annotated[str | None, typer.Option(help="What it is for, separated by commas.")] = None,
     project: InProject = None,
     replace: Annotated[bool, typer.Option("--replace", help="Change the agent of that name.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Add an agent to a project; its config is checked first."""
     from agentic.executors.catalog import AgentFacts, put_agent
+    from agentic.executors.commands.views import agent_row
 
     get_registry().platform(platform)  # an unknown one makes no database
     values = read_values(config or (), "--config")
@@ -71,69 +99,41 @@ def add(
     settings = load_settings()
     with opened(ready_database(settings)) as database, database.writing() as session:
         owner = ensured_project(session, project, settings)
-        put_agent(session, owner, facts, replace=replace)
-    console.print(f"agent {name} of project {owner.name} is ready", markup=False, highlight=False)
+        row = agent_row(put_agent(session, owner, facts, replace=replace))
+    if as_json:
+        print_json(row)
+    else:
+        console.print(f"agent {name} of project {owner.name} is ready", markup=False, highlight=False)
 
 
-@agents.command()
-def edit(
-    name: NameOrId,
-    *,
-    config: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE|@FILE", help="Part of its config to change; the rest stays."),
-    ] = None,
-    unset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Part of its config to leave to the default.")
-    ] = None,
-    goals: Annotated[str | None, typer.Option(help="What it is for from now on.")] = None,
-    project: InProject = None,
-) -> None:
-    """Change an agent's config or goals; what comes of it is checked first."""
-    from agentic.executors.catalog import AgentFacts, put_agent
-    from agentic.mappers import find_agent, find_project
-
-    values = read_values(config or (), "--config")
-    settings = load_settings()
-    with opened(current_database(settings)) as database, database.writing() as session:
-        owner = find_project(session, project or settings.project)
-        found = find_agent(session, owner.id, name)
-        kept = {key: value for key, value in found.config.items() if key not in (unset or ())}
-        facts = AgentFacts(
-            name=found.agent_name, platform=found.agent_platform, config={**kept, **values}, goals=goals
-        )
-        put_agent(session, owner, facts, replace=True)
-    console.print(f"changed agent {facts.name} of project {owner.name}", markup=False, highlight=False)
+add_changes(agents)
 
 
 @agents.command("export")
 def export_them(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Agents; all of the project if none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Agents; all of the project if none.", autocompletion=agent_names
+        ),
     ] = None,
     *,
     project: InProject = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write agents as YAML, to be kept, edited and imported; secrets are masked."""
-    from agentic.executors.catalog import AgentFacts
-    from agentic.executors.commands.agent_files import write_agents
-    from agentic.executors.commands.views import shown_config
+    from agentic.executors.commands.agent_files import told_agent, write_agents
     from agentic.mappers import find_agent, find_project, list_agents
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)
         chosen = [find_agent(session, owner.id, name) for name in names or ()]
-        facts = [
-            AgentFacts(
-                name=agent.agent_name,
-                platform=agent.agent_platform,
-                config=shown_config(agent),
-                goals=agent.goals,
-            )
-            for agent in chosen or list_agents(session, owner.id)
-        ]
-    sys.stdout.write(write_agents(facts))
+        told = [told_agent(agent) for agent in chosen or list_agents(session, owner.id)]
+    if as_json:
+        print_json({"agents": told})
+    else:
+        sys.stdout.write(write_agents(told))
 
 
 @agents.command("import")
@@ -141,14 +141,15 @@ def import_them(
     file: Annotated[Path, typer.Argument(help="What `agentic agents export` wrote; - is standard input.")],
     *,
     replace: Annotated[bool, typer.Option("--replace", help="Change agents that are there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check all of it, and write nothing.")] = False,
+    dry_run: DryRun = False,
     project: InProject = None,
+    as_json: AsJson = False,
 ) -> None:
     """Add the agents of a file to a project, all or none; their configs are checked first."""
     from agentic.executors.catalog import put_agent
     from agentic.executors.commands.agent_files import read_agents
 
-    facts = read_agents(_text_of(file), file)
+    facts = read_agents(read_file(file), file)
     settings = load_settings()
     with opened(ready_database(settings)) as database, database.writing() as session:
         owner = ensured_project(session, project, settings)
@@ -157,36 +158,8 @@ def import_them(
         name = owner.name
         if dry_run:
             session.rollback()
+    if as_json:
+        print_json({"project": name, "agents": [one.name for one in facts], "dry_run": dry_run})
+        return
     done = "would be imported" if dry_run else "imported"
     console.print(f"{len(facts)} agents {done} into project {name}", markup=False, highlight=False)
-
-
-def _text_of(file: Path) -> str:
-    try:
-        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is no text"
-        raise OptionError(f"{file} cannot be read ({reason}); check the path") from None
-
-
-@agents.command()
-def remove(
-    name: NameOrId,
-    *,
-    project: InProject = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Remove an agent with its executions and their results; rows in the tables of its platform stay."""
-    from agentic.mappers import find_agent, find_project
-    from agentic.mappers.catalog import remove_agent
-
-    settings = load_settings()
-    with opened(current_database(settings)) as database:
-        with database.reading() as session:
-            owner = find_project(session, project or settings.project)
-            found = find_agent(session, owner.id, name)
-        if not yes:
-            typer.confirm(f"Remove agent {found.agent_name} and all its executions?", abort=True)
-        with database.writing() as session:
-            remove_agent(session, find_agent(session, owner.id, found.id))
-    console.print(f"removed agent {found.agent_name}", markup=False, highlight=False)

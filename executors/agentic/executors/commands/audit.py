@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,8 @@ import typer
 from agentic.core.audit import Decision, DecisionKind
 from agentic.core.cli import print_json, print_rows
 from agentic.core.cli.texts import visible
-from agentic.executors.commands.options import AsJson, InProject, OptionError
+from agentic.executors.commands.moments import moment_of
+from agentic.executors.commands.options import AsJson, InProject
 from agentic.executors.commands.run_views import shown_id, shown_time
 from agentic.executors.commands.steering import Desk, opened_desk, say
 
@@ -57,7 +57,7 @@ def audit(  # noqa: PLR0913  # one parameter for each option
             run_id=None if run is None else _subject(desk, run),
             kinds=frozenset(kind or ()),
             who=who,
-            since=None if since is None else _moment(desk, since),
+            since=None if since is None else moment_of(desk, since),
         )
         found = _look(desk, wanted, limit)
         if not follow:
@@ -124,27 +124,3 @@ def _subject(desk: Desk, name: str) -> str:
 
     with desk.database.reading() as session:
         return find_subject(session, desk.project_id, name)
-
-
-def _moment(desk: Desk, text: str) -> float:
-    """Return a time in seconds since the epoch: so long ago by the database's clock, or as it is given."""
-    from agentic.executors.schedule_cron import ScheduleTimesError
-    from agentic.executors.schedule_times import read_interval
-    from agentic.mappers.ledger_reading import LedgerReader
-
-    try:
-        ago_s = read_interval(text)
-    except ScheduleTimesError:
-        return _given_time(text)
-    with desk.database.reading() as session:
-        return LedgerReader(session, desk.project_id).now() - ago_s
-
-
-def _given_time(text: str) -> float:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise OptionError(
-            f"--since takes how long ago, as 90s, 15m, 2h or 1d, or a time, as 2026-05-01T12:00, not {text!r}"
-        ) from None
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agentic.core.cli import err_console
-from agentic.executors.commands.finding import ExecutionId, find_with_agent
-from agentic.executors.commands.options import InProject, OptionError
+from agentic.core.cli import err_console, print_json
+from agentic.executors.commands.bulk import Manner
+from agentic.executors.commands.execution_choice import (
+    All,
+    Choice,
+    Ids,
+    OfAgent,
+    OfPlatform,
+    Since,
+    WithStatus,
+)
+from agentic.executors.commands.options import AsJson, DryRun, InProject, OptionError, Yes
 from agentic.executors.commands.steering import opened_desk
 
 if TYPE_CHECKING:
-    from agentic.executors.exports.exporting import Export
+    from agentic.executors.commands.execution_choice import Pair
+    from agentic.executors.commands.steering import Desk
+    from agentic.executors.exports.exporting import Export, Exported
+    from agentic.executors.exports.targets import Target
+    from agentic.mappers import AgentModel, ExecutionModel
+
+STDOUT = "-"
 
 Out = Annotated[
     str | None,
@@ -32,34 +50,107 @@ ExcelSafe = Annotated[
 ]
 
 
-def export(
-    execution_id: ExecutionId,
+def export(  # noqa: PLR0913  # one parameter for each option
+    ids: Ids = None,
     *,
-    out: Out = "-",
+    agent: OfAgent = None,
+    platform: OfPlatform = None,
+    status: WithStatus = None,
+    since: Since = None,
+    everything: All = False,
+    out: Out = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write a file for each of several executions there.")
+    ] = None,
+    ending: Annotated[
+        Literal["jsonl", "csv", "jsonl.gz", "csv.gz"], typer.Option("--format", help="Of the files in --to.")
+    ] = "jsonl",
     table: Table = None,
     excel_safe: ExcelSafe = False,
     meta: Annotated[
         bool, typer.Option("--meta", help="Add when each row was seen, by which execution, and its source.")
     ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     project: InProject = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the rows an execution gave to a file.
+    """Write the rows of an execution to a file or standard output; of several each to a file of a folder.
 
-    A row that a later execution gave again is that one's.
+    A row that a later execution gave again is that one's. Chosen by more than ids, those that succeeded.
     """
+    choice = Choice(
+        ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
+    )
+    choice.check()
+    options = _Rows(table=table, excel_safe=excel_safe, with_meta=meta)
+    if to is None and choice.is_one and not dry_run:
+        _export_one(choice, options, out, project, as_json=as_json)
+        return
+    if to is None or out is not None:
+        raise OptionError("several executions are written to a folder: give --to FOLDER, and no --out")
+    with opened_desk(project) as desk:
+
+        def act(pair: Pair) -> str:
+            to.mkdir(parents=True, exist_ok=True)
+            target = str(to / _file_name(*pair, ending))
+            return _line(*_export_to(desk, options.export(target), *pair))
+
+        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("export", choice.found(desk, ("succeeded",)), act, manner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Which rows are written, and how."""
+
+    table: str | None
+    excel_safe: bool
+    with_meta: bool
+
+    def export(self, out: str) -> Export:
+        wanted = read_export(out, self.table, excel_safe=self.excel_safe, with_meta=self.with_meta)
+        if wanted is None:
+            raise OptionError("--out has no name; give a file, or - for standard output")
+        return wanted
+
+
+def _export_one(
+    choice: Choice, options: _Rows, out: str | None, project: str | None, *, as_json: bool
+) -> None:
+    wanted = options.export(STDOUT if out is None else out)
+    if as_json and wanted.target.path is None:
+        raise OptionError("rows and --json both go to standard output; name a file with --out")
+    with opened_desk(project) as desk:
+        (pair,) = choice.found(desk)
+        target, exported = _export_to(desk, wanted, *pair)
+    if exported is None:
+        return
+    if as_json:
+        print_json({"execution_id": pair[0].id, "file": str(target), **asdict(exported)})
+    else:
+        err_console.print(_line(target, exported), markup=False, highlight=False, soft_wrap=True)
+
+
+def _export_to(
+    desk: Desk, wanted: Export, execution: ExecutionModel, agent: AgentModel
+) -> tuple[Target, Exported | None]:
+    """Write rows; return where to and how many, None once nobody reads standard output any more."""
     from agentic.executors.exports.exporting import check_export, export_rows
     from agentic.executors.exports.targets import while_read
 
-    wanted = read_export(out, table, excel_safe=excel_safe, with_meta=meta)
-    if wanted is None:
-        raise OptionError("--out has no name; give a file, or - for standard output")
-    with opened_desk(project) as desk:
-        execution, agent = find_with_agent(desk, execution_id)
-        check_export(wanted, agent.agent_platform)
-        exported = while_read(partial(export_rows, wanted, desk.database, execution, agent))
-    if exported is not None:
-        line = f"wrote {exported.row_count:,} rows of {exported.table} to {wanted.target}"
-        err_console.print(line, markup=False, highlight=False, soft_wrap=True)
+    check_export(wanted, agent.agent_platform)
+    return wanted.target, while_read(partial(export_rows, wanted, desk.database, execution, agent))
+
+
+def _line(target: Target, exported: Exported | None) -> str:
+    return f"wrote {exported.row_count:,} rows of {exported.table} to {target}" if exported else "not read"
+
+
+def _file_name(execution: ExecutionModel, agent: AgentModel, ending: str) -> str:
+    """Name a file after the agent, as far as its name can be one, and the execution."""
+    plain = re.sub(r"[^\w.-]+", "_", agent.agent_name).strip("._") or "agent"
+    return f"{plain[:100]}-{execution.id}.{ending}"
 
 
 def read_export(

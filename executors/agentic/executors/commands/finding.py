@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.types import RunId
+from agentic.executors.commands.completing import execution_ids
 from agentic.executors.commands.steering import Desk
 from agentic.executors.errors import ExecutionNotRunnableError
 
 if TYPE_CHECKING:
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
-ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the execution, or how it begins.")]
+ExecutionId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Id of the execution, or how it begins.", autocompletion=execution_ids),
+]
 
 
 def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, AgentModel]:

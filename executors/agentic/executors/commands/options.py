@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -14,12 +15,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.errors import AgenticError
 from agentic.core.types import JSONValue
+from agentic.executors.commands.completing import project_names
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 InProject = Annotated[
     str | None,
-    typer.Option("--project", metavar="NAME", help="Project to work in, instead of AGENTIC_PROJECT."),
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="Project to work in, instead of AGENTIC_PROJECT.",
+        autocompletion=project_names,
+    ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only tell what would be done.")]
 
 
 class Dispatcher(StrEnum):
@@ -61,6 +70,19 @@ def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
             name, value = _read_pair(text, option)
             values[name] = value
     return values
+
+
+def read_file(file: Path) -> str:
+    """Return the text of a file a command is given; ``-`` is standard input.
+
+    Raises:
+        OptionError: It cannot be read.
+    """
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "it is no text"
+        raise OptionError(f"{file} cannot be read ({reason}); check the path") from None
 
 
 def _read_file(path: Path, option: str) -> dict[str, JSONValue]:

@@ -17,6 +17,7 @@ from agentic.core.cli import console, print_json, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.commands.completing import pipeline_names
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
 from agentic.executors.commands.options import AsJson, InProject, OptionError
 
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 pipelines = typer.Typer(help="Pipelines: specs checked, drawn, built and kept.", no_args_is_help=True)
 
-FileOrName = Annotated[str, typer.Argument(metavar="FILE|NAME", help="A file, or NAME or NAME@VERSION.")]
+FileOrName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME", help="A file, or NAME or NAME@VERSION.", autocompletion=pipeline_names
+    ),
+]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file.")]
 
 

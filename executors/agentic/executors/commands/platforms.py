@@ -1,14 +1,23 @@
-"""``agentic platforms``: what agents can be of."""
+"""``agentic platforms``: what agents can be of, and what is wrong with those there are."""
 
 from __future__ import annotations
 
+import importlib.metadata
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
 import typer
 
-from agentic.core.cli import print_rows
-from agentic.core.hooks import Platform, get_registry
+from agentic.core.cli import print_json, print_rows
+from agentic.core.cli.findings import exit_code, findings_data, print_findings
+from agentic.core.hooks import ENTRY_POINT_GROUP, Finding, Platform, get_registry
+from agentic.core.types import JSONValue
+from agentic.executors.commands.completing import platform_names
 from agentic.executors.commands.options import AsJson
 
 platforms = typer.Typer(help="Platforms: what the plugins let agents do.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of the platform.", autocompletion=platform_names)]
 
 
 @platforms.command("list")
@@ -18,6 +27,53 @@ def list_them(*, as_json: AsJson = False) -> None:
     print_rows("Platforms", ["name", "config", "executor", "mapper"], rows, as_json=as_json)
 
 
+@platforms.command()
+def show(name: Name, *, as_json: AsJson = False) -> None:
+    """Show a platform: what an agent can be told, its tables, the hooks of its plugin, what is wrong with it.
+
+    With --json also the JSON Schema of the config.
+    """
+    platform = get_registry().platform(name)
+    row = _row(platform) | {"tables": _tables(platform), **_plugin(platform)}
+    findings = _findings([platform])
+    if as_json:
+        print_json({**row, "schema": _schema(platform), **findings_data(findings)})
+        return
+    facts = [{"field": key, "value": value} for key, value in row.items() if key != "config"]
+    print_rows(name, ["field", "value"], facts)
+    print_rows("Config of an agent", ["key", "default", "meaning"], [*_keys(platform)])
+    print_findings(findings)
+
+
+@platforms.command()
+def schema(name: Name, *, as_json: AsJson = True) -> None:  # noqa: ARG001  # as other commands take it
+    """Print the JSON Schema of a platform's config, for editors and forms."""
+    print_json(_schema(get_registry().platform(name)))
+
+
+@platforms.command()
+def doctor(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Platforms; all if none.", autocompletion=platform_names),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Look for agents of platforms that will not run: configs, secrets, libraries, a browser.
+
+    No site is asked. Exit code 1 if there is a fault; a warning is none.
+    """
+    known = get_registry()
+    chosen = [known.platform(name) for name in names or sorted(known.platforms)]
+    findings = _findings(chosen)
+    if as_json:
+        print_json(findings_data(findings))
+    else:
+        print_findings(findings)
+    raise typer.Exit(exit_code(findings))
+
+
 def _row(platform: Platform) -> dict[str, object]:
     return {
         "name": platform.name,
@@ -25,3 +81,42 @@ def _row(platform: Platform) -> dict[str, object]:
         "executor": platform.executor.__name__,
         "mapper": platform.mapper.__name__,
     }
+
+
+def _findings(chosen: Sequence[Platform]) -> list[Finding]:
+    from agentic.core.hooks.findings import findings_of
+    from agentic.core.hooks.manager import DEADLINE_S
+    from agentic.executors.checks.agents import doctor_of
+
+    return findings_of([(platform.name, doctor_of(platform)) for platform in chosen], DEADLINE_S)
+
+
+def _schema(platform: Platform) -> dict[str, JSONValue]:
+    if platform.settings is None:
+        return {"type": "object", "additionalProperties": False}
+    return platform.settings.model_json_schema()
+
+
+def _keys(platform: Platform) -> Iterator[dict[str, object]]:
+    fields = platform.settings.model_fields if platform.settings else {}
+    for name, field in fields.items():
+        default = "(required)" if field.is_required() else field.get_default(call_default_factory=False)
+        yield {"key": name, "default": default, "meaning": field.description}
+
+
+def _tables(platform: Platform) -> list[str]:
+    from sqlalchemy import inspect
+
+    return [str(inspect(model).local_table.name) for model in platform.models]
+
+
+def _plugin(platform: Platform) -> dict[str, object]:
+    """Return who brings a platform: the plugin, its distribution, its hooks; nothing if a script added it."""
+    from agentic.core.cli.plugins import describe_plugins
+
+    installed = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    for report in describe_plugins(get_registry(), installed):
+        if platform.name in report.platforms:
+            distribution = f"{report.distribution} {report.version}"
+            return {"plugin": report.name, "distribution": distribution, "hooks": list(report.hooks)}
+    return {}

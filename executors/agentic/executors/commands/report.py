@@ -35,6 +35,7 @@ def report(
     ] = Path("report.html"),
     opens: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
     project: InProject = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write what an execution did as one HTML page: figures, plots, failures, changes, some of the rows.
 
@@ -48,7 +49,10 @@ def report(
         execution, agent = find_with_agent(desk, execution_id)
         with written(out) as file:
             file.write(render(gather_report(desk.database, execution, agent)))
-    say(f"wrote {out}")
+    if as_json:
+        print_json({"execution_id": execution.id, "file": str(out)})
+    else:
+        say(f"wrote {out}")
     if opens:
         typer.launch(out.resolve().as_uri())
 

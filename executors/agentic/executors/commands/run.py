@@ -9,6 +9,7 @@ import typer
 
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.commands.completing import targets
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
 from agentic.executors.commands.exporting import ExcelSafe, Out, Table, read_export
 from agentic.executors.commands.finding import find_unfinished
@@ -26,7 +27,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
     target: Annotated[
         str,
         typer.Argument(
-            help="An agent, a pipeline file (.yaml, .yml, .json) or one that is kept: NAME@VERSION, NAME@."
+            help="An agent, a pipeline file (.yaml, .yml, .json) or one that is kept: NAME@VERSION, NAME@.",
+            autocompletion=targets,
         ),
     ],
     *,

@@ -70,13 +70,13 @@ def run_here(
     """
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.local import run_locally
-    from agentic.mappers import ExecutionStatus, create_execution
+    from agentic.mappers import create_execution
 
     if output.export is not None:
         _check(output.export, agent)
-    if execution is not None and execution.status is ExecutionStatus.SUCCEEDED:
-        raise ExecutionNotRunnableError(execution.id, "it has succeeded; start a new one with `agentic run`")
-    if execution is None:
+    if execution is not None:
+        check_unfinished(execution)
+    else:
         with database.writing() as session:
             execution = create_execution(session, agent)
     with shown_progress(agent.agent_name, quiet=output.is_quiet) as hear:
@@ -85,6 +85,18 @@ def run_here(
     print_outcome(
         outcome, agent=agent, database=database, as_json=as_json, where=output.people, exported=exported
     )
+
+
+def check_unfinished(execution: ExecutionModel) -> None:
+    """Refuse to run again what gave all it was to give.
+
+    Raises:
+        ExecutionNotRunnableError: It has succeeded.
+    """
+    from agentic.mappers import ExecutionStatus
+
+    if execution.status is ExecutionStatus.SUCCEEDED:
+        raise ExecutionNotRunnableError(execution.id, "it has succeeded; start a new one with `agentic run`")
 
 
 def _check(export: Export, agent: AgentModel) -> None:

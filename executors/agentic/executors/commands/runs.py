@@ -64,7 +64,8 @@ def watch(
 def cancel(run: Run, *, reason: Reason = "cancelled by hand", project: InProject = None) -> None:
     """End a run; handlers that are at work are told within seconds."""
     with opened_desk(project) as desk:
-        cancel_run(desk, desk.find(run).run_id, reason)
+        run_id = desk.find(run).run_id
+        say(f"run {run_id} is {cancel_run(desk, run_id, reason)}")
 
 
 @runs.command()
@@ -116,8 +117,8 @@ def prune(
         say(str(pruned))
 
 
-def cancel_run(desk: Desk, run_id: RunId, reason: str) -> None:
-    """Ask for a run to be cancelled, and say how far that is.
+def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
+    """Ask for a run to be cancelled, and return how far that is, in words.
 
     Raises:
         UnknownRunError: There is no such run.
@@ -127,7 +128,7 @@ def cancel_run(desk: Desk, run_id: RunId, reason: str) -> None:
     if not desk.decide(lambda service: service.handle(run_id).cancel(reason)):
         raise RunEndedError(run_id, found.status, "be cancelled")
     is_over = desk.find(run_id).status is RunStatus.CANCELLED
-    say(f"run {run_id} is {'cancelled' if is_over else 'to be cancelled, as soon as its handlers stop'}")
+    return "cancelled" if is_over else "to be cancelled, as soon as its handlers stop"
 
 
 def _pause(run: str, project: str | None, *, is_paused: bool) -> str:

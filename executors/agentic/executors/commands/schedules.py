@@ -9,6 +9,7 @@ import typer
 
 from agentic.core.cli import console, print_rows
 from agentic.core.settings import load_settings
+from agentic.executors.commands.completing import agent_names, schedule_names
 from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.options import AsJson, InProject, OptionError
 
@@ -22,14 +23,14 @@ schedules = typer.Typer(help="Schedules: when agents run by themselves.", no_arg
 
 COLUMNS = ("name", "agent", "times", "state", "next_due", "last_due")
 
-Name = Annotated[str, typer.Argument(help="Name of the schedule.")]
+Name = Annotated[str, typer.Argument(help="Name of the schedule.", autocompletion=schedule_names)]
 
 
 @schedules.command()
 def add(  # noqa: PLR0913  # one parameter for each option
     name: Name,
     *,
-    agent: Annotated[str, typer.Option(help="Name or id of the agent to run.")],
+    agent: Annotated[str, typer.Option(help="Name or id of the agent to run.", autocompletion=agent_names)],
     cron: Annotated[
         str | None, typer.Option(metavar="LINE", help="Minute, hour, day, month, weekday: '*/5 * * * *'.")
     ] = None,

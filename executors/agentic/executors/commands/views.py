@@ -27,26 +27,50 @@ def agent_row(agent: AgentModel) -> dict[str, object]:
         "platform": agent.agent_platform,
         "goals": agent.goals,
         "config": shown_config(agent),
+        "state": "enabled" if agent.disabled_at is None else "disabled",
         "created_at": _second(agent.created_at),
         "id": agent.id,
     }
 
 
 def shown_config(agent: AgentModel) -> dict[str, JSONValue]:
-    """Return an agent's config as its platform's settings show it: ``SecretStr`` fields are masked.
+    """Return an agent's config as its platform's settings show it, secrets masked.
 
+    Those are ``SecretStr`` fields, and what is a secret to all appearance; references to stored ones stay.
     Where that cannot be told, as the platform is not installed or the config does not fit it, every value is.
     """
-    from agentic.executors.redaction import MASK
+    from agentic.executors.redaction import MASK, Redactor
 
     hidden: dict[str, JSONValue] = dict.fromkeys(agent.config, MASK)
     try:
         model = get_registry().platform(agent.agent_platform).settings
         if model is None:
             return hidden
-        return model.model_validate(agent.config).model_dump(mode="json", exclude_unset=True, by_alias=True)
+        config = model.model_validate(agent.config)
+        shown = config.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        return {name: Redactor.of_agent(agent).data(value) for name, value in shown.items()}
     except (UnknownPlatformError, ValidationError):
         return hidden
+
+
+def names_of_schedules(session: Session, project_id: str, agent_id: str | None = None) -> list[str]:
+    """Return the names of a project's schedules, or of those of one of its agents."""
+    from agentic.mappers import list_schedules
+
+    found = list_schedules(session, project_id)
+    return [schedule.name for schedule in found if agent_id in (None, schedule.agent_id)]
+
+
+def counts_of_executions(session: Session, project_id: str, agent_id: str | None = None) -> dict[str, int]:
+    """Return how many executions of a project, or of one of its agents, have which status."""
+    from sqlalchemy import func, select
+
+    from agentic.mappers import ExecutionModel
+
+    of = [ExecutionModel.project_id == project_id]
+    of += [ExecutionModel.agent_id == agent_id] if agent_id is not None else []
+    query = select(ExecutionModel.status, func.count()).where(*of).group_by(ExecutionModel.status)
+    return {str(status): count for status, count in sorted(session.execute(query).all())}
 
 
 def execution_row(execution: ExecutionModel, agent_name: str, run: RunRow | None = None) -> dict[str, object]:
@@ -88,7 +112,9 @@ def result_of(session: Session, execution: ExecutionModel) -> dict[str, JSONValu
 
     from agentic.mappers import AgentResultModel
 
-    query = select(AgentResultModel.summary).where(AgentResultModel.execution_id == execution.id)
+    query = select(AgentResultModel.summary).where(
+        AgentResultModel.project_id == execution.project_id, AgentResultModel.execution_id == execution.id
+    )
     return session.scalar(query) or {}
 
 

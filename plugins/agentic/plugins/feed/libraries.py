@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from agentic.core.hooks.findings import Finding, warning
-from agentic.core.reading.extras import MissingExtraError, load
+from agentic.core.reading.extras import load
 from agentic.core.reading.feeds import EXTRA
 
 LIBRARIES = ("fastfeedparser", "feedparser")
@@ -19,11 +16,3 @@ def check_libraries() -> None:
     """
     for library in LIBRARIES:
         load(library, EXTRA)
-
-
-def doctor() -> Iterable[Finding]:
-    """Tell what is missing: a warning, as not everybody watches feeds."""
-    try:
-        check_libraries()
-    except MissingExtraError as exc:
-        yield warning(f"{exc}; agents that watch feeds need it")

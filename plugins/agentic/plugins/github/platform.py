@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
-from agentic.plugins.github.doctor import PLATFORM_NAME, agent_findings
+from agentic.plugins.github.doctor import DOCTOR, PLATFORM_NAME
 from agentic.plugins.github.executor import GithubAgentExecutor
 from agentic.plugins.github.mapper import GithubResultMapper
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
@@ -16,5 +16,5 @@ PLATFORM = Platform(
     settings=GithubSettings,
     migrations="agentic.plugins.github.migrations",
     models=[GithubRepoModel, GithubIssueModel, GithubReleaseModel],
-    doctor=agent_findings,
+    doctor=DOCTOR,
 )

@@ -1,0 +1,33 @@
+"""Whether there is a browser to start, without starting one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentic.core.browser import BrowserUnavailableError
+from agentic.executors.browser.executable import find_executable
+
+
+async def find_browser(configured: str) -> Path:
+    """Return the browser that would be started; Playwright tells where its own would be.
+
+    Args:
+        configured: Which one; empty for the first that is found.
+
+    Raises:
+        BrowserUnavailableError: There is none, or Playwright is not installed.
+    """
+    try:
+        from playwright.async_api import async_playwright
+    except ModuleNotFoundError as exc:
+        raise no_playwright() from exc
+    async with async_playwright() as driver:
+        return find_executable(configured, Path(driver.chromium.executable_path))
+
+
+def no_playwright() -> BrowserUnavailableError:
+    """Return the error of a machine without Playwright."""
+    return BrowserUnavailableError(
+        "a browser is driven by Playwright, which is not installed; "
+        "`pip install 'agentic-pipelines[browser]'`"
+    )

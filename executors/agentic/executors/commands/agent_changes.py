@@ -1,0 +1,198 @@
+"""``agentic agents edit``, ``enable``, ``disable`` and ``remove``: one agent, several, or all that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.settings import load_settings
+from agentic.executors.commands.bulk import Batch, Manner
+from agentic.executors.commands.completing import agent_names, platform_names
+from agentic.executors.commands.database import current_database, opened
+from agentic.executors.commands.options import AsJson, DryRun, InProject, OptionError, Yes, read_values
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.mappers import AgentModel, ProjectModel
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Names or ids of agents.", autocompletion=agent_names),
+]
+OfPlatform = Annotated[
+    str | None,
+    typer.Option("--platform", metavar="NAME", help="All of this platform.", autocompletion=platform_names),
+]
+All = Annotated[bool, typer.Option("--all", help="All of the project.")]
+
+
+def add_changes(agents: typer.Typer) -> None:
+    """Add the commands to ``agentic agents``."""
+    agents.command()(edit)
+    agents.command()(enable)
+    agents.command()(disable)
+    agents.command()(remove)
+
+
+def edit(  # noqa: PLR0913  # one parameter for each option
+    names: Names = None,
+    *,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE|@FILE", help="Part of the config to change; the rest stays."),
+    ] = None,
+    unset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Part of the config to leave to the default.")
+    ] = None,
+    goals: Annotated[str | None, typer.Option(help="What it is for from now on.")] = None,
+    platform: OfPlatform = None,
+    everything: All = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the config or goals of agents; what comes of it is checked first, by --dry-run, too."""
+    from agentic.executors.catalog import AgentFacts, put_agent
+
+    values = read_values(config or (), "--config")
+    if not values and not unset and goals is None:
+        raise OptionError("nothing is to be changed; give --config, --unset or --goals")
+
+    def change(session: Session, agent: AgentModel) -> str:
+        before = (dict(agent.config), agent.goals)
+        kept = {key: value for key, value in agent.config.items() if key not in (unset or ())}
+        facts = AgentFacts(
+            name=agent.agent_name, platform=agent.agent_platform, config={**kept, **values}, goals=goals
+        )
+        changed = put_agent(session, agent.project, facts, replace=True)
+        is_same = before == (changed.config, changed.goals)
+        if dry_run:
+            session.rollback()
+            return "would stay as it is" if is_same else "would be changed"
+        return "unchanged" if is_same else "changed"
+
+    chosen = _Chosen(names, platform, everything=everything, project=project)
+    chosen.each("edit", change, Manner(yes=yes or dry_run, as_json=as_json))
+
+
+def enable(  # noqa: PLR0913  # one parameter for each option
+    names: Names = None,
+    *,
+    platform: OfPlatform = None,
+    everything: All = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let disabled agents run again; their schedules go on from now."""
+    from agentic.mappers.catalog import enable_agent
+
+    def change(session: Session, agent: AgentModel) -> str:
+        return "enabled" if enable_agent(session, agent) else "was enabled"
+
+    chosen = _Chosen(names, platform, everything=everything, project=project)
+    chosen.each("enable", change, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+
+
+def disable(  # noqa: PLR0913  # one parameter for each option
+    names: Names = None,
+    *,
+    platform: OfPlatform = None,
+    everything: All = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let nothing new of agents begin, by hand or by schedule; what is at work goes on."""
+    from agentic.mappers.catalog import disable_agent
+
+    def change(session: Session, agent: AgentModel) -> str:
+        return "disabled" if disable_agent(session, agent) else "was disabled"
+
+    chosen = _Chosen(names, platform, everything=everything, project=project)
+    chosen.each("disable", change, Manner(yes=yes, dry_run=dry_run, as_json=as_json))
+
+
+def remove(  # noqa: PLR0913  # one parameter for each option
+    names: Names = None,
+    *,
+    platform: OfPlatform = None,
+    everything: All = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove agents with their executions and results; rows in the tables of their platform stay."""
+    from agentic.mappers.catalog import remove_agent
+
+    def change(session: Session, agent: AgentModel) -> str:
+        remove_agent(session, agent)
+        return "removed"
+
+    chosen = _Chosen(names, platform, everything=everything, project=project)
+    manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+    chosen.each("remove", change, manner, loses="all executions and results")
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The agents that a command is about: by name, or all of a platform or of the project."""
+
+    names: Sequence[str] | None
+    platform: str | None
+    _: KW_ONLY
+    everything: bool
+    project: str | None
+
+    def each(
+        self, verb: str, act: Callable[[Session, AgentModel], str], manner: Manner, loses: str = ""
+    ) -> None:
+        """Change one after the other, each in a transaction of its own.
+
+        Raises:
+            OptionError: Nobody said which.
+            UnknownAgentError: There is no agent of a name; none is changed.
+        """
+        from agentic.mappers import find_agent, find_project
+
+        self._check()
+        settings = load_settings()
+        with opened(current_database(settings)) as database:
+            with database.reading() as session:
+                owner = find_project(session, self.project or settings.project)
+                chosen = self._found(session, owner)
+
+            def change(agent_id: str) -> str:
+                with database.writing() as session:
+                    return act(session, find_agent(session, owner.id, agent_id))
+
+            Batch(
+                things=("agent", "agents"),
+                verb=verb,
+                chosen=[(agent.agent_name, agent.id) for agent in chosen],
+                act=change,
+                is_named=bool(self.names),
+                loses=loses,
+            ).run(manner)
+
+    def _check(self) -> None:
+        if bool(self.names) + bool(self.platform) + self.everything != 1:
+            raise OptionError("which agents? Name them, or give --platform NAME or --all: one of the three")
+
+    def _found(self, session: Session, owner: ProjectModel) -> list[AgentModel]:
+        from agentic.mappers import find_agent, list_agents
+
+        if self.names:
+            named = [find_agent(session, owner.id, name) for name in self.names]
+            return list({agent.id: agent for agent in named}.values())
+        return [
+            agent for agent in list_agents(session, owner.id) if self.platform in (None, agent.agent_platform)
+        ]

@@ -1,0 +1,128 @@
+"""One change to many things: how many is said first, each one's outcome is told, and none is hidden."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Generic, TypeVar
+
+import typer
+
+from agentic.core.cli import err_console, print_json
+from agentic.core.errors import AgenticError
+from agentic.executors.commands.steering import say
+
+T = TypeVar("T")
+
+FAILED = "failed"
+MAX_NAMED = 20
+"""Names that are said before anything is done; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one thing.
+
+    Attributes:
+        name: Of the thing.
+        outcome: In a word: ``disabled``, ``unchanged``, ``failed``.
+        error: Why it failed.
+    """
+
+    name: str
+    outcome: str
+    error: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.outcome}" + (f": {self.error}" if self.error else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a batch is done.
+
+    Attributes:
+        yes: Nobody is asked.
+        dry_run: Only tell.
+        as_json: Print the outcomes as a list.
+    """
+
+    yes: bool = False
+    dry_run: bool = False
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch(Generic[T]):
+    """What is to be done with each of several things.
+
+    Attributes:
+        things: What they are called, one and several: ``("agent", "agents")``.
+        verb: What is to be done: ``disable``.
+        chosen: The things, each with its name.
+        act: Does it with one, and says what came of it in a word.
+        is_named: They were named one by one, so nobody has to be told which they are.
+        loses: What is lost by it; whoever cannot be asked then has to say ``--yes``.
+    """
+
+    things: tuple[str, str]
+    verb: str
+    chosen: Sequence[tuple[str, T]]
+    act: Callable[[T], str]
+    is_named: bool = False
+    loses: str = ""
+
+    def run(self, manner: Manner) -> None:
+        """Do it with one after the other; a single one that was named and fails raises what it raised.
+
+        Raises:
+            typer.Abort: Somebody was asked, and does not want it.
+            typer.Exit: Some failed.
+        """
+        if self._is_batch:
+            self._announce()
+        if self.chosen and not (manner.yes or manner.dry_run):
+            self._ask()
+        outcomes = [self._outcome(name, thing, manner) for name, thing in self.chosen]
+        counts = Counter(outcome.outcome for outcome in outcomes)
+        if manner.as_json:
+            print_json([asdict(outcome) for outcome in outcomes])
+        elif len(outcomes) > 1:
+            say(f"{self._count}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
+        if counts[FAILED]:
+            raise typer.Exit(1)
+
+    @property
+    def _is_batch(self) -> bool:
+        return not self.is_named or len(self.chosen) > 1
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self.chosen)} {self.things[len(self.chosen) != 1]}"
+
+    def _announce(self) -> None:
+        names = [name for name, _ in self.chosen[:MAX_NAMED]]
+        more = len(self.chosen) - len(names)
+        listed = ", ".join(names) + (f" and {more} more" if more else "")
+        line = f"{self._count} to {self.verb}{': ' if names else ''}{listed}"
+        err_console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _ask(self) -> None:
+        if self.loses or (self._is_batch and sys.stdin.isatty()):
+            what = f"these {self._count}" if self._is_batch else f"{self.things[0]} {self.chosen[0][0]}"
+            question = f"{self.verb.capitalize()} {what}{' and ' if self.loses else ''}{self.loses}?"
+            typer.confirm(question, abort=True, err=True)
+
+    def _outcome(self, name: str, thing: T, manner: Manner) -> Outcome:
+        try:
+            word = f"would {self.verb}" if manner.dry_run else self.act(thing)
+            outcome = Outcome(name=name, outcome=word)
+        except AgenticError as exc:
+            if not self._is_batch:
+                raise
+            outcome = Outcome(name=name, outcome=FAILED, error=str(exc))
+        if not manner.as_json:
+            say(f"{self.things[0]} {outcome}")
+        return outcome

@@ -1,0 +1,141 @@
+"""What the shell completes: names that the database knows. Nothing is found where there is no database."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from functools import wraps
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.mappers import ProjectModel
+
+MAX_EXECUTIONS = 50
+
+Completion = list[tuple[str, str]]
+"""Values, each with words about it, which zsh and fish show."""
+
+_Completer = Callable[[typer.Context, str], Completion]
+
+
+def _silent(find: Callable[[typer.Context], Iterable[tuple[str, str]]]) -> _Completer:
+    """Make a completer: no error and no line of log may get between a person and the prompt."""
+
+    @wraps(find)
+    def complete(ctx: typer.Context, incomplete: str) -> Completion:
+        try:
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                return [(name, words) for name, words in find(ctx) if name.startswith(incomplete)]
+        except Exception:
+            return []
+
+    # Typer reads them to know what to hand over.
+    complete.__annotations__ = {"ctx": typer.Context, "incomplete": str}
+    del complete.__wrapped__  # or the signature would be that of ``find``
+    return complete
+
+
+def _of_project(
+    find: Callable[[Session, ProjectModel], Iterable[tuple[str, str]]],
+) -> Callable[[typer.Context], Completion]:
+    """Let ``find`` look into the project of the command line, or else that of the settings."""
+
+    @wraps(find)
+    def look(ctx: typer.Context) -> Completion:
+        from agentic.core.settings import load_settings
+        from agentic.mappers import Database, find_project
+
+        settings = load_settings()
+        database = Database.configured(settings)
+        try:
+            with database.reading() as session:
+                owner = find_project(session, ctx.params.get("project") or settings.project)
+                return list(find(session, owner))
+        finally:
+            database.dispose()
+
+    return look
+
+
+@_silent
+def project_names(_: typer.Context) -> Completion:
+    """Find the projects."""
+    from agentic.core.settings import load_settings
+    from agentic.mappers import Database, list_projects
+
+    database = Database.configured(load_settings())
+    try:
+        with database.reading() as session:
+            return [(project.name, project.description or "") for project in list_projects(session)]
+    finally:
+        database.dispose()
+
+
+@_silent
+def platform_names(_: typer.Context) -> Completion:
+    """Find the installed platforms."""
+    from agentic.core.hooks import get_registry
+
+    return [(name, "") for name in sorted(get_registry().platforms)]
+
+
+@_silent
+def statuses(_: typer.Context) -> Completion:
+    """Find how an execution may stand."""
+    from agentic.mappers import ExecutionStatus
+
+    return [(str(status), "") for status in ExecutionStatus]
+
+
+@_silent
+@_of_project
+def agent_names(session: Session, owner: ProjectModel) -> Completion:
+    """Find the agents."""
+    from agentic.mappers import list_agents
+
+    return [(agent.agent_name, agent.agent_platform) for agent in list_agents(session, owner.id)]
+
+
+@_silent
+@_of_project
+def pipeline_names(session: Session, owner: ProjectModel) -> Completion:
+    """Find the pipelines that are kept."""
+    from agentic.mappers.pipelines import list_pipelines
+
+    return [(f"{kept.name}@{kept.version}", "") for kept in list_pipelines(session, owner.id)]
+
+
+@_silent
+@_of_project
+def targets(session: Session, owner: ProjectModel) -> Completion:
+    """Find what can be run: agents, and pipelines that are kept. Files the shell finds by itself."""
+    from agentic.mappers import list_agents
+    from agentic.mappers.pipelines import list_pipelines
+
+    agents = [(agent.agent_name, agent.agent_platform) for agent in list_agents(session, owner.id)]
+    return [*agents, *((f"{kept.name}@{kept.version}", "") for kept in list_pipelines(session, owner.id))]
+
+
+@_silent
+@_of_project
+def schedule_names(session: Session, owner: ProjectModel) -> Completion:
+    """Find the schedules."""
+    from agentic.mappers import list_schedules
+
+    return [(schedule.name, schedule.agent.agent_name) for schedule in list_schedules(session, owner.id)]
+
+
+@_silent
+@_of_project
+def execution_ids(session: Session, owner: ProjectModel) -> Completion:
+    """Find the newest executions, each with its agent and status."""
+    from agentic.mappers import list_agents, list_executions
+
+    names = {agent.id: agent.agent_name for agent in list_agents(session, owner.id)}
+    found = list_executions(session, owner.id, MAX_EXECUTIONS)
+    return [(each.id, f"{names[each.agent_id]} {each.status}") for each in found]

@@ -1,0 +1,190 @@
+"""``agentic executions retry``, ``cancel`` and ``remove``: one execution, several, or all that fit."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentic.core.types import RunId
+from agentic.executors.commands.bulk import Manner
+from agentic.executors.commands.execution_choice import (
+    BROKEN,
+    ENDED,
+    LIVE,
+    All,
+    Choice,
+    Ids,
+    OfAgent,
+    OfPlatform,
+    Since,
+    WithStatus,
+)
+from agentic.executors.commands.options import AsJson, By, Dispatcher, DryRun, InProject, Yes
+from agentic.executors.commands.running import checked_dispatcher, print_queued, run_here
+from agentic.executors.commands.runs import Reason, cancel_run
+from agentic.executors.commands.steering import Desk, opened_desk
+
+if TYPE_CHECKING:
+    from agentic.executors.durable.service import RunService
+    from agentic.mappers import AgentModel, ExecutionModel
+
+
+def add_changes(executions: typer.Typer) -> None:
+    """Add the commands to ``agentic executions``."""
+    executions.command()(retry)
+    executions.command()(cancel)
+    executions.command()(remove)
+
+
+def retry(  # noqa: PLR0913  # one parameter for each option
+    ids: Ids = None,
+    *,
+    agent: OfAgent = None,
+    platform: OfPlatform = None,
+    status: WithStatus = None,
+    since: Since = None,
+    everything: All = False,
+    dispatcher: By = Dispatcher.LOCAL,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let executions that failed or were cancelled go on where they stand; they keep their ids.
+
+    In this process they go on one after the other.
+    """
+    choice = Choice(
+        ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
+    )
+    with opened_desk(project) as desk:
+        chosen = choice.found(desk, BROKEN)
+        if dispatcher is Dispatcher.CELERY and not dry_run:
+            checked_dispatcher(desk.settings)
+        if choice.is_one and not dry_run:
+            _retry_one(desk, *chosen[0], dispatcher, as_json=as_json)
+            return
+        act = _hand_over if dispatcher is Dispatcher.CELERY else _run_on
+        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("retry", chosen, lambda pair: act(desk, *pair), manner)
+
+
+def cancel(  # noqa: PLR0913  # one parameter for each option
+    ids: Ids = None,
+    *,
+    agent: OfAgent = None,
+    platform: OfPlatform = None,
+    status: WithStatus = None,
+    since: Since = None,
+    everything: All = False,
+    reason: Reason = "cancelled by hand",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """End executions that wait or go on; what is at work on them is told within seconds."""
+    choice = Choice(
+        ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
+    )
+    with opened_desk(project) as desk:
+
+        def act(pair: tuple[ExecutionModel, AgentModel]) -> str:
+            execution, owner = pair
+            desk.decide(partial(_begun, execution=execution, agent=owner))
+            return cancel_run(desk, RunId(execution.id), reason)
+
+        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("cancel", choice.found(desk, LIVE), act, manner)
+
+
+def remove(  # noqa: PLR0913  # one parameter for each option
+    ids: Ids = None,
+    *,
+    agent: OfAgent = None,
+    platform: OfPlatform = None,
+    status: WithStatus = None,
+    since: Since = None,
+    everything: All = False,
+    unpublished: Annotated[
+        bool, typer.Option("--unpublished", help="Also those of which events are not published yet.")
+    ] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    project: InProject = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove executions that have ended, with result, run and dead letters; rows of platforms stay."""
+    from agentic.executors.removing import ExecutionRemoval
+
+    choice = Choice(
+        ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
+    )
+    with opened_desk(project) as desk:
+        chosen = choice.found(desk, ENDED)
+        # Without NATS, nobody waits for events.
+        even_unpublished = unpublished or desk.settings.nats is None
+        removal = ExecutionRemoval(desk.database, desk.project_id, even_unpublished=even_unpublished)
+
+        def act(pair: tuple[ExecutionModel, AgentModel]) -> str:
+            removal.remove(pair[0], pair[1].agent_name)
+            return "removed"
+
+        manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+        choice.each("remove", chosen, act, manner, loses="all that is kept of it but its rows")
+
+
+def _retry_one(
+    desk: Desk, execution: ExecutionModel, agent: AgentModel, dispatcher: Dispatcher, *, as_json: bool
+) -> None:
+    if dispatcher is Dispatcher.CELERY:
+        _hand_over(desk, execution, agent)
+        print_queued(execution, agent, as_json=as_json)
+    else:
+        run_here(agent, execution, database=desk.database, settings=desk.settings, as_json=as_json)
+
+
+def _hand_over(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
+    desk.decide(partial(_go_on, execution=execution, agent=agent))
+    return "queued"
+
+
+def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
+    """Run an execution in this process; return how it ended.
+
+    Raises:
+        ExecutionFailedError: It failed.
+        ExecutionNotRunnableError: It has succeeded.
+    """
+    from agentic.executors.commands.progress import shown_progress
+    from agentic.executors.commands.running import check_unfinished
+    from agentic.executors.errors import ExecutionFailedError
+    from agentic.executors.local import run_locally
+    from agentic.mappers import ExecutionStatus
+
+    check_unfinished(execution)
+    with shown_progress(agent.agent_name) as hear:
+        outcome = run_locally(execution, database=desk.database, settings=desk.settings, on_event=hear)
+    if outcome.status is ExecutionStatus.FAILED:
+        raise ExecutionFailedError(outcome.error or "it failed again")
+    return str(outcome.status)
+
+
+async def _begun(service: RunService, execution: ExecutionModel, agent: AgentModel) -> bool:
+    """Begin the run of an execution, if nobody has; return whether that was so."""
+    from agentic.executors.runner import take_up
+
+    run = await service.host.lane.do(lambda ledger: ledger.run(RunId(execution.id)))
+    if run is None:
+        await take_up(service, execution, agent)
+    return run is None
+
+
+async def _go_on(service: RunService, execution: ExecutionModel, agent: AgentModel) -> None:
+    """Let the run of an execution begin, or go on."""
+    from agentic.executors.durable.control import retry as run_again
+
+    if not await _begun(service, execution, agent):
+        await run_again(service.host, RunId(execution.id))

@@ -1,0 +1,37 @@
+"""Times as commands take them: how long ago, or when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.steering import Desk
+
+
+def moment_of(desk: Desk, text: str, option: str = "--since") -> float:
+    """Return a time in seconds since the epoch: so long ago by the database's clock, or as it is given.
+
+    Raises:
+        OptionError: It is neither.
+    """
+    from agentic.executors.schedule_cron import ScheduleTimesError
+    from agentic.executors.schedule_times import read_interval
+    from agentic.mappers.ledger_reading import LedgerReader
+
+    try:
+        ago_s = read_interval(text)
+    except ScheduleTimesError:
+        return _given_time(text, option)
+    with desk.database.reading() as session:
+        return LedgerReader(session, desk.project_id).now() - ago_s
+
+
+def _given_time(text: str, option: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise OptionError(
+            f"{option} takes how long ago, as 90s, 15m, 2h or 1d, or a time, as 2026-05-01T12:00, "
+            f"not {text!r}"
+        ) from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

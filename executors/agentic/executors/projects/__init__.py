@@ -1,0 +1,1 @@
+"""Projects as a whole: what they own, and files of it."""

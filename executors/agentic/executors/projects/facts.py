@@ -1,0 +1,102 @@
+"""What a project owns, and all of it that a file takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from agentic.core.hooks import get_registry
+from agentic.core.pipeline.hiding import secret_names
+from agentic.core.types import JSONValue
+from agentic.executors.commands.agent_files import told_agent
+from agentic.executors.schedule_times import shown_interval
+from agentic.mappers import (
+    AgentModel,
+    CatchUp,
+    ExecutionModel,
+    ProjectModel,
+    ScheduleModel,
+    SourceColumns,
+    list_agents,
+    list_schedules,
+)
+from agentic.mappers.pipelines import list_pipelines
+from agentic.mappers.vault import list_secrets
+
+
+def count_owned(session: Session, project: ProjectModel) -> dict[str, int]:
+    """Return how much of what a project owns; ``rows`` are those in the tables of installed platforms."""
+    executions = select(func.count()).where(ExecutionModel.project_id == project.id)
+    return {
+        "agents": len(list_agents(session, project.id)),
+        "pipelines": len({kept.name for kept in list_pipelines(session, project.id)}),
+        "schedules": len(list_schedules(session, project.id)),
+        "secrets": len(list_secrets(session, project.id)),
+        "executions": session.scalar(executions) or 0,
+        "rows": sum(count_rows(session, project).values()),
+    }
+
+
+def count_rows(session: Session, project: ProjectModel) -> dict[str, int]:
+    """Return how many rows a project has in which table of which platform, those without any left out."""
+    models = [
+        model
+        for _, platform in sorted(get_registry().platforms.items())
+        for model in platform.models
+        if issubclass(model, SourceColumns)
+    ]
+    counts = {
+        str(model.__table__.name): session.scalar(  # type: ignore[attr-defined]  # of a mapped class
+            select(func.count()).select_from(model).where(model.project_id == project.id)
+        )
+        for model in models
+    }
+    return {table: count for table, count in counts.items() if count}
+
+
+def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue]:
+    """Return a project as its file has it: secrets by name, of pipelines the newest version."""
+    agents = [_told_agent(agent) for agent in list_agents(session, project.id)]
+    newest = {kept.name: kept.spec for kept in reversed(list_pipelines(session, project.id))}
+    pipelines = [dict(spec) for _, spec in sorted(newest.items())]
+    stored = {secret.name for secret in list_secrets(session, project.id)}
+    named = {name for part in (*agents, *pipelines) for name in secret_names(part)}
+    facts: Mapping[str, JSONValue] = {
+        "name": project.name,
+        "description": project.description,
+        "max_running": project.max_running,
+    }
+    return {
+        "project": {name: value for name, value in facts.items() if value is not None},
+        **_rows("secrets", sorted(stored | named)),
+        **_rows("agents", agents),
+        **_rows("pipelines", pipelines),
+        **_rows("schedules", [_told_schedule(one) for one in list_schedules(session, project.id)]),
+    }
+
+
+def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
+    """Leave out what there is none of."""
+    found = list(rows)
+    return {name: found} if found else {}
+
+
+def _told_agent(agent: AgentModel) -> dict[str, JSONValue]:
+    return {**told_agent(agent), **({"disabled": True} if agent.disabled_at is not None else {})}
+
+
+def _told_schedule(schedule: ScheduleModel) -> dict[str, JSONValue]:
+    times: dict[str, JSONValue] = (
+        {"cron": schedule.cron} if schedule.cron else {"every": shown_interval(schedule.every_s or 0)}
+    )
+    return {
+        "name": schedule.name,
+        "agent": schedule.agent.agent_name,
+        **times,
+        **({"timezone": schedule.timezone} if schedule.timezone != "UTC" else {}),
+        **({"jitter_s": schedule.jitter_s} if schedule.jitter_s else {}),
+        **({"catch_up": str(schedule.catch_up)} if schedule.catch_up is not CatchUp.LAST else {}),
+        **({"paused": True} if schedule.paused_at is not None else {}),
+    }

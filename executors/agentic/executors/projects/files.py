@@ -1,0 +1,157 @@
+"""A project as a file: what ``agentic projects export`` writes, and ``agentic projects import`` reads.
+
+The file never holds a secret: it names them, and masks what an agent's config has of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from agentic.core.pipeline import Fault, SpecError
+from agentic.core.pipeline.reader import Document, read_text
+from agentic.core.types import JSONValue
+from agentic.executors.projects.errors import ProjectFileError
+from agentic.executors.redaction import MASK
+from agentic.mappers import CatchUp
+
+HEAD = """\
+# A project, as `agentic projects export` wrote it; `agentic projects import FILE` takes it.
+# Secrets are not told: store those named here with `agentic secrets set NAME`.
+"""
+MASKED = f"""\
+# {MASK} stands for one in a config: imported, it leaves that of the agent as it is.
+"""
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ProjectPart(_Part):
+    """The project itself; what is left out stays as it is."""
+
+    name: Name
+    description: str | None = None
+    max_running: PositiveInt | None = None
+
+
+class AgentPart(_Part):
+    """An agent; goals that are left out stay as they are."""
+
+    name: Name
+    platform: Name
+    goals: str | None = None
+    config: dict[str, JSONValue] = Field(default_factory=dict)
+    disabled: bool = False
+
+
+class SchedulePart(_Part):
+    """A schedule; ``every`` is an interval as ``15m``."""
+
+    name: Name
+    agent: Name
+    cron: str | None = None
+    every: str | None = None
+    timezone: str = "UTC"
+    jitter_s: int = Field(default=0, ge=0, le=86_400)
+    catch_up: CatchUp = CatchUp.LAST
+    paused: bool = False
+
+    @model_validator(mode="after")
+    def _has_times(self) -> Self:
+        if (self.cron is None) is (self.every is None):
+            raise ValueError("a schedule has either cron or every")
+        return self
+
+
+class ProjectFile(_Part):
+    """All of it."""
+
+    project: ProjectPart
+    secrets: tuple[str, ...] = ()
+    agents: tuple[AgentPart, ...] = ()
+    pipelines: tuple[dict[str, JSONValue], ...] = ()
+    schedules: tuple[SchedulePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read, and where its parts stand in the text."""
+
+    content: ProjectFile
+    document: Document
+    source: str
+
+    def error(self, faults: Sequence[Fault]) -> ProjectFileError:
+        """Return the error of a file with these faults, in the order of their lines."""
+        return _error(self.source, self.document, faults)
+
+
+def write_project(content: Mapping[str, JSONValue]) -> str:
+    """Return a project as YAML; see :class:`ProjectFile`."""
+    text: str = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=100)
+    return HEAD + (MASKED if MASK in text else "") + text
+
+
+def read_project(text: str, source: str) -> ReadFile:
+    """Read the file of a project; whether its agents and pipelines can be used is not looked at.
+
+    Args:
+        text: YAML or JSON.
+        source: Names it in errors.
+
+    Raises:
+        ProjectFileError: It is something else, or names something twice.
+    """
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        raise ProjectFileError(source, [Fault(message="it is empty; a project needs at least its name")])
+    try:
+        document = read_text(text, source)
+    except SpecError as exc:
+        raise ProjectFileError(source, exc.faults) from None
+    try:
+        content = ProjectFile.model_validate(document.data)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_input=False)
+        faults = [Fault(message=error["msg"], place=error["loc"]) for error in errors]
+        raise _error(source, document, faults) from None
+    if twice := [*_misnamed(content)]:
+        raise _error(source, document, twice)
+    return ReadFile(content, document, source)
+
+
+def _misnamed(content: ProjectFile) -> Iterator[Fault]:
+    rows: Mapping[str, Sequence[str]] = {
+        "agents": [agent.name for agent in content.agents],
+        "pipelines": [str(spec.get("name", "")) for spec in content.pipelines],
+        "schedules": [schedule.name for schedule in content.schedules],
+    }
+    for index, name in enumerate(rows["pipelines"]):
+        if not name:
+            yield Fault(message="a pipeline needs a name here", place=("pipelines", index))
+    for kind, names in rows.items():
+        for name, count in Counter(names).items():
+            if name and count > 1:
+                place = (kind, len(names) - 1 - names[::-1].index(name))
+                yield Fault(message=f"{name!r} is there twice; take one away, or rename it", place=place)
+
+
+def _error(source: str, document: Document, faults: Sequence[Fault]) -> ProjectFileError:
+    located = map(document.locate, faults)
+    return ProjectFileError(source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))

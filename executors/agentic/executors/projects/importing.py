@@ -1,0 +1,191 @@
+"""What is to be changed so that a project is as its file says; what the file lacks stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from sqlalchemy.orm import Session
+
+from agentic.core.errors import AgenticError
+from agentic.core.hooks import get_registry
+from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
+from agentic.core.pipeline.references import Place
+from agentic.core.types import JSONValue
+from agentic.executors.catalog import AgentFacts, find_named, put_agent
+from agentic.executors.errors import AgentConfigError
+from agentic.executors.projects.files import AgentPart, ProjectFile, ProjectPart, ReadFile, SchedulePart
+from agentic.executors.projects.parts import (
+    FaultyPartError,
+    config_fault,
+    stand_of,
+    times_of,
+    timing_of,
+    unmasked,
+)
+from agentic.mappers import (
+    ProjectModel,
+    ScheduleModel,
+    UnknownProjectError,
+    UnknownScheduleError,
+    add_project,
+    add_schedule,
+    find_project,
+    find_schedule,
+    pause_schedule,
+    resume_schedule,
+)
+from agentic.mappers.catalog import describe_project, disable_agent, enable_agent, limit_project
+from agentic.mappers.errors import UnknownPipelineError
+from agentic.mappers.pipelines import find_stored, store_pipeline
+from agentic.mappers.schedules import remove_schedule
+
+ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of a part of the file: ``added``, ``changed`` (with what) or ``unchanged``."""
+
+    kind: str
+    name: str
+    outcome: str
+    changed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        what = f" ({', '.join(self.changed)})" if self.changed else ""
+        return f"{self.kind} {self.name}: {self.outcome}{what}"
+
+
+def import_project(session: Session, file: ReadFile, name: str | None = None) -> list[Change]:
+    """Make a project be as its file says, and return what that changed.
+
+    Args:
+        session: In a transaction; roll it back when this raises, or to look only.
+        file: As it was read.
+        name: Of the project, if not that of the file.
+
+    Raises:
+        ProjectFileError: Something of it cannot be used; every fault is told.
+    """
+    owner, change = _put_project(session, file.content.project, name or file.content.project.name)
+    work = _Import(session, owner, changes=[change])
+    work.put_all(file.content)
+    if work.faults:
+        raise file.error(work.faults)
+    return work.changes
+
+
+def _put_project(session: Session, wanted: ProjectPart, name: str) -> tuple[ProjectModel, Change]:
+    try:
+        owner, outcome = find_project(session, name), UNCHANGED
+    except UnknownProjectError:
+        owner, outcome = add_project(session, name), ADDED
+    changed = []
+    if wanted.description is not None and wanted.description != owner.description:
+        describe_project(session, owner, wanted.description)
+        changed.append("description")
+    if wanted.max_running is not None and wanted.max_running != owner.max_running:
+        limit_project(session, owner, wanted.max_running)
+        changed.append("max_running")
+    if outcome == UNCHANGED and changed:
+        outcome = CHANGED
+    return owner, Change(kind="project", name=name, outcome=outcome, changed=tuple(changed))
+
+
+@dataclass(slots=True)
+class _Import:
+    session: Session
+    owner: ProjectModel
+    changes: list[Change]
+    faults: list[Fault] = field(default_factory=list)
+    _specs: dict[str, PipelineSpec] = field(default_factory=dict)
+
+    def put_all(self, content: ProjectFile) -> None:
+        """Put pipelines, agents and schedules; go on after a fault, so that all are told."""
+        for index, spec in enumerate(content.pipelines):
+            self._try(("pipelines", index), partial(self._put_pipeline, spec))
+        for index, agent in enumerate(content.agents):
+            self._try(("agents", index), partial(self._put_agent, agent))
+        for index, schedule in enumerate(content.schedules):
+            self._try(("schedules", index), partial(self._put_schedule, schedule))
+
+    def _try(self, place: Place, put: Callable[[], None]) -> None:
+        try:
+            put()
+        except FaultyPartError as exc:
+            self.faults += [Fault(message=one.message, place=(*place, *one.place)) for one in exc.faults]
+
+    def _put_pipeline(self, data: Mapping[str, JSONValue]) -> None:
+        try:
+            spec = read_spec(data, get_registry().actors, find=self._find)
+        except SpecError as exc:
+            raise FaultyPartError(*exc.faults) from None
+        self._specs[spec.name] = spec
+        kept, is_new = store_pipeline(self.session, self.owner.id, spec)
+        outcome = UNCHANGED if not is_new else ADDED if kept.version == 1 else CHANGED
+        self._note("pipeline", f"{kept.name}@{kept.version}", outcome)
+
+    def _find(self, name: str) -> PipelineSpec | None:
+        """Find a pipeline that a step names: one further up in the file, or one that is kept."""
+        if name in self._specs:
+            return self._specs[name]
+        try:
+            kept = find_stored(self.session, self.owner.id, name)
+        except UnknownPipelineError:
+            return None
+        return read_spec(kept.spec, get_registry().actors)
+
+    def _put_agent(self, wanted: AgentPart) -> None:
+        found = find_named(self.session, self.owner, wanted.name)
+        before = None if found is None else stand_of(found)
+        missing: list[Fault] = []
+        config = {
+            key: unmasked(value, None if found is None else found.config.get(key), ("config", key), missing)
+            for key, value in wanted.config.items()
+        }
+        if missing:
+            raise FaultyPartError(*missing)
+        facts = AgentFacts(name=wanted.name, platform=wanted.platform, config=config, goals=wanted.goals)
+        try:
+            agent = put_agent(self.session, self.owner, facts, replace=True)
+        except AgentConfigError as exc:
+            raise FaultyPartError(*(config_fault(fault) for fault in exc.faults)) from None
+        except AgenticError as exc:
+            raise FaultyPartError(Fault(message=str(exc), place=("platform",))) from None
+        (disable_agent if wanted.disabled else enable_agent)(self.session, agent)
+        self._note_change("agent", wanted.name, before, stand_of(agent))
+
+    def _put_schedule(self, wanted: SchedulePart) -> None:
+        timing = timing_of(wanted)
+        agent = find_named(self.session, self.owner, wanted.agent)
+        if agent is None:
+            message = f"there is no agent {wanted.agent!r}, neither in this file nor in the project"
+            raise FaultyPartError(Fault(message=message, place=("agent",)))
+        found = self._known_schedule(wanted.name)
+        before = None if found is None else times_of(found)
+        after = {"agent": agent.agent_name, **timing}
+        if found is None or {key: value for key, value in (before or {}).items() if key != "paused"} != after:
+            remove_schedule(self.session, self.owner, wanted.name)
+            found = add_schedule(self.session, agent, wanted.name, **timing)
+        (pause_schedule if wanted.paused else resume_schedule)(self.session, found)
+        self._note_change("schedule", wanted.name, before, times_of(found))
+
+    def _known_schedule(self, name: str) -> ScheduleModel | None:
+        try:
+            return find_schedule(self.session, self.owner, name)
+        except UnknownScheduleError:
+            return None
+
+    def _note_change(
+        self, kind: str, name: str, before: Mapping[str, object] | None, after: Mapping[str, object]
+    ) -> None:
+        if before is None:
+            self._note(kind, name, ADDED)
+            return
+        differing = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+        self._note(kind, name, CHANGED if differing else UNCHANGED, differing)
+
+    def _note(self, kind: str, name: str, outcome: str, changed: list[str] | None = None) -> None:
+        self.changes.append(Change(kind=kind, name=name, outcome=outcome, changed=tuple(changed or ())))

@@ -1,0 +1,104 @@
+"""The parts of a project's file beside what is stored: what differs, and what cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentic.core.pipeline import Fault
+from agentic.core.pipeline.references import Place
+from agentic.core.types import JSONValue
+from agentic.executors.projects.files import SchedulePart
+from agentic.executors.redaction import MASK
+from agentic.executors.schedule_cron import ScheduleTimesError
+from agentic.executors.schedule_times import check_timing, read_interval
+from agentic.mappers import AgentModel, ScheduleModel
+from agentic.mappers.schedules import Timing
+
+
+class FaultyPartError(Exception):
+    """A part of the file cannot be used; the places of the faults are within that part."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__()
+        self.faults = faults
+
+
+def stand_of(agent: AgentModel) -> dict[str, object]:
+    """Return all of an agent that a file tells, a config key each, so that changes can be named."""
+    config = {f"config.{key}": value for key, value in agent.config.items()}
+    facts = {
+        "platform": agent.agent_platform,
+        "goals": agent.goals,
+        "disabled": agent.disabled_at is not None,
+    }
+    return {**facts, **config}
+
+
+def times_of(schedule: ScheduleModel) -> dict[str, object]:
+    """Return all of a schedule that a file tells."""
+    return {
+        "agent": schedule.agent.agent_name,
+        "cron": schedule.cron,
+        "every_s": schedule.every_s,
+        "timezone": schedule.timezone,
+        "jitter_s": schedule.jitter_s,
+        "catch_up": schedule.catch_up,
+        "paused": schedule.paused_at is not None,
+    }
+
+
+def timing_of(wanted: SchedulePart) -> Timing:
+    """Return when a schedule of the file is due.
+
+    Raises:
+        FaultyPartError: Its times cannot be used.
+    """
+    try:
+        every_s = None if wanted.every is None else read_interval(wanted.every)
+        timing: Timing = {
+            "cron": None if wanted.cron is None else " ".join(wanted.cron.split()),
+            "every_s": every_s,
+            "timezone": wanted.timezone,
+            "jitter_s": wanted.jitter_s,
+            "catch_up": wanted.catch_up,
+        }
+        check_timing(timing)
+    except ScheduleTimesError as exc:
+        raise FaultyPartError(Fault(message=str(exc), place=("cron" if wanted.cron else "every",))) from None
+    return timing
+
+
+def unmasked(value: JSONValue, known: JSONValue, place: Place, missing: list[Fault]) -> JSONValue:
+    """Return ``value`` with what is masked taken from the config the agent has; note what it has not.
+
+    Args:
+        value: A part of the config in the file.
+        known: That part of the stored config; None where there is none.
+        place: Where it stands.
+        missing: Gets a fault for each masked secret that is not known.
+    """
+    if value == MASK:
+        if known is None:
+            message = (
+                f"{MASK} stands for a secret that was not told, and the agent has none yet; put it in, or "
+                f"better a reference to a stored one"
+            )
+            missing.append(Fault(message=message, place=place))
+        return known
+    if isinstance(value, dict):
+        inner = known if isinstance(known, dict) else {}
+        return {key: unmasked(part, inner.get(key), (*place, key), missing) for key, part in value.items()}
+    if isinstance(value, list):
+        row = known if isinstance(known, list) and len(known) == len(value) else [None] * len(value)
+        return [unmasked(part, row[index], (*place, index), missing) for index, part in enumerate(value)]
+    return value
+
+
+def config_fault(text: str) -> Fault:
+    """Return a fault that a platform finds in a config, at the key it begins with, if it does."""
+    return Fault(message=text, place=("config", *_keys(text.partition(":")[0])))
+
+
+def _keys(text: str) -> Iterator[str | int]:
+    for part in text.split("."):
+        yield int(part) if part.isdecimal() else part

@@ -1,0 +1,129 @@
+"""Completion by a real shell: names come from the database, and nothing but names is printed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.integration.executors.shells import Shell
+
+from agentic.mappers import create_execution, find_agent, find_project
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.requirement("BR08"),
+    pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash"),
+]
+
+SCRIPT = """
+set -e
+eval "$(_AGENTIC_COMPLETE=source_bash agentic)"
+COMP_WORDS=("$@")
+COMP_CWORD=$(( $# - 1 ))
+_agentic_completion agentic
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def complete(*words: str) -> list[str]:
+    """Return what bash offers for the last word; whatever is said on standard error fails the test."""
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "--norc", "-c", SCRIPT, "bash", "agentic", *words],
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.fixture
+def known(shell: Shell) -> Shell:
+    """Two projects with an agent or two, a pipeline, a schedule."""
+    shell("agents", "add", "top", "--platform", "hackernews")
+    shell("agents", "add", "ask", "--platform", "hackernews")
+    shell("projects", "add", "other")
+    shell("agents", "add", "theirs", "--platform", "hackernews", "--project", "other")
+    Path("shop.yaml").write_text("name: shop\nsteps: [{type: crawl, start: 'http://a.example/'}]\n")
+    shell("pipelines", "add", "shop.yaml")
+    shell("schedules", "add", "hourly", "--agent", "top", "--every", "1h")
+    return shell
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("agents", "show", ""), ["ask", "top"]),
+        (("agents", "show", "t"), ["top"]),
+        (("agents", "disable", "ask", ""), ["ask", "top"]),
+        (("agents", "show", "--project", "other", ""), ["theirs"]),
+        (("agents", "list", "--project", ""), ["default", "other"]),
+        (("projects", "show", "o"), ["other"]),
+        (("platforms", "show", "h"), ["hackernews"]),
+        (("executions", "list", "--platform", "we"), ["web"]),
+        (("executions", "list", "--status", "s"), ["succeeded"]),
+        (("executions", "cancel", "--agent", "a"), ["ask"]),
+        (("pipelines", "show", ""), ["shop@1"]),
+        (("schedules", "pause", ""), ["hourly"]),
+        (("run", ""), ["ask", "top", "shop@1"]),
+        (("agents", "en"), ["enable"]),
+        (("agents", "remove", "--dry"), ["--dry-run"]),
+    ],
+)
+def test_values_are_completed_from_the_database(words: tuple[str, ...], found: list[str]) -> None:
+    assert complete(*words) == found
+
+
+def test_ids_of_executions_are_completed(known: Shell) -> None:
+    with known.database.writing() as session:
+        made = create_execution(session, find_agent(session, find_project(session, "default").id, "top"))
+    assert complete("executions", "show", "") == [made.id]
+    assert complete("executions", "cancel", made.id[:5]) == [made.id]
+
+
+def test_without_a_database_nothing_is_completed_and_none_is_made(bare_shell: Shell) -> None:
+    assert complete("agents", "show", "") == []
+    assert complete("projects", "show", "") == []
+    assert not bare_shell.home.exists()
+
+
+def test_a_database_that_is_none_or_a_project_nobody_knows_completes_nothing(known: Shell) -> None:
+    assert complete("agents", "show", "--project", "nope", "") == []
+    for content in (b"no database", b""):  # of which the second one has no tables, which is logged elsewhere
+        for path in known.home.glob("agentic.db*"):
+            path.unlink()
+        (known.home / "agentic.db").write_bytes(content)
+        assert complete("agents", "show", "") == []
+
+
+@pytest.mark.parametrize("shell_name", ["zsh", "fish"])
+def test_other_shells_are_told_the_same(known: Shell, shell_name: str) -> None:
+    agentic = [str(Path(sys.executable).parent / "agentic")]
+    env = {
+        **os.environ,
+        "_AGENTIC_COMPLETE": f"complete_{shell_name}",
+        "_TYPER_COMPLETE_ARGS": "agentic agents show t",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    done = subprocess.run(agentic, env=env, capture_output=True, text=True, check=True, timeout=60)
+    assert "top" in done.stdout
+    assert "hackernews" in done.stdout  # words beside the name
+    assert "ask" not in done.stdout
+    assert done.stderr == ""
+    source = subprocess.run(
+        agentic,
+        env={**os.environ, "_AGENTIC_COMPLETE": f"source_{shell_name}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert f"_AGENTIC_COMPLETE=complete_{shell_name}" in source.stdout

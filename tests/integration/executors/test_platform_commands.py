@@ -1,0 +1,66 @@
+"""``agentic platforms``: what agents can be told, and which of them will not run."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.executors.shells import Shell
+
+from agentic.core.errors import UnknownPlatformError
+from agentic.core.hooks import get_registry
+from agentic.mappers import add_agent, find_project
+from agentic.plugins.hackernews.settings import HackerNewsSettings
+
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]
+
+
+@pytest.fixture
+def faulty(shell: Shell) -> Shell:
+    """A database with an agent whose config no longer fits, and one whose secret is not stored."""
+    with shell.database.writing() as session:
+        owner = find_project(session, "default")
+        add_agent(session, owner, "odd", "hackernews", {"limit": 0})
+        add_agent(session, owner, "lost", "github", {"repos": ["o/n"], "token": "${secrets.lost}"})
+    return shell
+
+
+def test_a_platform_is_shown_with_its_settings_tables_hooks_and_findings(faulty: Shell) -> None:
+    shown = faulty.json("platforms", "show", "hackernews")
+
+    assert shown["schema"] == HackerNewsSettings.model_json_schema()
+    assert shown["tables"] == ["hn_items", "hn_users"]
+    assert (shown["plugin"], "agentic_platforms" in shown["hooks"]) == ("hackernews", True)
+    assert [text for text in shown["faults"] if "agent 'odd'" in text] == shown["faults"]
+    said = faulty("platforms", "show", "hackernews")
+    assert "Which list of stories to read." in " ".join(said.split())
+    assert "1 fault, 0 warnings" in said
+
+
+@pytest.mark.parametrize("name", sorted(get_registry().platforms))
+def test_every_platform_can_be_shown_and_has_a_schema(bare_shell: Shell, name: str) -> None:
+    assert bare_shell.json("platforms", "show", name)["name"] == name
+    assert bare_shell.json("platforms", "schema", name)["type"] == "object"
+    assert name in bare_shell("platforms", "show", name)
+
+
+def test_the_doctor_looks_at_all_platforms_or_at_those_that_are_named(faulty: Shell) -> None:
+    result = faulty.run("platforms", "doctor", "--json")
+    assert result.exit_code == 1
+    faults = faulty.parse(result)["faults"]
+    assert [text.partition(":")[0] for text in faults] == ["github", "hackernews"]
+
+    result = faulty.run("platforms", "doctor", "github", "web")
+    assert result.exit_code == 1
+    assert "there is no secret 'lost'" in " ".join(result.stdout.split())
+    assert "hackernews" not in result.stdout
+
+
+def test_a_warning_is_no_fault_and_a_platform_in_order_is_not_told_of(shell: Shell) -> None:
+    shell("agents", "add", "bare", "--platform", "github", "--config", 'repos=["o/n"]')
+    told = shell.json("platforms", "doctor", "github", "hackernews")
+    assert told["faults"] == []
+    assert len(told["warnings"]) == 1
+
+
+def test_an_unknown_platform_is_named_with_those_that_are_known(bare_shell: Shell) -> None:
+    for command in ("show", "schema", "doctor"):
+        assert isinstance(bare_shell.fails("platforms", command, "nope"), UnknownPlatformError)
