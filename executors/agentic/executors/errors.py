@@ -1,7 +1,9 @@
 """What can go wrong when an agent is run.
 
 ExecutionError
-  AgentConfigError (ValueError)            an agent's config or goals cannot be used
+  AgentNotRunnableError                    an agent cannot be run as it is
+    AgentConfigError (ValueError)          its config or goals cannot be used
+    AgentGraphError                        its platform failed to make its graph
   AgentFailedError                         its executor raised, or returned {"error": ...}
   ResultsRefusedError                      its mapper would not store the results
   SessionClosedError                       a database session was asked for while none may be open
@@ -26,7 +28,22 @@ class ExecutionError(AgenticError):
     """Something about running an agent."""
 
 
-class AgentConfigError(ExecutionError, ValueError):
+class AgentNotRunnableError(ExecutionError):
+    """An agent cannot be run as it is; its executions fail before they begin."""
+
+
+class AgentGraphError(AgentNotRunnableError):
+    """The platform of an agent failed to make its graph; the message has no secret of the agent's config."""
+
+    def __init__(self, agent_name: str, platform: str, reason: str) -> None:
+        super().__init__(
+            f"agent {agent_name!r}: its platform {platform!r} could not make its graph: {reason}"
+        )
+        self.agent_name = agent_name
+        self.platform = platform
+
+
+class AgentConfigError(AgentNotRunnableError, ValueError):
     """An agent cannot be run as it is configured; ``faults`` holds every reason, never a value."""
 
     def __init__(self, agent_name: str, platform: str, faults: Sequence[str]) -> None:

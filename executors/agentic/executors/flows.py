@@ -12,7 +12,7 @@ from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Builder, Flow, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.hooks import RunHooks
-from agentic.executors.errors import AgentConfigError
+from agentic.executors.errors import AgentNotRunnableError
 from agentic.executors.records import AgentRecords
 from agentic.executors.workflow import agent_workflow
 from agentic.mappers import AgentModel, Database, content_hash
@@ -58,7 +58,7 @@ def flow_builder(
         records = AgentRecords(database, project_id, agent_id, worker, log_level)
         try:
             work = records.work()
-        except AgentConfigError as exc:
+        except AgentNotRunnableError as exc:
             raise UnknownWorkflowError(f"{KIND}:{rest}", str(exc)) from exc
 
         def context(run_id: RunId) -> Mapping[str, str]:

@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from agentic.core.graph.result import RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.executors.base import AgentWork, BaseAgentExecutor
-from agentic.executors.errors import ResultsRefusedError
+from agentic.executors.errors import AgentGraphError, AgentNotRunnableError, ResultsRefusedError
 from agentic.executors.factory import ExecutorFactory, route_of
 from agentic.executors.redaction import Redactor
 from agentic.mappers import (
     AgentModel,
     Database,
+    DataError,
     ExecutionModel,
     ExecutionStatus,
     UnknownExecutionError,
@@ -81,7 +84,9 @@ class AgentRecords:
         """Return the graph that does the agent's work, if there is one.
 
         Raises:
-            AgentConfigError: The agent cannot be run as it is configured.
+            AgentNotRunnableError: The agent cannot be run as it is configured, or its platform fails at that.
+            DataError: The database is away.
+            SQLAlchemyError: The database fails.
         """
         with self._database.reading() as session:
             agent = self._agent(session)
@@ -89,8 +94,14 @@ class AgentRecords:
             if agent is None or platform is None:
                 return None  # its executions fail, and say so
             self._note_secrets(agent)
-            with self._attached(session, agent, "") as executor:
-                return executor.work(self._database)
+            try:
+                with self._attached(session, agent, "") as executor:
+                    return executor.work(self._database)
+            except (AgentNotRunnableError, DataError, SQLAlchemyError):
+                raise
+            except Exception as exc:  # whatever a plugin comes up with: it would be the same the next time
+                reason = self.redactor.error(exc)
+                raise AgentGraphError(agent.agent_name, agent.agent_platform, reason) from exc
 
     def route(self) -> str:
         """Return what the agent's work is routed by; "" if there is no such agent."""

@@ -23,7 +23,7 @@ from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.outbox import Outbox, kept_published
 from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
 from agentic.executors.durable.service import RunService
-from agentic.executors.errors import AgentConfigError
+from agentic.executors.errors import AgentNotRunnableError
 from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
 from agentic.executors.observing import Observers
@@ -91,7 +91,7 @@ async def run_execution(
                 outbox = Outbox(runs.host.lane, project, bus)
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
             await _rested(await take_up(runs, execution, agent))
-    except AgentConfigError as exc:
+    except AgentNotRunnableError as exc:
         await in_thread(_refuse, host.database, execution, str(exc))
         observers.refused(project, execution_id)
     finally:
@@ -105,7 +105,7 @@ async def take_up(service: RunService, execution: ExecutionModel, agent: AgentMo
     """Begin the run of an execution, or let it go on if it failed or was cancelled.
 
     Raises:
-        AgentConfigError: The agent cannot be run as it is configured.
+        AgentNotRunnableError: The agent cannot be run as it is.
         LedgerUnavailableError: The ledger cannot be used.
     """
     handle = service.handle(execution.id)
@@ -126,7 +126,7 @@ async def begin_waiting(service: RunService, database: Database, project_id: str
     for execution, agent in (found := await in_thread(_waiting, database, project_id)):
         try:
             await _begin(service, execution, agent, is_told=True)
-        except AgentConfigError as exc:
+        except AgentNotRunnableError as exc:
             await in_thread(_refuse, database, execution, str(exc))
     return len(found)
 
@@ -137,12 +137,12 @@ async def begin_here(
     """Begin the run of an execution, if nobody has, without telling workers; return its first activation.
 
     Raises:
-        AgentConfigError: The agent cannot be run as it is configured; the execution has failed by it.
+        AgentNotRunnableError: The agent cannot be run as it is; the execution has failed by it.
         LedgerUnavailableError: The ledger cannot be used.
     """
     try:
         await _begin(service, execution, agent, is_told=False)
-    except AgentConfigError as exc:
+    except AgentNotRunnableError as exc:
         await in_thread(_refuse, database, execution, str(exc))
         raise
     return first_of(execution)
@@ -184,7 +184,7 @@ async def _begin(
     try:
         return await service.submit(flow_name(agent), execution.id, how)
     except UnknownWorkflowError as exc:
-        if isinstance(exc.__cause__, AgentConfigError):
+        if isinstance(exc.__cause__, AgentNotRunnableError):
             raise exc.__cause__ from None
         raise
 

@@ -14,6 +14,8 @@ from agentic.executors import BaseAgentExecutor
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import (
     AgentModel,
+    Database,
+    DatabaseUnavailableError,
     ExecutionModel,
     ExecutionStatus,
     UnknownExecutionError,
@@ -392,3 +394,35 @@ class TestCancellation:
 
         subjects = [stored.subject async for stored in lab.bus.read(until=1000)]
         assert subjects[-1].endswith(".cancelled")
+
+
+class TestAGraphThatCannotBeMade:
+    async def test_it_fails_the_execution_and_says_so_without_secrets(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def work(executor: BaseAgentExecutor, _database: Database) -> None:
+            raise RuntimeError(f"no extra for {executor.agent.config['token']}")
+
+        monkeypatch.setattr(BaseAgentExecutor, "work", work)
+        execution = lab.execution(lab.agent(config={"token": "hunter2-hunter2"}))
+
+        outcome = await run(lab, execution)
+
+        assert outcome.status is ExecutionStatus.FAILED
+        assert outcome.error is not None
+        assert "its platform 'toy' could not make its graph: RuntimeError: no extra for" in outcome.error
+        assert "hunter2" not in outcome.error
+
+    async def test_a_database_that_is_away_is_no_fault_of_the_agent(
+        self, lab: Lab, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def work(_executor: BaseAgentExecutor, _database: Database) -> None:
+            raise DatabaseUnavailableError("sqlite:///away", "the file does not exist")
+
+        monkeypatch.setattr(BaseAgentExecutor, "work", work)
+        execution = lab.execution()
+
+        with pytest.raises(DatabaseUnavailableError):
+            await run(lab, execution)
+
+        assert lab.stored(execution.id).status is ExecutionStatus.QUEUED

@@ -25,7 +25,7 @@ from agentic.executors.durable.past import ProjectPast
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OnClaim, Worked
-from agentic.executors.errors import AgentConfigError, ExecutionFailedError
+from agentic.executors.errors import AgentNotRunnableError, ExecutionFailedError
 from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
 from agentic.executors.observing import Observers
@@ -126,7 +126,7 @@ class RunProcess:
                 if is_again
                 else await begin_here(service, self._database, execution, agent)
             )
-        except AgentConfigError:
+        except AgentNotRunnableError:
             self._observers.refused(agent.project.name, execution_id)
             raise
         worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
