@@ -205,8 +205,9 @@ class CrawlSlice:
         if not self._finished:
             return wanted > 0 and not self._is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
-        # Finished pages may hold the links that slots will soon wait for; but each write has its price.
-        is_worth_it = 2 * len(self._finished) >= self._limits.max_parallel
+        # Slots will soon wait for the links of finished pages; without any, each write has its price.
+        has_links = any(visit.links for visit in self._finished)
+        is_worth_it = has_links or 2 * len(self._finished) >= self._limits.max_parallel
         is_short = wanted > 0 and is_worth_it and len(self._queue) <= self._limits.max_parallel
         is_starved = not self._running or (wanted > 0 and not self._queue and self._is_idle())
         return len(self._finished) >= self._limits.commit_pages or is_old or is_short or is_starved

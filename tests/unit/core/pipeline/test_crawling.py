@@ -212,6 +212,26 @@ class TestSlices:
         assert max(sizes) <= 20 + 10
         assert sum(sizes) == 101
 
+    async def test_links_are_known_to_all_before_the_pages_in_hand_run_out(
+        self, run: Run, site: Any, frontier: Any
+    ) -> None:
+        """The other pages end only when the link of the first one is in the frontier."""
+
+        async def detail() -> str:
+            while "http://a/new" not in frontier.urls("new") + frontier.urls("taken"):
+                await asyncio.sleep(0)
+            return ""
+
+        details = [f"http://a/{number}" for number in range(1, 9)]
+        site.pages.update(dict.fromkeys(details, detail))
+        site.pages.update(
+            {"http://a/0": " ".join(["http://a/list", *details]), "http://a/list": "http://a/new"}
+        )
+        site.pages["http://a/new"] = ""
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + "    max_parallel: 4\n    commit_seconds: 60")
+        assert result.pages.done == 11
+
     async def test_so_many_pages_at_a_time_are_fetched(self, run: Run, site: Any) -> None:
         in_flight = peak = 0
 
