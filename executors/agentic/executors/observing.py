@@ -120,7 +120,8 @@ class Observers:
         for observer in self._observers[hook]:
             try:
                 observer.tell(arguments)
-            except (Exception, SystemExit) as exc:
+            # A CancelledError is no Exception, and would end the thread that tells all the others.
+            except BaseException as exc:
                 self._failed(observer, exc)
 
     def _failed(self, observer: Observer, fault: BaseException) -> None:

@@ -47,15 +47,23 @@ class ExecutionRemoval:
             ExecutionGoesOnError: It has not ended.
             ExecutionHeldError: Events of it are not published yet.
         """
+        run = self._run_of(execution)
+        if run is not None:
+            self._retention.remove(run)
+        with self._database.writing() as session:
+            remove_execution(session, execution, agent_name)
+
+    def check(self, execution: ExecutionModel) -> None:
+        """Look whether an execution can be removed. Raises as :meth:`remove`."""
+        self._run_of(execution)
+
+    def _run_of(self, execution: ExecutionModel) -> OldRun | None:
         if execution.status not in ENDED:
             raise ExecutionGoesOnError(execution.id, execution.status)
         run = self._ended.get(execution.id)
-        if run is not None:
-            self._retention.remove(run)
-        elif self._has_run(execution.id):
+        if run is None and self._has_run(execution.id):
             raise ExecutionHeldError(execution.id)
-        with self._database.writing() as session:
-            remove_execution(session, execution, agent_name)
+        return run
 
     @cached_property
     def _ended(self) -> dict[str, OldRun]:

@@ -78,6 +78,10 @@ class SqlLedger:
         except (SQLAlchemyError, DatabaseUnavailableError) as exc:
             raise unavailable(database, reason_of(exc)) from exc
 
+    def rest(self) -> None:
+        """Give back the connection that is kept on SQLite; others go on with the database."""
+        self._connections.rest()
+
     def close(self) -> None:
         """Close the connections of this process to the database; the next transaction opens one again."""
         self._connections.close()

@@ -73,13 +73,17 @@ class LedgerConnections:
         finally:
             self._end_turn(process)
 
-    def close(self) -> None:
-        """Close what this process keeps, once those who work with it are done."""
+    def rest(self) -> None:
+        """Give back what this process keeps, once those who work with it are done."""
         process = self._process
         with process.turn:
             if process.kept is not None:
                 process.kept.close()
                 process.kept = None
+
+    def close(self) -> None:
+        """Close what this process keeps, and the database."""
+        self.rest()
         self._database.dispose()
 
     @property

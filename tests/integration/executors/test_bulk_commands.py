@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import QueuePool, update
 from tests.integration.executors.shells import Shell
 
 from agentic.core.errors import UnknownPlatformError
+from agentic.executors.commands.bulk import Batch, Manner
 from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.steering import opened_desk
 from agentic.executors.errors import AgentConfigError, ExecutionNotRunnableError
 from agentic.mappers import (
     ExecutionModel,
@@ -104,6 +109,50 @@ def at_terminal(typed: str, *arguments: str) -> tuple[int, str]:
         os.close(ours)
         os.close(theirs)
     return done.returncode, done.stderr
+
+
+def without_standard_input(*arguments: str) -> tuple[int, str]:
+    """Run a command as a service does that closes standard input; return its exit code and its words."""
+    words = shlex.join([sys.executable, "-m", "agentic.core.cli", *arguments])
+    done = subprocess.run(["/bin/sh", "-c", f"{words} <&-"], capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+class TestBatch:
+    @pytest.mark.parametrize("is_json", [True, False])
+    def test_one_that_is_broken_off_tells_what_was_done_by_then(
+        self, capsys: pytest.CaptureFixture[str], *, is_json: bool
+    ) -> None:
+        def act(thing: int) -> str:
+            if thing == 2:
+                raise KeyboardInterrupt
+            return "changed"
+
+        chosen = [(f"a{number}", number) for number in (1, 2, 3, 4)]
+        batch = Batch(things=("agent", "agents"), verb="change", chosen=chosen, act=act)
+
+        with pytest.raises(KeyboardInterrupt):
+            batch.run(Manner(yes=True, as_json=is_json))
+
+        said = capsys.readouterr()
+        if is_json:
+            assert json.loads(said.out) == [{"name": "a1", "outcome": "changed", "error": None}]
+        else:
+            assert said.out.splitlines()[-1] == "1 of 4 agents: 1 changed"
+        assert "broken off at agent a2, which may be done or not; the 2 after it are as they were" in (
+            " ".join(said.err.split())
+        )
+
+    def test_without_standard_input_nobody_is_asked_and_what_is_lost_needs_a_yes(self, three: Shell) -> None:
+        code, said = without_standard_input("agents", "remove", "top")
+        assert (code, "Traceback" in said) == (1, False)
+        assert "--yes" in said
+        code, said = without_standard_input("projects", "remove", "default")
+        assert (code, "Traceback" in said, "--yes" in said) == (1, False, True)
+        code, said = without_standard_input("projects", "import", "-")
+        assert (code, "Traceback" in said) == (1, False)
+        assert without_standard_input("agents", "disable", "--all")[0] == 0
+        assert states(three) == {"ask": "disabled", "shop": "disabled", "top": "disabled"}
 
 
 class TestAgents:
@@ -270,6 +319,39 @@ class TestCancel:
         assert f"1 execution to cancel: {waiting}" in result.stderr
         assert f"{waiting}: would cancel" in result.stdout
         assert ids(three, "--status", "queued") == {waiting}
+
+    def test_each_gives_back_its_connection_so_that_hundreds_can_be_cancelled(
+        self, three: Shell, make_execution: MakeExecution
+    ) -> None:
+        waiting = make_execution("shop")
+        three("executions", "cancel", waiting)
+        with opened_desk(None) as desk:
+            pool = cast("QueuePool", desk.database.engine.pool)
+            desk.decide(lambda service: service.handle(waiting).cancel("again"))
+            assert pool.checkedout() == 0
+
+    def test_an_empty_id_names_no_execution_even_where_there_is_only_one(
+        self, three: Shell, make_execution: MakeExecution
+    ) -> None:
+        waiting = make_execution("shop")
+        assert isinstance(three.fails("executions", "cancel", ""), OptionError)
+        assert ids(three, "--status", "queued") == {waiting}
+
+    def test_a_dry_run_tells_what_could_not_be_done(
+        self, three: Shell, make_execution: MakeExecution
+    ) -> None:
+        waiting, done = make_execution("shop"), make_execution("shop", ExecutionStatus.SUCCEEDED)
+        for command, fits, fits_not in (
+            ("cancel", waiting, done),
+            ("remove", done, waiting),
+            ("retry", waiting, done),
+        ):
+            assert three.run("executions", command, fits, "--dry-run").exit_code == 0
+            assert three.run("executions", command, fits_not, "--dry-run").exit_code == 1
+            result = three.run("executions", command, fits, fits_not, "--dry-run", "--json")
+            assert result.exit_code == 1
+            told = {one["name"]: one["outcome"] for one in three.parse(result)}
+            assert told == {fits: f"would {command}", fits_not: "failed"}
 
 
 class TestRetry:

@@ -105,6 +105,24 @@ class TestShow:
         assert isinstance(shell.fails("projects", "show", "nope"), UnknownProjectError)
 
 
+class TestNames:
+    @pytest.mark.parametrize("name", ["", "  ", "n" * 201, "two\nlines", "a\0b"])
+    def test_what_no_database_or_listing_can_take_is_no_name(self, shell: Shell, name: str) -> None:
+        Path("project.yaml").write_text("project: {name: a}\n")
+        for words in (
+            ("projects", "add", name),
+            ("projects", "import", "project.yaml", "--as", name),
+            ("agents", "add", name, "--platform", "hackernews"),
+        ):
+            assert isinstance(shell.fails(*words), OptionError)
+        assert [row["name"] for row in shell.json("projects", "list")] == ["default"]
+        assert shell.json("agents", "list") == []
+
+    def test_a_file_names_nothing_by_them(self, shell: Shell) -> None:
+        Path("project.yaml").write_text('project: {name: "a\\0b"}\n')
+        assert isinstance(shell.fails("projects", "import", "project.yaml"), ProjectFileError)
+
+
 class TestEdit:
     def test_what_is_not_named_stays_as_it_is(self, full: Shell) -> None:
         full("projects", "edit", "default", "--max-running", "2")
@@ -308,3 +326,50 @@ class TestFiles:
         assert isinstance(error, ProjectFileError)
         assert error.faults[0].place == ("agents", 0, "config", "http", "proxy")
         assert "the agent has none yet" in str(error)
+
+    def test_a_secret_within_a_pipeline_is_masked_and_left_as_it_is(self, shell: Shell) -> None:
+        Path("site.yaml").write_text(
+            "name: site\n"
+            "steps:\n"
+            "  - actor: fetch\n"
+            "    config:\n"
+            "      url: http://me:s3cret-of-url@a.example/\n"
+            "      headers: {Authorization: Bearer s3cret-of-header}\n"
+        )
+        shell("pipelines", "add", "site.yaml")
+        text = shell("projects", "export", "default")
+        assert "s3cret" not in text
+        assert "s3cret" not in shell("projects", "export", "default", "--json")
+        Path("project.yaml").write_text(text)
+
+        done = shell.json("projects", "import", "project.yaml")
+
+        assert outcomes(done["changes"])["pipeline site@1"] == "unchanged"
+        error = shell.fails("projects", "import", "project.yaml", "--as", "copy")
+        assert isinstance(error, ProjectFileError)
+        step = ("pipelines", 0, "steps", 0, "config")
+        assert {fault.place for fault in error.faults} == {
+            (*step, "url"),
+            (*step, "headers", "Authorization"),
+        }
+
+    def test_a_mask_is_never_stored_for_the_secret(self, shell: Shell) -> None:
+        """Where the text around it was changed, nobody knows any more what it stands for."""
+        Path("hook.yaml").write_text(HOOK.replace("http://a.example/", "http://me:s3cret@a.example/"))
+        shell("pipelines", "add", "hook.yaml")
+        text = shell("projects", "export", "default")
+        assert f"http://me:{MASK}@a.example/" in text
+        Path("project.yaml").write_text(text.replace("@a.example", "@b.example"))
+
+        error = shell.fails("projects", "import", "project.yaml")
+
+        assert isinstance(error, ProjectFileError)
+        assert error.faults[0].place == ("pipelines", 0, "steps", 0, "config", "url")
+
+    def test_a_fault_of_a_platform_that_names_no_key_is_told_at_the_config(self, shell: Shell) -> None:
+        Path("project.yaml").write_text(
+            "project: {name: a}\nagents:\n- {name: x, platform: web, config: {}}\n"
+        )
+        error = shell.fails("projects", "import", "project.yaml")
+        assert isinstance(error, ProjectFileError)
+        assert {fault.place for fault in error.faults} == {("agents", 0, "config")}

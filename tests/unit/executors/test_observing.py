@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
@@ -77,7 +78,9 @@ def test_all_observers_are_told_of_events_in_order(lab: Lab, registry: PluginReg
     assert ONE.executions == []
 
 
-@pytest.mark.parametrize("fault", [ValueError("no such channel"), SystemExit(3), AssertionError()])
+@pytest.mark.parametrize(
+    "fault", [ValueError("no such channel"), SystemExit(3), AssertionError(), asyncio.CancelledError()]
+)
 def test_one_that_raises_is_logged_and_the_others_are_told(
     lab: Lab, registry: PluginRegistry, fault: BaseException
 ) -> None:

@@ -14,7 +14,7 @@ from agentic.core.settings import load_settings
 from agentic.executors.commands.agent_changes import add_changes
 from agentic.executors.commands.completing import agent_names, platform_names
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
-from agentic.executors.commands.options import AsJson, DryRun, InProject, read_file, read_values
+from agentic.executors.commands.options import AsJson, DryRun, InProject, checked_name, read_file, read_values
 
 agents = typer.Typer(help="Agents: configured platforms, to be run.", no_args_is_help=True)
 COLUMNS = ("name", "platform", "goals", "state", "created_at")
@@ -93,6 +93,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
     from agentic.executors.catalog import AgentFacts, put_agent
     from agentic.executors.commands.views import agent_row
 
+    checked_name(name, "an agent")
     get_registry().platform(platform)  # an unknown one makes no database
     values = read_values(config or (), "--config")
     facts = AgentFacts(name=name, platform=platform, config=values, goals=goals)

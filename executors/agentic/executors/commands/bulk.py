@@ -12,6 +12,7 @@ import typer
 
 from agentic.core.cli import err_console, print_json
 from agentic.core.errors import AgenticError
+from agentic.executors.commands.options import confirm
 from agentic.executors.commands.steering import say
 
 T = TypeVar("T")
@@ -65,6 +66,7 @@ class Batch(Generic[T]):
         act: Does it with one, and says what came of it in a word.
         is_named: They were named one by one, so nobody has to be told which they are.
         loses: What is lost by it; whoever cannot be asked then has to say ``--yes``.
+        check: Raises what would keep ``act`` from being done with one, for a dry run.
     """
 
     things: tuple[str, str]
@@ -73,6 +75,7 @@ class Batch(Generic[T]):
     act: Callable[[T], str]
     is_named: bool = False
     loses: str = ""
+    check: Callable[[T], None] | None = None
 
     def run(self, manner: Manner) -> None:
         """Do it with one after the other; a single one that was named and fails raises what it raised.
@@ -85,14 +88,34 @@ class Batch(Generic[T]):
             self._announce()
         if self.chosen and not (manner.yes or manner.dry_run):
             self._ask()
-        outcomes = [self._outcome(name, thing, manner) for name, thing in self.chosen]
-        counts = Counter(outcome.outcome for outcome in outcomes)
+        outcomes: list[Outcome] = []
+        try:
+            for name, thing in self.chosen:
+                outcomes.append(self._outcome(name, thing, manner))
+        except BaseException:
+            if self._is_batch:
+                self._tell(outcomes, manner)
+                self._tell_rest(len(outcomes))
+            raise
+        self._tell(outcomes, manner)
+        if any(outcome.outcome == FAILED for outcome in outcomes):
+            raise typer.Exit(1)
+
+    def _tell(self, outcomes: Sequence[Outcome], manner: Manner) -> None:
         if manner.as_json:
             print_json([asdict(outcome) for outcome in outcomes])
-        elif len(outcomes) > 1:
-            say(f"{self._count}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
-        if counts[FAILED]:
-            raise typer.Exit(1)
+        elif len(self.chosen) > 1:
+            counts = Counter(outcome.outcome for outcome in outcomes)
+            words = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was done"
+            how_many = "" if len(outcomes) == len(self.chosen) else f"{len(outcomes)} of "
+            say(f"{how_many}{self._count}: {words}")
+
+    def _tell_rest(self, done_count: int) -> None:
+        """Say what else there is to a batch that is broken off: one was in hand, others not begun."""
+        name, rest = self.chosen[done_count][0], len(self.chosen) - done_count - 1
+        in_hand = f"broken off at {self.things[0]} {name}, which may be done or not"
+        line = f"{in_hand}; the {rest} after it are as they were"
+        err_console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     @property
     def _is_batch(self) -> bool:
@@ -110,15 +133,19 @@ class Batch(Generic[T]):
         err_console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _ask(self) -> None:
-        if self.loses or (self._is_batch and sys.stdin.isatty()):
+        if self.loses or (self._is_batch and sys.stdin is not None and sys.stdin.isatty()):
             what = f"these {self._count}" if self._is_batch else f"{self.things[0]} {self.chosen[0][0]}"
             question = f"{self.verb.capitalize()} {what}{' and ' if self.loses else ''}{self.loses}?"
-            typer.confirm(question, abort=True, err=True)
+            confirm(question)
+
+    def _would(self, thing: T) -> str:
+        if self.check is not None:
+            self.check(thing)
+        return f"would {self.verb}"
 
     def _outcome(self, name: str, thing: T, manner: Manner) -> Outcome:
         try:
-            word = f"would {self.verb}" if manner.dry_run else self.act(thing)
-            outcome = Outcome(name=name, outcome=word)
+            outcome = Outcome(name=name, outcome=self._would(thing) if manner.dry_run else self.act(thing))
         except AgenticError as exc:
             if not self._is_batch:
                 raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentic.core.graph import RunEndedError
 from agentic.core.types import RunId
 from agentic.executors.commands.bulk import Manner
 from agentic.executors.commands.execution_choice import (
@@ -22,7 +23,12 @@ from agentic.executors.commands.execution_choice import (
     WithStatus,
 )
 from agentic.executors.commands.options import AsJson, By, Dispatcher, DryRun, InProject, Yes
-from agentic.executors.commands.running import checked_dispatcher, print_queued, run_here
+from agentic.executors.commands.running import (
+    check_unfinished,
+    checked_dispatcher,
+    print_queued,
+    run_here,
+)
 from agentic.executors.commands.runs import Reason, cancel_run
 from agentic.executors.commands.steering import Desk, opened_desk
 
@@ -68,7 +74,13 @@ def retry(  # noqa: PLR0913  # one parameter for each option
             return
         act = _hand_over if dispatcher is Dispatcher.CELERY else _run_on
         manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("retry", chosen, lambda pair: act(desk, *pair), manner)
+        choice.each(
+            "retry",
+            chosen,
+            lambda pair: act(desk, *pair),
+            manner,
+            check=lambda pair: check_unfinished(pair[0]),
+        )
 
 
 def cancel(  # noqa: PLR0913  # one parameter for each option
@@ -97,7 +109,7 @@ def cancel(  # noqa: PLR0913  # one parameter for each option
             return cancel_run(desk, RunId(execution.id), reason)
 
         manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("cancel", choice.found(desk, LIVE), act, manner)
+        choice.each("cancel", choice.found(desk, LIVE), act, manner, check=_check_live)
 
 
 def remove(  # noqa: PLR0913  # one parameter for each option
@@ -133,7 +145,20 @@ def remove(  # noqa: PLR0913  # one parameter for each option
             return "removed"
 
         manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("remove", chosen, act, manner, loses="all that is kept of it but its rows")
+        choice.each(
+            "remove",
+            chosen,
+            act,
+            manner,
+            loses="all that is kept of each but rows of platforms",
+            check=lambda pair: removal.check(pair[0]),
+        )
+
+
+def _check_live(pair: tuple[ExecutionModel, AgentModel]) -> None:
+    execution, _ = pair
+    if execution.status not in LIVE:
+        raise RunEndedError(execution.id, execution.status, "be cancelled")
 
 
 def _retry_one(
@@ -159,7 +184,6 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
         ExecutionNotRunnableError: It has succeeded.
     """
     from agentic.executors.commands.progress import shown_progress
-    from agentic.executors.commands.running import check_unfinished
     from agentic.executors.errors import ExecutionFailedError
     from agentic.executors.local import run_locally
     from agentic.mappers import ExecutionStatus

@@ -133,7 +133,14 @@ class Choice:
         return [(execution, agents[execution.agent_id]) for execution in chosen]
 
     def each(
-        self, verb: str, chosen: Sequence[Pair], act: Callable[[Pair], str], manner: Manner, loses: str = ""
+        self,
+        verb: str,
+        chosen: Sequence[Pair],
+        act: Callable[[Pair], str],
+        manner: Manner,
+        *,
+        loses: str = "",
+        check: Callable[[Pair], None] | None = None,
     ) -> None:
         """Do something with one execution after the other; see :class:`Batch`."""
         Batch(
@@ -143,6 +150,7 @@ class Choice:
             act=act,
             is_named=bool(self.ids),
             loses=loses,
+            check=check,
         ).run(manner)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from agentic.core.types import RunId
 from agentic.executors.commands.completing import execution_ids
+from agentic.executors.commands.options import OptionError
 from agentic.executors.commands.steering import Desk
 from agentic.executors.errors import ExecutionNotRunnableError
 
@@ -26,10 +27,13 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
     Raises:
         UnknownExecutionError: The project has none.
         ExecutionError: It has several.
+        OptionError: The id is empty.
     """
     from agentic.executors.catalog import find_by_prefix
     from agentic.mappers import find_agent, find_project
 
+    if not execution_id:  # which every id begins with
+        raise OptionError("an empty id names none; give more of the id, see `agentic executions list`")
     with desk.database.reading() as session:
         owner = find_project(session, desk.project)
         execution = find_by_prefix(session, owner, execution_id)

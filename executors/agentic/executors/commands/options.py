@@ -43,6 +43,9 @@ By = Annotated[
     typer.Option("--dispatcher", help="Run it in this process, or hand it to a Celery worker."),
 ]
 
+MAX_NAME_CHARS = 200
+"""As long as the columns of names."""
+
 _MAPPING: TypeAdapter[dict[str, JSONValue]] = TypeAdapter(dict[str, JSONValue])
 
 
@@ -72,12 +75,40 @@ def read_values(given: Iterable[str], option: str) -> dict[str, JSONValue]:
     return values
 
 
+def checked_name(name: str, what: str) -> str:
+    """Return the name that something is to be added by.
+
+    Raises:
+        OptionError: No database, or no listing, can take it.
+    """
+    if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
+        shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:20]}..."
+        raise OptionError(
+            f"{shown!r} is no name for {what}; give 1 to {MAX_NAME_CHARS} characters, no line breaks"
+        )
+    return name
+
+
+def confirm(question: str) -> None:
+    """Ask whether something is to be done that cannot be undone.
+
+    Raises:
+        Abort: It is not.
+        OptionError: There is no standard input, so nobody can be asked.
+    """
+    if sys.stdin is None:
+        raise OptionError(f"{question} Standard input is closed, so nobody can be asked; give --yes")
+    typer.confirm(question, abort=True, err=True)
+
+
 def read_file(file: Path) -> str:
     """Return the text of a file a command is given; ``-`` is standard input.
 
     Raises:
         OptionError: It cannot be read.
     """
+    if str(file) == "-" and sys.stdin is None:
+        raise OptionError("standard input is closed, so it cannot be read; name a file")
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:

@@ -14,7 +14,7 @@ from agentic.core.cli import print_json
 from agentic.core.settings import load_settings
 from agentic.executors.commands.completing import project_names
 from agentic.executors.commands.database import current_database, opened, ready_database
-from agentic.executors.commands.options import AsJson, DryRun, read_file
+from agentic.executors.commands.options import AsJson, DryRun, checked_name, read_file
 from agentic.executors.commands.steering import say
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def import_it(
     from agentic.mappers.vault import missing_secrets
 
     source = "standard input" if str(file) == "-" else str(file)
+    if name is not None:
+        checked_name(name, "a project")
     read = read_project(read_file(file), source)
     with opened(ready_database(load_settings())) as database, database.writing() as session:
         changes = import_project(session, read, name)

@@ -10,7 +10,7 @@ from agentic.core.cli import print_json, print_rows
 from agentic.core.settings import load_settings
 from agentic.executors.commands.completing import project_names
 from agentic.executors.commands.database import current_database, opened, ready_database
-from agentic.executors.commands.options import AsJson, DryRun, OptionError, Yes
+from agentic.executors.commands.options import AsJson, DryRun, OptionError, Yes, checked_name, confirm
 from agentic.executors.commands.project_files import add_files
 from agentic.executors.commands.steering import say
 
@@ -52,6 +52,7 @@ def add(
     from agentic.mappers import add_project
     from agentic.mappers.catalog import describe_project, limit_project
 
+    checked_name(name, "a project")
     with opened(ready_database(load_settings())) as database, database.writing() as session:
         project = add_project(session, name)
         if description is not None:
@@ -145,7 +146,7 @@ def remove(name: Name, *, dry_run: DryRun = False, yes: Yes = False, as_json: As
             counts = count_owned(session, project)
         owned = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing in it"
         if not (yes or dry_run):
-            typer.confirm(f"Remove project {name} with {owned}?", abort=True, err=True)
+            confirm(f"Remove project {name} with {owned}?")
         if not dry_run:
             with database.writing() as session:
                 remove_project(session, find_project(session, name), counts)

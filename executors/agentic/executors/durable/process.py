@@ -69,6 +69,7 @@ class RunProcess:
         self._catalogs: list[WorkflowCatalog] = []
         self._services: dict[str, RunService] = {}
         self._dispatchers: list[MessageDispatcher] = []
+        self._ledgers: list[SqlLedger] = []
         self._lock = threading.Lock()
 
     def service(self, project_id: str) -> RunService:
@@ -80,8 +81,10 @@ class RunProcess:
                 self._dispatchers.append(dispatcher)
                 project = self._name_of(project_id)
                 past = ProjectPast(self._bus_of, project)
+                ledger = SqlLedger(self._database, project_id=project_id)
+                self._ledgers.append(ledger)
                 host = make_host(
-                    SqlLedger(self._database, project_id=project_id),
+                    ledger,
                     self._catalog_of(project_id),
                     dispatcher,
                     replace(self._options, tell=partial(self._tell, project), history=past),
@@ -189,3 +192,6 @@ class RunProcess:
             service.close()
         for dispatcher in self._dispatchers:
             dispatcher.close()
+        # A command makes one of these for each of hundreds of decisions: kept connections would run out.
+        for ledger in self._ledgers:
+            ledger.rest()

@@ -33,10 +33,10 @@ HEAD = """\
 # Secrets are not told: store those named here with `agentic secrets set NAME`.
 """
 MASKED = f"""\
-# {MASK} stands for one in a config: imported, it leaves that of the agent as it is.
+# {MASK} stands for one in a config or a pipeline: imported, it leaves the one that is there as it is.
 """
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 
 
 class _Part(BaseModel):

@@ -118,8 +118,12 @@ class _Import:
             self.faults += [Fault(message=one.message, place=(*place, *one.place)) for one in exc.faults]
 
     def _put_pipeline(self, data: Mapping[str, JSONValue]) -> None:
+        missing: list[Fault] = []
+        told = unmasked(dict(data), self._stored(str(data.get("name", ""))), (), missing, "pipeline")
+        if missing or not isinstance(told, dict):
+            raise FaultyPartError(*missing)
         try:
-            spec = read_spec(data, get_registry().actors, find=self._find)
+            spec = read_spec(told, get_registry().actors, find=self._find)
         except SpecError as exc:
             raise FaultyPartError(*exc.faults) from None
         self._specs[spec.name] = spec
@@ -131,11 +135,14 @@ class _Import:
         """Find a pipeline that a step names: one further up in the file, or one that is kept."""
         if name in self._specs:
             return self._specs[name]
+        stored = self._stored(name)
+        return None if stored is None else read_spec(stored, get_registry().actors)
+
+    def _stored(self, name: str) -> dict[str, JSONValue] | None:
         try:
-            kept = find_stored(self.session, self.owner.id, name)
+            return dict(find_stored(self.session, self.owner.id, name).spec)
         except UnknownPipelineError:
             return None
-        return read_spec(kept.spec, get_registry().actors)
 
     def _put_agent(self, wanted: AgentPart) -> None:
         found = find_named(self.session, self.owner, wanted.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from agentic.core.pipeline import Fault
@@ -13,6 +14,8 @@ from agentic.executors.schedule_cron import ScheduleTimesError
 from agentic.executors.schedule_times import check_timing, read_interval
 from agentic.mappers import AgentModel, ScheduleModel
 from agentic.mappers.schedules import Timing
+
+_KEY = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
 class FaultyPartError(Exception):
@@ -68,35 +71,50 @@ def timing_of(wanted: SchedulePart) -> Timing:
     return timing
 
 
-def unmasked(value: JSONValue, known: JSONValue, place: Place, missing: list[Fault]) -> JSONValue:
-    """Return ``value`` with what is masked taken from the config the agent has; note what it has not.
+def unmasked(
+    value: JSONValue, known: JSONValue, place: Place, missing: list[Fault], owner: str = "agent"
+) -> JSONValue:
+    """Return ``value`` with what is masked taken from what is stored; note what is not.
 
     Args:
-        value: A part of the config in the file.
-        known: That part of the stored config; None where there is none.
+        value: A part of a config, or of a pipeline, in the file.
+        known: That part as it is stored; None where there is none.
         place: Where it stands.
         missing: Gets a fault for each masked secret that is not known.
+        owner: What it is of, for messages.
     """
-    if value == MASK:
-        if known is None:
+    if isinstance(value, str) and MASK in value:
+        if not _stands_for(value, known):
             message = (
-                f"{MASK} stands for a secret that was not told, and the agent has none yet; put it in, or "
-                f"better a reference to a stored one"
+                f"{MASK} stands for a secret that was not told, and the {owner} has none yet, or not in this "
+                f"text; put it in, or better a reference to a stored one"
             )
             missing.append(Fault(message=message, place=place))
         return known
     if isinstance(value, dict):
         inner = known if isinstance(known, dict) else {}
-        return {key: unmasked(part, inner.get(key), (*place, key), missing) for key, part in value.items()}
+        return {
+            key: unmasked(part, inner.get(key), (*place, key), missing, owner) for key, part in value.items()
+        }
     if isinstance(value, list):
         row = known if isinstance(known, list) and len(known) == len(value) else [None] * len(value)
-        return [unmasked(part, row[index], (*place, index), missing) for index, part in enumerate(value)]
+        parts = enumerate(value)
+        return [unmasked(part, row[index], (*place, index), missing, owner) for index, part in parts]
     return value
+
+
+def _stands_for(masked: str, known: JSONValue) -> bool:
+    """Whether a text with masks is what is known, but for the secrets in it."""
+    if masked == MASK:
+        return known is not None
+    around = ".+".join(map(re.escape, masked.split(MASK)))
+    return isinstance(known, str) and re.fullmatch(around, known, re.DOTALL) is not None
 
 
 def config_fault(text: str) -> Fault:
     """Return a fault that a platform finds in a config, at the key it begins with, if it does."""
-    return Fault(message=text, place=("config", *_keys(text.partition(":")[0])))
+    key = text.partition(":")[0]
+    return Fault(message=text, place=("config", *(_keys(key) if _KEY.fullmatch(key) else ())))
 
 
 def _keys(text: str) -> Iterator[str | int]:

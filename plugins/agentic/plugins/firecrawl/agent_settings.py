@@ -18,10 +18,12 @@ from pydantic import (
 )
 
 from agentic.core.actors import Actor
+from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy
 from agentic.core.http.api import first_fault
 from agentic.core.http.policy import SECRET
 from agentic.core.pipeline import ErrorRule, PipelineSpec
+from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.policies import ErrorHandling
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
@@ -170,6 +172,13 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
             raise ValueError(f"mode {self.mode} has no {', '.join(others)}")
         for url in self.pages[:1] or [""]:
             self._check_input({"url": url} if self.mode == "scrape" else {})
+        return self
+
+    @model_validator(mode="after")
+    def _can_run(self) -> Self:
+        """Check what is known only with the installed actors: failure classes, and who may stand in."""
+        if faults := find_faults(self.spec, get_registry().actors):
+            raise ValueError("; ".join(map(str, faults)))
         return self
 
     def _check_input(self, page: Config) -> None:

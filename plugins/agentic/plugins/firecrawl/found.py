@@ -56,7 +56,9 @@ def found_in(result: PipelineResult) -> Found:
     gave_up = tuple(_sentence(one.item, one.failure_class, one.message) for one in result.failed_items)
     if result.pipeline == "firecrawl_scrape":
         return _scraped(result.items, gave_up)
-    (answer,) = result.items or ({},)
+    if not result.items:  # the one step was given up, and error_handling goes on without it
+        return Found(failed=gave_up)
+    (answer,) = result.items
     match result.pipeline:
         case "firecrawl_crawl":
             return _crawled(answer)
@@ -87,4 +89,5 @@ def _items(answer: Item, name: Literal["items", "failed", "listed"]) -> Iterator
 
 
 def _sentence(url: JSONValue, failure_class: str, message: str) -> str:
-    return message if str(url) in message else f"{url} ({failure_class}): {message}"
+    """Return what failed; what was no single page has no ``url``."""
+    return message if url is None or str(url) in message else f"{url} ({failure_class}): {message}"

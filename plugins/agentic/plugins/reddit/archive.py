@@ -91,7 +91,7 @@ class ArchiveReader:
         tree = Tree(limit)
         post_id = target.name if target.name.startswith("t3_") else f"t3_{target.name}"
         tree.add(await self._ask("api/comments/tree", {"link_id": post_id, "limit": limit}))
-        return Found(comments=tree.kept(), warnings=tree.warnings(post_id))
+        return Found(comments=tree.kept(), warnings=tree.warnings(post_id, "max_comments"))
 
     async def _scores(self, target: Target) -> Found:
         kinds: dict[str, list[str]] = {"t3": [], "t1": []}

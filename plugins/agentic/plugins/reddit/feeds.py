@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import SecretStr
 from turbohtml import parse
 
-from agentic.core.http import HttpRequest, HttpResponse, UnexpectedAnswerError
+from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse, UnexpectedAnswerError
 from agentic.core.http.api import Connect
 from agentic.core.http.policy import SECRET
 from agentic.core.reading.dates import as_utc, parse_moment
@@ -46,12 +46,23 @@ class FeedReader:
         """
         path, options = feed_of(target)
         url = f"{self._settings.feed_url.rstrip('/')}/{path}?{urlencode({**options, **await self._user()})}"
-        async with self._connect() as fetcher:
-            response = await fetcher.fetch(HttpRequest(url=url, headers={"accept": ACCEPT}))
-            await fetcher.leave_alone(url, self._settings.feed_interval_s)
+        response = await self._fetch(url)
         if missing := no_subreddit(target.name, response):
             raise missing
         return Found(posts=(await asyncio.to_thread(_posts, response))[: target.limit])
+
+    async def _fetch(self, url: str) -> HttpResponse:
+        """Return the answer; whatever it is, the next one who asks is told at once how long to wait."""
+        async with self._connect() as fetcher:
+            try:
+                response = await fetcher.fetch(HttpRequest(url=url, headers={"accept": ACCEPT}))
+            except FetchError as exc:
+                # Who has to wait has asked for nothing, or was told for how long.
+                if exc.failure_class != FailureClass.RATE_LIMITED:
+                    await fetcher.leave_alone(url, self._settings.feed_interval_s)
+                raise
+            await fetcher.leave_alone(url, self._settings.feed_interval_s)
+        return response
 
     async def _user(self) -> dict[str, str]:
         """Return what shows whose feed it is."""

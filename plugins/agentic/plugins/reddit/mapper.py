@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from operator import itemgetter
 from typing import cast
 
 from pydantic import BaseModel
@@ -15,7 +16,9 @@ from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, R
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
 
 UNRIPE = timedelta(hours=36)
-"""Until a post is that old, an archive has no score of it, but writes 0 or 1."""
+"""Until a post is about that old, an archive has no score of it, but writes 0 or 1."""
+
+UNCOUNTED = (0, 1)
 
 BATCH_SIZE = 500
 NUMBERS = {"score": "score", "comments": "num_comments"}
@@ -37,11 +40,13 @@ class RedditResultMapper(ResultMapper):
         mode = cast("str | None", results.get("source_mode"))
         read_at = _read_at(results.get("read_at"))
         posts = self.accepted(RedditPost, _part(results, "posts"), "post")
-        rows = self._dated(RedditPostModel, (post_row(post, mode, read_at) for post in posts), mode)
+        rows = self._beside_stored(RedditPostModel, (post_row(post, mode, read_at) for post in posts), mode)
         # Reddit blurs the ratio at each sight of a post, and the same post may be read in several ways.
         self.save_rows(RedditPostModel, rows, volatile=["upvote_ratio", "source_mode"], counters=NUMBERS)
         comments = self.accepted(RedditComment, _part(results, "comments"), "comment")
-        rows = self._dated(RedditCommentModel, (comment_row(one, mode, read_at) for one in comments), mode)
+        rows = self._beside_stored(
+            RedditCommentModel, (comment_row(one, mode, read_at) for one in comments), mode
+        )
         self.save_rows(RedditCommentModel, rows, counters={"score": "score"})
         subreddits = self.accepted(RedditSubreddit, _part(results, "subreddits"), "subreddit")
         members = {"subscribers": "subscribers"}
@@ -49,31 +54,51 @@ class RedditResultMapper(ResultMapper):
         self.save_rows(RedditSubredditModel, rows, volatile=["active_users"], counters=members)
         return True
 
-    def _dated(self, model: Written, rows: Iterable[Row], mode: str | None) -> Iterator[Row]:
-        """Yield rows that say when their thing was first seen to be gone.
+    def _beside_stored(self, model: Written, rows: Iterable[Row], mode: str | None) -> Iterator[Row]:
+        """Yield rows as they are to be stored, by what is known of their things.
 
-        What is there again has no such time any more; an archive does not know, as it keeps what is gone.
+        What is there again has no time of being gone any more; an archive does not know, as it keeps what is
+        gone.
         """
-        waiting = iter(rows)
+        # All writers lock them by key, as the upsert does: who took back some first would wait for another
+        # writer that waits for them.
+        waiting = iter(sorted(rows, key=itemgetter("id")))
         while batch := list(islice(waiting, BATCH_SIZE)):
-            known = self._gone_since(model, [row["id"] for row in batch])
-            back = [row["id"] for row in batch if row["deleted_at"] is None and row["id"] in known]
+            stored = self._stored(model, [row["id"] for row in batch])
+            known = [(row, stored.get(row["id"], {})) for row in batch]
+            back = [row["id"] for row, old in known if row["deleted_at"] is None and old.get("deleted_at")]
             if back and mode != "archive":
                 self._take_back(model, back)
-            for row in batch:
-                is_gone = row["deleted_at"] is not None
-                yield {**row, "deleted_at": known.get(row["id"], row["deleted_at"])} if is_gone else row
+            for row, old in known:
+                yield {**row, **dict.fromkeys(_standing(row, old, mode))}
 
-    def _gone_since(self, model: Written, ids: Sequence[object]) -> dict[object, datetime | None]:
-        query = select(model.id, model.deleted_at).where(
-            model.project_id == self.agent.project_id, model.id.in_(ids), model.deleted_at.is_not(None)
-        )
-        return {row.id: row.deleted_at for row in self.db_session.execute(query)}
+    def _stored(self, model: Written, ids: Sequence[object]) -> dict[object, Mapping[str, object]]:
+        columns = [getattr(model, name) for name in ("id", "deleted_at", *_numbers(model))]
+        query = select(*columns).where(model.project_id == self.agent.project_id, model.id.in_(ids))
+        found = self.db_session.execute(query.order_by(model.id).with_for_update()).mappings()
+        return {row["id"]: cast("Mapping[str, object]", row) for row in found}
 
     def _take_back(self, model: Written, ids: Sequence[object]) -> None:
         nothing = {"deleted_at": None, **({"removed_by": None} if model is RedditPostModel else {})}
         which = (model.project_id == self.agent.project_id, model.id.in_(ids))
         self.db_session.execute(update(model).where(*which).values(nothing))
+
+
+def _numbers(model: Written) -> Sequence[str]:
+    return tuple(NUMBERS.values()) if model is RedditPostModel else ("score",)
+
+
+def _standing(row: Row, stored: Mapping[str, object], mode: str | None) -> Iterator[str]:
+    """Yield the columns of ``row`` that give way to what is stored.
+
+    They are the time it was first seen to be gone, and numbers that an archive, which counts late, may not
+    have counted yet.
+    """
+    if stored.get("deleted_at") is not None:
+        yield "deleted_at"
+    if mode == "archive":
+        counted = (name for name in NUMBERS.values() if stored.get(name) is not None)
+        yield from (name for name in counted if row[name] in UNCOUNTED)
 
 
 def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
@@ -153,7 +178,7 @@ def subreddit_row(subreddit: RedditSubreddit) -> Row:
 
 def _ripe(number: int | None, created: float | None, mode: str | None, read_at: datetime) -> int | None:
     """Return a number of votes or comments; None for what an archive writes before it has counted."""
-    if mode != "archive" or number not in (0, 1) or created is None:
+    if mode != "archive" or number not in UNCOUNTED or created is None:
         return number
     return None if read_at.timestamp() - created < UNRIPE.total_seconds() else number
 

@@ -102,7 +102,11 @@ class OauthReader:
                 tree.add((await self._comments(f"comments/{post_id}/_/{root}", {"limit": TREE_SIZE}))[1])
             else:
                 tree.add(await self._more(post_id, more.children))
-        return Found(posts=posts, comments=tree.kept(), warnings=tree.warnings(f"t3_{post_id}"))
+        return Found(
+            posts=posts,
+            comments=tree.kept(),
+            warnings=tree.warnings(f"t3_{post_id}", "max_comments or more_requests"),
+        )
 
     async def _comments(
         self, path: str, options: Mapping[str, object]

@@ -60,12 +60,12 @@ class Tree:
         """Return the comments that are kept."""
         return tuple(self.comments.values())[: self.limit]
 
-    def warnings(self, post_id: str, *, may_ask: bool = True) -> tuple[str, ...]:
-        """Return what was left out, in words; ``may_ask``: whether a setting could change that."""
+    def warnings(self, post_id: str, to_raise: str) -> tuple[str, ...]:
+        """Return what was left out, in words; ``to_raise`` names the settings that have less left out."""
         cut = max(len(self.comments) - self.limit, 0)
         left_out = cut + sum(more.count for more in self.waiting)
         threads = sum(more.is_thread for more in self.waiting)
-        advice = "; raise max_comments or more_requests" if may_ask else ""
+        advice = f"; raise {to_raise}"
         found = [f"{left_out:,} comments of {post_id} were left out{advice}"] if left_out else []
         if threads:
             goes = "thread goes" if threads == 1 else "threads go"

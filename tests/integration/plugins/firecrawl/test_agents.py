@@ -127,6 +127,23 @@ def test_an_agent_that_gets_not_one_page_fails_and_says_why(run: Run, fakes: Fak
         assert ran.rows(FirecrawlPageModel) == []
 
 
+@pytest.mark.parametrize(
+    ("then", "config"),
+    [
+        ("skip", {"mode": "map", "url": "https://shop.example/"}),
+        ("dead_letter", {"mode": "crawl", "url": "https://shop.example/"}),
+        ("skip", {"mode": "search", "query": "lamps"}),
+    ],
+)
+def test_an_agent_whose_one_request_is_given_up_fails_and_says_why(
+    run: Run, then: str, config: dict[str, JSONValue]
+) -> None:
+    ran = run(**config, api_url="http://127.0.0.1:1", error_handling={"*": {"then": then}})
+    assert ran.outcome.status is ExecutionStatus.FAILED
+    assert "it could not be had: Firecrawl did not " in (ran.outcome.error or "")
+    assert "(connect)" in (ran.outcome.error or "")
+
+
 def test_a_look_that_fails_for_a_moment_neither_fails_the_agent_nor_begins_another_crawl(
     run: Run, fakes: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from sqlalchemy import select
+from tests.databases import only_postgresql
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
@@ -25,7 +27,9 @@ from agentic.migrations.drift import differences
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
 
 if TYPE_CHECKING:
+    from tests.conftest import Eventually
     from tests.integration.plugins.reddit.conftest import MakeAgent
+    from tests.postgres import PostgresServer
 
     Save = Callable[..., ResultMapper]
 
@@ -193,6 +197,22 @@ def test_an_archive_has_no_score_before_36_hours(
     assert (post.score, post.num_comments, comment.score) == (stored, stored, stored)
 
 
+def test_what_an_archive_writes_before_it_has_counted_never_replaces_a_number_that_is_known(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    save(agent, posts=[POST], comments=[COMMENT])
+    uncounted = {"score": 1, "num_comments": 0}
+    late = save(agent, THIRD, "archive", posts=[{**POST, **uncounted}], comments=[{**COMMENT, "score": 1}])
+    assert late.counts == SaveCounts(unchanged=2)
+    save(agent, THIRD, "archive", posts=[{**POST, "score": 15, "num_comments": 2}])
+    (post,), (comment,) = rows(database, RedditPostModel), rows(database, RedditCommentModel)
+    assert (post.score, post.num_comments, comment.score) == (15, 2, 2)
+    save(agent, THIRD, posts=[{**POST, **uncounted}])
+    (post,) = rows(database, RedditPostModel)
+    assert (post.score, post.num_comments) == (1, 0)
+
+
 def test_a_way_of_reading_and_a_blurred_ratio_alone_are_no_update(
     database: Database, make_agent: MakeAgent, save: Save
 ) -> None:
@@ -252,6 +272,22 @@ def test_bad_things_are_warnings_with_reasons_and_the_others_are_stored(
         "comment 0 was rejected",
         "subreddit 0 was rejected",
     ]
+
+
+@only_postgresql
+async def test_two_who_store_posts_of_which_some_are_there_again_lock_them_in_one_order(
+    database: Database, make_agent: MakeAgent, save: Save, postgres: PostgresServer, eventually: Eventually
+) -> None:
+    agent = make_agent()
+    first, last = {**POST, "name": "t3_a"}, {**POST, "name": "t3_z"}
+    save(agent, posts=[first, {**last, "selftext": "[deleted]"}])
+    locked = select(RedditPostModel.id).with_for_update(nowait=True)
+    with database.writing() as other:
+        other.execute(locked.where(RedditPostModel.id == "t3_a"))
+        saving = asyncio.create_task(asyncio.to_thread(save, agent, SECOND, posts=[last, first]))
+        await eventually(postgres.is_in_a_queue)
+        other.execute(locked.where(RedditPostModel.id == "t3_z"))
+    assert (await saving).counts == SaveCounts(updated=1, unchanged=1)
 
 
 def test_two_projects_keep_a_row_each(database: Database, make_agent: MakeAgent, save: Save) -> None:

@@ -60,6 +60,11 @@ def result(mode: str, *items: dict[str, JSONValue]) -> PipelineResult:
         ({"url": URL, "api_key": "fc-hush"}, "name a stored secret"),
         ({"url": URL, "api_url": "https://user:fc-hush@h/"}, "pattern"),
         ({"url": URL, "surprise": 1}, "Extra"),
+        ({"url": URL, "error_handling": {"default": {}}}, "unknown failure class 'default'"),
+        (
+            {"mode": "map", "url": URL, "error_handling": {"*": {"retry_with_actor": "fech"}}},
+            "error_handling.*.retry_with_actor: unknown actor 'fech'",
+        ),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused_without_a_secret_in_the_reason(

@@ -9,6 +9,7 @@ from tests.unit.plugins.reddit.conftest import ARCHIVE, SITE
 
 from agentic.core.browser import RenderedPage
 from agentic.core.http import FetchError, UnexpectedAnswerError
+from agentic.core.http.urls import host_of
 from agentic.core.types import JSONValue
 from agentic.plugins.reddit.feeds import feed_of
 from agentic.plugins.reddit.feeds import post_of as post_of_entry
@@ -83,6 +84,30 @@ async def test_a_users_own_feed_is_asked_for_with_his_token(api: ScriptedApi) ->
     assert api.asked == [(url, {"limit": "3", "feed": "feed-value", "user": "ada"})]
 
 
+async def test_a_feed_that_leads_to_the_search_for_subreddits_says_that_there_is_none(
+    api: ScriptedApi,
+) -> None:
+    api.put(f"{SITE}/r/python/new/.rss", b"", 302, location=f"{SITE}/subreddits/search?q=python")
+    api.put(f"{SITE}/subreddits/search", b"<html></html>", content_type="text/html")
+    with pytest.raises(FetchError, match=r"there is no r/python; correct the agent's subreddits") as caught:
+        await api.client(**FEED, feed_interval_s=0.01).read(LISTING)
+    assert caught.value.failure_class == "http_404"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "is_told"), [(403, {}, False), (429, {"retry_after": "7"}, True)]
+)
+async def test_after_a_feed_that_cannot_be_read_its_host_is_left_alone_too(
+    api: ScriptedApi, status: int, headers: dict[str, str], *, is_told: bool
+) -> None:
+    url = f"{SITE}/r/python/new/.rss"
+    api.put(url, {}, status, **headers)
+    with pytest.raises(FetchError):
+        await api.client(**FEED).read(LISTING)
+    blocked_s = (await api.budget.take(host_of(url), 0)).blocked_s
+    assert 5 < blocked_s <= 7 if is_told else 55 < blocked_s <= 60
+
+
 @pytest.mark.parametrize("body", [b"<html>oops</html>", b"", b"\x00\x01"])
 async def test_what_is_no_feed_names_the_url(api: ScriptedApi, body: bytes) -> None:
     api.put(f"{SITE}/r/python/new/.rss", body, content_type="text/html")
@@ -136,7 +161,7 @@ async def test_a_tree_of_an_archive_may_be_things_or_bare_comments(api: Scripted
     client = api.client(mode="archive", read="comments", ids=["p"])
     found = await client.read(Target(what="tree", name="p"))
     assert [comment["id"] for comment in found.comments] == ["a", "b", "d"]
-    assert found.warnings[0].startswith("4 comments of t3_p were left out")
+    assert found.warnings == ("4 comments of t3_p were left out; raise max_comments",)
     assert api.asked == [(f"{ARCHIVE}/api/comments/tree", {"link_id": "t3_p", "limit": "200"})]
 
 
