@@ -1,12 +1,16 @@
-"""Executions removed with their durable runs."""
+"""Executions removed with their durable runs, and agents with their executions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+
+from sqlalchemy import Select, select
 
 from agentic.core.types import RunId
 from agentic.executors.errors import ExecutionError
-from agentic.mappers import Database, ExecutionModel
+from agentic.mappers import AgentModel, Database, ExecutionModel, find_agent
+from agentic.mappers.catalog import remove_agent
 from agentic.mappers.execution_choice import ENDED, ExecutionGoesOnError, remove_execution
 from agentic.mappers.ledger_reading import LedgerReader
 from agentic.mappers.ledger_retention import OldRun, Retention
@@ -57,6 +61,32 @@ class ExecutionRemoval:
         """Look whether an execution can be removed. Raises as :meth:`remove`."""
         self._run_of(execution)
 
+    def remove_agent(self, agent: AgentModel) -> None:
+        """Remove an agent with all its executions, whose runs go with them.
+
+        Raises:
+            ExecutionGoesOnError: One of its executions has not ended; nothing is removed.
+            ExecutionHeldError: Events of one are not published yet; nothing is removed.
+        """
+        self.check_agent(agent)
+        for execution in self._of_agent(agent):
+            self.remove(execution, agent.agent_name)
+        with self._database.writing() as session:
+            found = find_agent(session, self._project_id, agent.id)
+            begun = session.scalars(_executions_of(found)).first()
+            if begun is not None:  # since the look
+                raise ExecutionGoesOnError(begun.id, begun.status)
+            remove_agent(session, found)
+
+    def check_agent(self, agent: AgentModel) -> None:
+        """Look whether an agent can be removed. Raises as :meth:`remove_agent`."""
+        for execution in self._of_agent(agent):
+            self.check(execution)
+
+    def _of_agent(self, agent: AgentModel) -> Sequence[ExecutionModel]:
+        with self._database.reading() as session:
+            return session.scalars(_executions_of(agent)).all()
+
     def _run_of(self, execution: ExecutionModel) -> OldRun | None:
         if execution.status not in ENDED:
             raise ExecutionGoesOnError(execution.id, execution.status)
@@ -74,3 +104,8 @@ class ExecutionRemoval:
     def _has_run(self, execution_id: str) -> bool:
         with self._database.reading() as session:
             return bool(LedgerReader(session, self._project_id).named([RunId(execution_id)]))
+
+
+def _executions_of(agent: AgentModel) -> Select[ExecutionModel]:
+    mine = (ExecutionModel.project_id == agent.project_id, ExecutionModel.agent_id == agent.id)
+    return select(ExecutionModel).where(*mine).order_by(ExecutionModel.created_at)

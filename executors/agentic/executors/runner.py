@@ -98,6 +98,7 @@ async def run_execution(
         if live is not None:
             await live.aclose()
         await in_thread(observers.close)
+        store.rest()  # whoever runs hundreds one after the other has a connection for each else
     return await in_thread(outcome_of, host.database, execution_id, agent_id)
 
 

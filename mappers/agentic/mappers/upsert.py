@@ -84,7 +84,6 @@ class _Upsert:
         self._target = target
         self._counters = counters
         self._warn = warn
-        self._now = utc_now()
 
     def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
         """Return one entry a key, and the count of rows without a usable key."""
@@ -120,12 +119,13 @@ class _Upsert:
     def _write(self, cursor: HotCursor, entries: Sequence[Entry]) -> SaveCounts:
         target, dialect = self._target, cursor.dialect
         stored = {target.key_of(row): row for row in target.read(cursor, [entry.key for entry in entries])}
-        new = [target.record(entry.values, None, self._now) for entry in entries if entry.key not in stored]
+        now = utc_now()  # who waited for others' locks stores what it has after them
+        new = [target.record(entry.values, None, now) for entry in entries if entry.key not in stored]
         added = [target.bound(record, dialect) for record in new]
         if added and cursor.run_each(target.adding, added) < len(added):
             raise _CameBetweenError
         known = [(entry, stored[entry.key]) for entry in entries if entry.key in stored]
-        changed = [target.record(entry.values, row, self._now) for entry, row in known]
+        changed = [target.record(entry.values, row, now) for entry, row in known]
         if changed:
             cursor.run_each(target.changing, [target.bound(record, dialect) for record in changed])
         if counters := self._counters:

@@ -233,6 +233,29 @@ class TestAgents:
         three("agents", "remove", "--platform", "hackernews", "--yes")
         assert list(states(three)) == ["shop"]
 
+    def test_an_agent_goes_with_its_executions_and_their_runs(self, shell: Shell) -> None:
+        Path("good.yaml").write_text(PIPELINE.format(name="good"))
+        Path("other.yaml").write_text(PIPELINE.format(name="other"))
+        shell("run", "good.yaml")
+        shell("run", "good.yaml")
+        kept = shell.json("run", "other.yaml")["execution_id"]
+
+        shell("agents", "remove", "good", "--yes")
+
+        assert list(states(shell)) == ["other"]
+        assert [row["run_id"] for row in shell.json("runs", "list")] == [kept]
+        assert ids(shell) == {kept}
+
+    def test_an_agent_of_which_an_execution_goes_on_stays_whole(
+        self, three: Shell, make_execution: MakeExecution
+    ) -> None:
+        ended, live = make_execution("shop", ExecutionStatus.FAILED), make_execution("shop")
+        assert isinstance(three.fails("agents", "remove", "shop", "--yes"), ExecutionGoesOnError)
+        told = three.parse(three.run("agents", "remove", "--platform", "web", "--dry-run", "--json"))
+        assert [(one["outcome"], live in one["error"]) for one in told] == [("failed", True)]
+        assert ids(three) == {ended, live}
+        assert states(three)["shop"] == "enabled"
+
     def test_somebody_at_a_terminal_is_asked_before_many_are_changed(self, three: Shell) -> None:
         code, said = at_terminal("n\n", "agents", "disable", "--all")
         assert (code, "Disable these 3 agents? [y/N]" in said) == (1, True)
@@ -386,6 +409,16 @@ class TestRetry:
         result = three.run("executions", "retry", "--status", "succeeded", "--json")
         assert result.exit_code == 1
         assert "it has succeeded" in three.parse(result)[0]["error"]
+
+    @pytest.mark.parametrize("which", [["--all"], []], ids=["all", "one"])
+    def test_those_of_a_disabled_agent_wait_until_it_is_enabled(
+        self, three: Shell, make_execution: MakeExecution, which: list[str]
+    ) -> None:
+        failed = make_execution("shop", ExecutionStatus.CANCELLED)
+        three("agents", "disable", "shop")
+        result = three.run("executions", "retry", *(which or [failed]), "--json")
+        assert result.exit_code == 1
+        assert ids(three, "--status", "cancelled") == {failed}
 
 
 class TestRemove:

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.hooks import ObservedExecution, PluginRegistry, hookimpl
+from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, hookimpl
 from agentic.core.types import RunId, SaveCounts
 from agentic.executors import BaseAgentExecutor
 from agentic.executors.observing import Observers
@@ -136,6 +136,15 @@ def test_one_that_hangs_is_left_behind_when_the_process_ends(lab: Lab, registry:
         observers.close(grace_s=0.01)
     may_go_on.set()
     assert [line["event"] for line in logs] == ["observers.left"]
+
+
+def test_one_that_is_a_coroutine_is_a_fault_that_says_so() -> None:
+    async def nobody_waits() -> None:
+        raise AssertionError
+
+    observer = Observer("ONE", "agentic_event", nobody_waits, [])
+    with pytest.raises(TypeError, match="agentic_event is called without an event loop"):
+        observer.tell({})
 
 
 def test_without_observers_no_thread_is_started(lab: Lab) -> None:

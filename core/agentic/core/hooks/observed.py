@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -53,5 +54,12 @@ class Observer:
     argument_names: Sequence[str]
 
     def tell(self, arguments: Mapping[str, object]) -> None:
-        """Call it with those of ``arguments`` that it asks for; what it raises is raised."""
-        self.function(*(arguments[name] for name in self.argument_names))
+        """Call it with those of ``arguments`` that it asks for; what it raises is raised.
+
+        Raises:
+            TypeError: It is a coroutine function, which nobody would wait for.
+        """
+        said = self.function(*(arguments[name] for name in self.argument_names))
+        if inspect.iscoroutine(said):
+            said.close()
+            raise TypeError(f"{self.hook} is called without an event loop; make it a plain def")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,20 @@ from agentic.core.settings import load_settings
 from agentic.executors.commands.bulk import Batch, Manner
 from agentic.executors.commands.completing import agent_names, platform_names
 from agentic.executors.commands.database import current_database, opened
-from agentic.executors.commands.options import AsJson, DryRun, InProject, OptionError, Yes, read_values
+from agentic.executors.commands.options import (
+    AsJson,
+    DryRun,
+    InProject,
+    OptionError,
+    Unpublished,
+    Yes,
+    read_values,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from agentic.mappers import AgentModel, ProjectModel
+    from agentic.mappers import AgentModel, Database, ProjectModel
 
 Names = Annotated[
     list[str] | None,
@@ -28,6 +37,7 @@ OfPlatform = Annotated[
     typer.Option("--platform", metavar="NAME", help="All of this platform.", autocompletion=platform_names),
 ]
 All = Annotated[bool, typer.Option("--all", help="All of the project.")]
+THINGS = ("agent", "agents")
 
 
 def add_changes(agents: typer.Typer) -> None:
@@ -125,21 +135,35 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     *,
     platform: OfPlatform = None,
     everything: All = False,
+    unpublished: Unpublished = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove agents with their executions and results; rows in the tables of their platform stay."""
-    from agentic.mappers.catalog import remove_agent
+    from agentic.executors.removing import ExecutionRemoval
 
-    def change(session: Session, agent: AgentModel) -> str:
-        remove_agent(session, agent)
-        return "removed"
+    with _Chosen(names, platform, everything=everything, project=project).opened() as (agents, database):
+        # Without NATS, nobody waits for events.
+        even_unpublished = unpublished or load_settings().nats is None
 
-    chosen = _Chosen(names, platform, everything=everything, project=project)
-    manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-    chosen.each("remove", change, manner, loses="all executions and results")
+        def removal(agent: AgentModel) -> ExecutionRemoval:
+            return ExecutionRemoval(database, agent.project_id, even_unpublished=even_unpublished)
+
+        def act(agent: AgentModel) -> str:
+            removal(agent).remove_agent(agent)
+            return "removed"
+
+        Batch(
+            things=THINGS,
+            verb="remove",
+            chosen=[(agent.agent_name, agent) for agent in agents],
+            act=act,
+            is_named=bool(names),
+            loses="all executions and results",
+            check=lambda agent: removal(agent).check_agent(agent),
+        ).run(Manner(yes=yes, dry_run=dry_run, as_json=as_json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,36 +176,41 @@ class _Chosen:
     everything: bool
     project: str | None
 
-    def each(
-        self, verb: str, act: Callable[[Session, AgentModel], str], manner: Manner, loses: str = ""
-    ) -> None:
+    def each(self, verb: str, act: Callable[[Session, AgentModel], str], manner: Manner) -> None:
         """Change one after the other, each in a transaction of its own.
 
         Raises:
             OptionError: Nobody said which.
             UnknownAgentError: There is no agent of a name; none is changed.
         """
-        from agentic.mappers import find_agent, find_project
+        from agentic.mappers import find_agent
+
+        with self.opened() as (agents, database):
+
+            def change(agent: AgentModel) -> str:
+                with database.writing() as session:
+                    return act(session, find_agent(session, agent.project_id, agent.id))
+
+            Batch(
+                things=THINGS,
+                verb=verb,
+                chosen=[(agent.agent_name, agent) for agent in agents],
+                act=change,
+                is_named=bool(self.names),
+            ).run(manner)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Sequence[AgentModel], Database]]:
+        """Give the agents, and the database they are in. Raises as :meth:`each`."""
+        from agentic.mappers import find_project
 
         self._check()
         settings = load_settings()
         with opened(current_database(settings)) as database:
             with database.reading() as session:
                 owner = find_project(session, self.project or settings.project)
-                chosen = self._found(session, owner)
-
-            def change(agent_id: str) -> str:
-                with database.writing() as session:
-                    return act(session, find_agent(session, owner.id, agent_id))
-
-            Batch(
-                things=("agent", "agents"),
-                verb=verb,
-                chosen=[(agent.agent_name, agent.id) for agent in chosen],
-                act=change,
-                is_named=bool(self.names),
-                loses=loses,
-            ).run(manner)
+                agents = self._found(session, owner)
+            yield agents, database
 
     def _check(self) -> None:
         if bool(self.names) + bool(self.platform) + self.everything != 1:

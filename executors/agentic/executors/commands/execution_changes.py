@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,7 +22,15 @@ from agentic.executors.commands.execution_choice import (
     Since,
     WithStatus,
 )
-from agentic.executors.commands.options import AsJson, By, Dispatcher, DryRun, InProject, Yes
+from agentic.executors.commands.options import (
+    AsJson,
+    By,
+    Dispatcher,
+    DryRun,
+    InProject,
+    Unpublished,
+    Yes,
+)
 from agentic.executors.commands.running import (
     check_unfinished,
     checked_dispatcher,
@@ -70,6 +78,7 @@ def retry(  # noqa: PLR0913  # one parameter for each option
         if dispatcher is Dispatcher.CELERY and not dry_run:
             checked_dispatcher(desk.settings)
         if choice.is_one and not dry_run:
+            _check_retry(*chosen[0])
             _retry_one(desk, *chosen[0], dispatcher, as_json=as_json)
             return
         act = _hand_over if dispatcher is Dispatcher.CELERY else _run_on
@@ -79,7 +88,7 @@ def retry(  # noqa: PLR0913  # one parameter for each option
             chosen,
             lambda pair: act(desk, *pair),
             manner,
-            check=lambda pair: check_unfinished(pair[0]),
+            check=lambda pair: _check_retry(*pair),
         )
 
 
@@ -120,9 +129,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     status: WithStatus = None,
     since: Since = None,
     everything: All = False,
-    unpublished: Annotated[
-        bool, typer.Option("--unpublished", help="Also those of which events are not published yet.")
-    ] = False,
+    unpublished: Unpublished = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     project: InProject = None,
@@ -155,6 +162,14 @@ def remove(  # noqa: PLR0913  # one parameter for each option
         )
 
 
+def _check_retry(execution: ExecutionModel, agent: AgentModel) -> None:
+    from agentic.mappers.errors import AgentDisabledError
+
+    check_unfinished(execution)
+    if agent.disabled_at is not None:
+        raise AgentDisabledError(agent.agent_name, agent.project.name)
+
+
 def _check_live(pair: tuple[ExecutionModel, AgentModel]) -> None:
     execution, _ = pair
     if execution.status not in LIVE:
@@ -172,6 +187,7 @@ def _retry_one(
 
 
 def _hand_over(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
+    _check_retry(execution, agent)
     desk.decide(partial(_go_on, execution=execution, agent=agent))
     return "queued"
 
@@ -188,7 +204,7 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
     from agentic.executors.local import run_locally
     from agentic.mappers import ExecutionStatus
 
-    check_unfinished(execution)
+    _check_retry(execution, agent)
     with shown_progress(agent.agent_name) as hear:
         outcome = run_locally(execution, database=desk.database, settings=desk.settings, on_event=hear)
     if outcome.status is ExecutionStatus.FAILED:

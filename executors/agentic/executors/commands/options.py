@@ -28,6 +28,9 @@ InProject = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Unpublished = Annotated[
+    bool, typer.Option("--unpublished", help="Also those of which events are not published yet.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only tell what would be done.")]
 
 

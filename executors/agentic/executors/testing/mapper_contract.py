@@ -88,6 +88,15 @@ class MapperContract:
         after = {(*key, name): value for key, row in room.rows().items() for name, value in row.items()}
         assert {place: after[place] for place in left_out} == left_out
 
+    def test_what_a_later_result_does_not_mention_stays(self, room: MappingRoom) -> None:
+        room.save(self.samples.results)
+        known = set(room.rows())
+
+        found = self.samples.results.items()
+        room.save({name: [] if isinstance(part, list | tuple) else part for name, part in found})
+
+        assert set(room.rows()) >= known
+
     def test_a_bad_one_is_a_warning_and_the_others_are_stored(self, room: MappingRoom) -> None:
         good = room.save(self.samples.results, room.other)
 

@@ -37,7 +37,7 @@ def serve(
         signal.signal(number, lambda *_: stopped.set())
     with FakeServer(host=host, port=port, seed=seed, stories=stories, products=products) as fakes:
         for name, url in _addresses(fakes).items():
-            typer.echo(f"{name:<10} {url}")
+            typer.echo(f"{name:<14} {url}")
         if port_file:
             _write_whole(port_file, f"{fakes.port}\n")
         stopped.wait()
@@ -55,6 +55,8 @@ def _addresses(fakes: FakeServer) -> dict[str, str]:
         "firecrawl": fakes.firecrawl_url,
         "github": fakes.github_url,
         "reddit": fakes.reddit_url,
+        "reddit-api": fakes.reddit_api_url,
+        "reddit-archive": fakes.reddit_archive_url,
         "sink": fakes.sink_url,
         "control": fakes.control_url,
     }

@@ -189,7 +189,7 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
     command = agentic("fakes", "serve", "--seed", "5", "--stories", "40", "--port-file", str(port_file))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        addresses = dict(process.stdout.readline().split() for _ in range(12))
+        addresses = dict(process.stdout.readline().split() for _ in range(14))
         while not port_file.exists():
             time.sleep(0.01)
         base = f"http://127.0.0.1:{port_file.read_text().strip()}"
@@ -206,6 +206,8 @@ def test_the_command_prints_where_it_listens_and_stops_on_a_signal(
         "firecrawl": f"{base}/firecrawl",
         "github": f"{base}/github",
         "reddit": f"{base}/reddit",
+        "reddit-api": f"{base}/reddit/oauth",
+        "reddit-archive": f"{base}/reddit/archive",
         "sink": f"{base}/sink/",
         "control": f"{base}/__control",
     }

@@ -95,6 +95,18 @@ class SweepingMapper(RightMapper):
         return super().save_results(results)
 
 
+class TidyingMapper(RightMapper):
+    """Takes what a result does not mention for gone."""
+
+    def save_results(self, results: Results) -> bool:
+        if not super().save_results(results):
+            return False
+        named = [thing.get("id") for thing in results["things"]]
+        gone = (ThingModel.project_id == self.agent.project_id, ThingModel.id.not_in(named))
+        self.db_session.execute(delete(ThingModel).where(*gone))
+        return True
+
+
 class EscapingMapper(RightMapper):
     """Ends the transaction that it was lent."""
 
@@ -200,6 +212,7 @@ def test_a_mapper_that_is_right_keeps_the_contract(
         (StrictMapper, ThingMapper.test_a_bad_one_is_a_warning_and_the_others_are_stored),
         (SilentMapper, ThingMapper.test_a_bad_one_is_a_warning_and_the_others_are_stored),
         (WholeMapper, ThingMapper.test_what_is_no_json_is_removed_with_a_warning),
+        (TidyingMapper, ThingMapper.test_what_a_later_result_does_not_mention_stays),
         (SweepingMapper, ThingMapper.test_rows_belong_to_the_project_of_the_agent_and_no_other_is_touched),
         (EscapingMapper, ThingMapper.test_its_rows_are_undone_with_the_transaction_around_it),
     ],
