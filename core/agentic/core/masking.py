@@ -188,7 +188,9 @@ def _forms(character: str) -> str:
     if character == " ":
         forms += ["+", "%2B"]
     own = r"\\+" if character == "\\" else rf"\\*{re.escape(character)}"
-    escaped = [_escaped(form) for form in forms if form.strip("\\") not in ("", character)]
+    # The longest first: of what was encoded twice, to mask the inner form would leave the end of the outer.
+    told = sorted(forms, key=len, reverse=True)
+    escaped = [_escaped(form) for form in told if form.strip("\\") not in ("", character)]
     return f"(?:{'|'.join(dict.fromkeys([*escaped, own]))})"
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import example, given
+from hypothesis import example, strategies as st
 
 from agentic.core import masking
 from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets
@@ -35,6 +35,7 @@ SECRETS = st.text(st.characters(exclude_categories=["Cs"]), min_size=4, max_size
 
 @pytest.mark.parametrize("writer", WRITERS)
 @given(secret=SECRETS)
+@example(secret="000%")
 def test_a_secret_is_masked_in_whatever_way_it_is_written(writer: str, secret: str) -> None:
     text = f"<{WRITERS[writer](secret)}>"
     assert Masker.of([secret]).text(text) == f"<{MASK}>"

@@ -24,7 +24,7 @@ from agentic.executors.flows import flow_name
 from agentic.mappers import AgentModel, ExecutionStatus, find_execution
 from agentic.mappers.ledger_reading import LedgerReader
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 
 NewShell = Callable[[], Shell]
 

@@ -20,7 +20,7 @@ from tests.integration.executors.access.attempts import (
 from tests.integration.executors.access.conftest import Answer, Shell
 from tests.integration.executors.access.worlds import ONE, OTHER, WORDS, Names, spec_of, tables
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 
 NewShell = Callable[[], Shell]
 

@@ -18,7 +18,7 @@ from agentic.core.cli.graph import graph_app
 from agentic.core.cli.main import build_app
 from agentic.core.settings import load_settings
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 
 TAIL = ("tail", "--no-follow", "--json", "--last", "1000")
 

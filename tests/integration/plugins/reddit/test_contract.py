@@ -10,7 +10,7 @@ from agentic.plugins.fakes.reddit.things import HARBOR
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.reddit.models import RedditPostModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL07", "PL11", "PL43")]
 
 
 class TestReddit(PlatformContract):

@@ -37,7 +37,7 @@ from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, R
 if TYPE_CHECKING:
     from tests.integration.plugins.reddit.conftest import RunReddit
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL11", "PL45", "PL46")]
 
 ModelT = TypeVar("ModelT", RedditPostModel, RedditCommentModel, RedditSubredditModel)
 ARCHIVE = build_archive(1)

@@ -86,6 +86,7 @@ def rows(database: Database, model: type[ModelT]) -> list[ModelT]:
         return list(session.scalars(select(model).order_by(model.id)))
 
 
+@pytest.mark.requirement("PL14", "PL21", "PL28")
 def test_saving_twice_leaves_one_row_of_each_and_counts_them_as_unchanged(
     database: Database, make_agent: MakeAgent, save: Save
 ) -> None:
