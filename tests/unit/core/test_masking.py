@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
-from hypothesis import example, strategies as st
+from hypothesis import strategies as st
 
 from agentic.core import masking
 from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets
