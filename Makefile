@@ -14,6 +14,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 # Tests of workers, with short leases and deadlines: two such at a time disturb each other's clocks.
 ALONE := tests/faults/executors tests/integration/executors
+# Of these, tests of commands that start no worker.
+COMMANDS := $(addprefix tests/integration/executors/,access reports test_agents_doctor.py test_bulk_commands.py \
+	test_commands.py test_completion.py test_json_output.py test_letters.py test_metrics_command.py \
+	test_platform_commands.py test_project_commands.py test_reports.py test_schedule_commands.py \
+	test_secrets_command.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check docs simulate soak coverage corpora format requirements clean
@@ -27,7 +32,8 @@ demo: $(VENV)/.local
 test: $(VENV)/.dev
 ifeq ($(ARGS),)
 	$(BIN)/pytest --numprocesses 2 --dist loadfile $(ALONE:%=--ignore %)
-	$(BIN)/pytest $(ALONE)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile $(COMMANDS)
+	$(BIN)/pytest $(ALONE) $(COMMANDS:%=--ignore %)
 else
 	$(BIN)/pytest $(ARGS)
 endif
