@@ -108,6 +108,11 @@ def guessed_secrets(value: JSONValue, name: str = "") -> Iterator[str]:
                 yield from guessed_secrets(part, key)
 
 
+def told(value: JSONValue) -> JSONValue:
+    """Return JSON data to be shown: what in it is a secret to all appearance is masked."""
+    return Masker.of(part for secret in guessed_secrets(value) for part in parts_of(secret)).data(value)
+
+
 def is_telling(name: str) -> bool:
     """Whether what is called so is a secret to all appearance."""
     return _TELLING.search(name) is not None and _NOT_TELLING.search(name) is None

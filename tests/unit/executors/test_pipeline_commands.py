@@ -52,6 +52,21 @@ def test_a_pipeline_is_drawn_and_printed() -> None:
     assert Path("shop.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+@pytest.mark.parametrize("form", ["--yaml", "--json"])
+def test_what_is_a_secret_to_all_appearance_is_not_printed(form: str) -> None:
+    text = """
+        name: shop
+        steps:
+          - actor: fetch
+            config:
+              url: "http://me:hush-7d-zebra@a.example/"
+              headers: {Authorization: "Bearer hush-8e-koala"}
+    """
+    shown = agentic("pipelines", "show", written(text), form).output
+    assert "hush" not in shown
+    assert "a.example" in shown
+
+
 def test_versions_are_kept_and_listed_and_one_is_found_again() -> None:
     assert "shop@1 is kept" in agentic("pipelines", "add", written(SHOP)).output
     assert "shop@1 was kept before" in agentic("pipelines", "add", "shop.yaml").output

@@ -64,15 +64,16 @@ def show(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec."""
+    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec, secrets masked."""
+    from agentic.core.masking import told
     from agentic.core.pipeline import outline
     from agentic.mappers.pipelines import as_written
 
     spec = read_pipeline(target, project)
     if as_json:
-        print_json(as_written(spec))
+        print_json(told(as_written(spec)))
     elif as_yaml:
-        sys.stdout.write(_yaml(as_written(spec)))
+        sys.stdout.write(_yaml(told(as_written(spec))))
     elif svg is not None:
         svg.write_text(outline(spec, get_registry().actors).to_svg(), encoding="utf-8")
         console.print(f"wrote {svg}", markup=False, highlight=False)
@@ -225,6 +226,6 @@ def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:
     return {**schema, "does": does}
 
 
-def _yaml(data: Mapping[str, JSONValue]) -> str:
+def _yaml(data: JSONValue) -> str:
     plain = json.loads(json.dumps(data))
     return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))

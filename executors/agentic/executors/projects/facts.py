@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from agentic.core.hooks import get_registry
-from agentic.core.masking import Masker, guessed_secrets, parts_of
+from agentic.core.masking import told
 from agentic.core.pipeline.hiding import secret_names
 from agentic.core.types import JSONValue
 from agentic.executors.commands.agent_files import told_agent
@@ -61,7 +61,7 @@ def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue
     """Return a project as its file has it: secrets by name, of pipelines the newest version."""
     agents = [_told_agent(agent) for agent in list_agents(session, project.id)]
     newest = {kept.name: kept.spec for kept in reversed(list_pipelines(session, project.id))}
-    pipelines = [_told_pipeline(dict(spec)) for _, spec in sorted(newest.items())]
+    pipelines = [told(dict(spec)) for _, spec in sorted(newest.items())]
     stored = {secret.name for secret in list_secrets(session, project.id)}
     named = {name for part in (*agents, *pipelines) for name in secret_names(part)}
     facts: Mapping[str, JSONValue] = {
@@ -86,11 +86,6 @@ def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
 
 def _told_agent(agent: AgentModel) -> dict[str, JSONValue]:
     return {**told_agent(agent), **({"disabled": True} if agent.disabled_at is not None else {})}
-
-
-def _told_pipeline(spec: dict[str, JSONValue]) -> JSONValue:
-    """Mask what is a secret to all appearance: an ``Authorization``, the password of a URL."""
-    return Masker.of(part for secret in guessed_secrets(spec) for part in parts_of(secret)).data(spec)
 
 
 def _told_schedule(schedule: ScheduleModel) -> dict[str, JSONValue]:
