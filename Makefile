@@ -14,9 +14,9 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 # Tests of workers, with short leases and deadlines: two such at a time disturb each other's clocks.
 ALONE := tests/faults/executors tests/integration/executors
-# Of these, tests of commands that start no worker.
-COMMANDS := $(addprefix tests/integration/executors/,access reports test_agents_doctor.py test_bulk_commands.py \
-	test_commands.py test_completion.py test_json_output.py test_letters.py test_metrics_command.py \
+# Of these, those that look at no clock: commands, reports, browsers.
+UNTIMED := $(addprefix tests/integration/executors/,access browser reports test_agents_doctor.py test_bulk_commands.py \
+	test_commands.py test_completion.py test_doctor.py test_json_output.py test_letters.py test_metrics_command.py \
 	test_platform_commands.py test_project_commands.py test_reports.py test_schedule_commands.py \
 	test_secrets_command.py)
 
@@ -32,8 +32,8 @@ demo: $(VENV)/.local
 test: $(VENV)/.dev
 ifeq ($(ARGS),)
 	$(BIN)/pytest --numprocesses 2 --dist loadfile $(ALONE:%=--ignore %)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile $(COMMANDS)
-	$(BIN)/pytest $(ALONE) $(COMMANDS:%=--ignore %)
+	$(BIN)/pytest --numprocesses 2 --dist loadfile $(UNTIMED)
+	$(BIN)/pytest $(ALONE) $(UNTIMED:%=--ignore %)
 else
 	$(BIN)/pytest $(ARGS)
 endif
