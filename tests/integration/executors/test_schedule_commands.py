@@ -171,6 +171,12 @@ def test_bad_input_is_refused_early_with_the_next_step(
     assert re.search(message, str(refused))
 
 
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "x" * 201])
+def test_what_is_no_name_is_refused(shell: Shell, name: str) -> None:
+    assert isinstance(shell.fails("add", name, "--agent", "news", "--every", "1h"), OptionError)
+    assert shell.rows("list") == []
+
+
 def test_a_schedule_nobody_looks_after_says_so(shell: Shell) -> None:
     shell("add", "often", "--agent", "news", "--every", "1h")
     earlier = datetime.now(UTC) - timedelta(hours=2, minutes=5)

@@ -11,7 +11,7 @@ from agentic.core.cli import console, print_rows
 from agentic.core.settings import load_settings
 from agentic.executors.commands.completing import agent_names, schedule_names
 from agentic.executors.commands.database import current_database, opened
-from agentic.executors.commands.options import AsJson, InProject, OptionError
+from agentic.executors.commands.options import AsJson, InProject, OptionError, checked_name
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -51,6 +51,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
     from agentic.mappers import CatchUp, add_schedule, find_agent, find_project
     from agentic.mappers.schedules import remove_schedule, store_now
 
+    checked_name(name, "a schedule")
     times = _read_times(cron, every)
     timing: Timing = {**times, "timezone": timezone, "jitter_s": jitter, "catch_up": CatchUp(catch_up)}
     check_timing(timing)

@@ -104,14 +104,14 @@ class RedditAgentExecutor(ApiAgentExecutor):
         return api_client(settings, lambda: connect, http.secrets.secret, self.clock)
 
     def _known_ids(self) -> tuple[str, ...]:
-        """Return the stored posts whose scores are to be read, the newest first."""
+        """Return the stored posts whose scores are to be read, the newest first, and one beyond the limit."""
         days = self.settings().days
         if days is None:
             return ()
         from agentic.plugins.reddit.models import recent_posts
 
         since = self.clock() - timedelta(days=days)
-        return recent_posts(self.db_session, self.agent.project_id, since, MAX_ROWS)
+        return recent_posts(self.db_session, self.agent.project_id, since, MAX_ROWS + 1)
 
 
 def query_of(settings: RedditSettings, known: tuple[str, ...] = ()) -> RedditQuery:
@@ -129,5 +129,6 @@ def query_of(settings: RedditSettings, known: tuple[str, ...] = ()) -> RedditQue
         sort=settings.sort or "new",
         t=settings.t,
         limit=settings.limit,
-        ids=settings.ids or known,
+        ids=settings.ids or known[:MAX_ROWS],
+        is_cut=len(known) > MAX_ROWS,
     )

@@ -24,7 +24,10 @@ Kind = Literal["listing", "search", "user", "tree", "scores", "about"]
 
 
 class RedditQuery(BaseModel):
-    """What a run is to read; see :class:`~agentic.plugins.reddit.settings.RedditSettings`."""
+    """What a run is to read; see :class:`~agentic.plugins.reddit.settings.RedditSettings`.
+
+    ``is_cut`` says that there are more stored posts than the newest ones in ``ids``.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,6 +39,7 @@ class RedditQuery(BaseModel):
     t: Period | None = None
     limit: PositiveInt = 25
     ids: tuple[str, ...] = ()
+    is_cut: bool = False
 
 
 class Target(BaseModel):

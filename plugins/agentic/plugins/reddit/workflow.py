@@ -41,8 +41,11 @@ class Plan(Executor):
         super().__init__("plan")
 
     @handler
-    async def plan(self, query: RedditQuery) -> list[Target]:
+    async def plan(self, query: RedditQuery, ctx: WorkflowContext) -> list[Target]:
         """Say what is to be read."""
+        if query.is_cut:
+            sentence = f"only the newest {len(query.ids):,} stored posts are looked at; give fewer days"
+            ctx.set_state(POSTS, Found(warnings=(sentence,)).model_dump(mode="json", exclude_defaults=True))
         return targets_of(query)
 
 

@@ -189,6 +189,17 @@ async def test_scores_of_what_is_stored_are_read_a_hundred_at_a_time(
 
 
 @only_sqlite
+async def test_that_older_posts_are_left_out_is_told(
+    run_reddit: RunReddit, today: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run_reddit(subreddits=[HARBOR], limit=10)
+    monkeypatch.setattr("agentic.plugins.reddit.executor.MAX_ROWS", 4)
+    outcome = await run_reddit(name="refresh", read="scores", days=365)
+    assert stored(outcome.counts) == 4
+    assert any("only the newest 4 stored posts are looked at" in warning for warning in outcome.warnings)
+
+
+@only_sqlite
 async def test_scores_of_named_posts_and_comments_are_read(database: Database, run_reddit: RunReddit) -> None:
     ids = [TREE.id, f"t1_{TREE.comments[0].id}", "t3_zz"]
     outcome = await run_reddit(read="scores", ids=ids)
