@@ -54,7 +54,7 @@ def total(fakes: FakeServer) -> int:
 def test_a_limit_is_waited_for_before_it_is_met(
     agentic_fakes: FakeServer, run_agent: RunAgent, config: Callable[..., Config]
 ) -> None:
-    agentic_fakes.control.reddit.change(RedditOrder(remaining=3, reset_s=1))
+    agentic_fakes.control.reddit.change(RedditOrder(remaining=3, reset_s=2))
     started = time.monotonic()
     outcome = run_agent("reddit", config()).outcome
     assert (outcome.status, outcome.counts, outcome.warnings) == (ExecutionStatus.SUCCEEDED, WHOLE, ())
@@ -70,7 +70,7 @@ def test_a_longer_wait_is_spent_outside_of_the_step_and_the_listing_read_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("agentic.plugins.reddit.settings.PATIENCE_S", 0.1)
-    agentic_fakes.control.reddit.change(RedditOrder(remaining=3, reset_s=1))
+    agentic_fakes.control.reddit.change(RedditOrder(remaining=3, reset_s=2))
     outcome = run_agent("reddit", config()).outcome
     assert (outcome.status, outcome.counts, outcome.warnings) == (ExecutionStatus.SUCCEEDED, WHOLE, ())
     assert total(agentic_fakes) == TOKEN + 3 + PAGES
@@ -95,7 +95,7 @@ def test_a_run_that_is_refused_waits_as_long_as_it_is_told(
 def test_a_wait_that_is_too_long_fails_the_run_and_keeps_others_of_that_client_from_asking(
     agentic_fakes: FakeServer, run_agent: RunAgent, config: Callable[..., Config]
 ) -> None:
-    agentic_fakes.control.reddit.change(RedditOrder(refusals=1, retry_after_s=9))
+    agentic_fakes.control.reddit.change(RedditOrder(refusals=1, retry_after_s=60))
     outcome = run_agent("reddit", config(max_wait_s=0.5)).outcome
     assert outcome.status is ExecutionStatus.FAILED
     assert "Reddit's limit is reached" in (outcome.error or "")
@@ -115,7 +115,7 @@ def test_all_workers_with_one_broker_leave_a_used_up_client_alone(
 ) -> None:
     with ValkeyServer(port=free_port()) as valkey:
         monkeypatch.setenv("AGENTIC_BROKER_URL", f"{valkey.connection_url}/0")
-        agentic_fakes.control.reddit.change(RedditOrder(remaining=1, reset_s=9))
+        agentic_fakes.control.reddit.change(RedditOrder(remaining=1, reset_s=60))
         assert run_agent("reddit", config(limit=100)).outcome.counts == SaveCounts(inserted=100)
         # Another agent is another worker: all they have in common is the broker.
         other = run_agent("reddit", config(limit=100, max_wait_s=0.5, app="other")).outcome
@@ -130,14 +130,14 @@ def test_feeds_are_asked_one_after_the_other_and_never_too_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("agentic.plugins.reddit.settings.PATIENCE_S", 0.1)
-    agentic_fakes.control.reddit.change(RedditOrder(feed_interval_s=0.4))
-    feeds = config(mode="feed", subreddits=[HARBOR, ATTIC], limit=100, feed_interval_s=0.5)
+    agentic_fakes.control.reddit.change(RedditOrder(feed_interval_s=0.2))
+    feeds = config(mode="feed", subreddits=[HARBOR, ATTIC], limit=100, feed_interval_s=0.6)
     started = time.monotonic()
     outcome = run_agent("reddit", feeds).outcome
     assert (outcome.counts, outcome.warnings) == (SaveCounts(inserted=200), ())
     assert time.monotonic() - started > 0.5
     # Another agent of any project waits for the same minute.
-    users = config(mode="feed", subreddits=[], users=["ada"], limit=100, feed_interval_s=0.5)
+    users = config(mode="feed", subreddits=[], users=["ada"], limit=100, feed_interval_s=0.6)
     assert run_agent("reddit", users, project="other").outcome.warnings == ()
     assert total(agentic_fakes) == 3
 

@@ -30,11 +30,12 @@ def test_requests_count_down_for_each_by_himself_until_the_window_ends() -> None
     assert world.ask() == 59
 
 
-def test_an_order_leaves_so_many_until_its_window_ends() -> None:
+def test_an_order_leaves_so_many_until_the_window_ends_that_the_next_request_begins() -> None:
     world = World()
     world.ask()
     world.account.change(GithubOrder(remaining=1, reset_s=5))
-    assert world.account.look("", "core").reset == 1_005
+    world.now += 60
+    assert world.account.look("", "core").reset == 1_065
     assert [world.ask(), world.ask("token")] == [0, 0]
     world.now += 5
     assert world.ask() == 59

@@ -49,9 +49,10 @@ def test_requests_count_down_for_each_client_until_the_window_ends() -> None:
     assert world.ask() == (LIMIT - 1, WINDOW_S, True)
 
 
-def test_an_order_leaves_so_many_until_its_window_ends() -> None:
+def test_an_order_leaves_so_many_until_the_window_ends_that_the_next_request_begins() -> None:
     world = World()
     world.account.change(RedditOrder(remaining=1, reset_s=5))
+    world.now += 60
     assert [world.ask(), world.ask()] == [(0, 5, True), (0, 5, False)]
     world.now += 5
     assert world.ask() == (LIMIT - 1, WINDOW_S, True)
