@@ -72,6 +72,7 @@ class GithubAccount:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = Lock()
+        self._left_until: float | None
         self.reset()
 
     def look(self, who: str, resource: Resource) -> Standing:
@@ -114,7 +115,7 @@ class GithubAccount:
             self._order = GithubOrder()
             self._secondary_left = 0
             self._left, self._left_s = 0, 0
-            self._left_until: float | None = 0.0
+            self._left_until = 0.0
             self.closed: set[str] = set()
 
     def _new_window(self, who: str, resource: Resource) -> Standing:

@@ -77,6 +77,7 @@ class RedditAccount:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = Lock()
+        self._left_until: float | None
         self._feed_at = 0.0
         self._feed_interval_s = 0.0
         self.votes = 0
@@ -151,7 +152,7 @@ class RedditAccount:
             self._order = RedditOrder()
             self._refusals = 0
             self._left, self._left_s = 0, 0
-            self._left_until: float | None = 0.0
+            self._left_until = 0.0
             self._feed_at, self._feed_interval_s = 0.0, 0.0
             self.deleted: set[str] = set()
             self.removed: set[str] = set()
