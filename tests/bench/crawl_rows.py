@@ -20,8 +20,15 @@ CRAWLS = (
         peers=(*CRAWLERS, "plain"),
     ),
     Row(
+        name="crawl-pages",
+        what="the same with a row of the page itself, too, which is the default",
+        figure="pages_s",
+        unit="pages/s",
+        better="more",
+    ),
+    Row(
         name="crawl-full",
-        what="the same with `synchronous=FULL`",
+        what="the same as `crawl-pages` with `synchronous=FULL`, which is the default",
         figure="pages_s",
         unit="pages/s",
         better="more",

@@ -1,7 +1,8 @@
 """This project's rows of crawls: ``python -m tests.bench.crawls crawl``.
 
-A page gives more here than with the peers: a row of the page, a row of what is on it, and its place in the
-frontier, all in one database that a killed crawl goes on from.
+A page gives more here than with the peers: a row of what is on it and its place in the frontier, in one
+database that a killed crawl goes on from; all cases but ``crawl`` store a row of the page itself, too, which
+is the default.
 """
 
 from __future__ import annotations
@@ -43,16 +44,18 @@ FIELDS: Mapping[str, JSONValue] = {
     "posted": {"selector": "time.posted", "attr": "datetime"},
     "summary": "p.summary",
 }
-_WHOLE = "SELECT count(*) FROM items JOIN web_pages ON web_pages.url = items.key WHERE " + " AND ".join(
+_WHOLE = "SELECT count(*) FROM items WHERE " + " AND ".join(
     f"json_extract(data, '$.{name}') <> ''" for name in FIELDS
 )
+_PAGES = "SELECT count(*) FROM web_pages JOIN items ON web_pages.url = items.key"
 
 
-def catalogue_pipeline(first: str) -> dict[str, JSONValue]:
+def catalogue_pipeline(first: str, *, keeps_pages: bool = True) -> dict[str, JSONValue]:
     """Return the pipeline that reads the whole catalogue, from its first list."""
     links: dict[str, JSONValue] = {"item_selector": "a.item-link", "next_selector": "a.next"}
     detail: dict[str, JSONValue] = {"match": ["*"], "config": {"schema": dict(FIELDS)}}
-    return crawl_pipeline(first, {"links": {"actor": "extract_list", "config": links}, "detail": detail})
+    step: dict[str, JSONValue] = {"links": {"actor": "extract_list", "config": links}, "detail": detail}
+    return crawl_pipeline(first, {**step, "store": {"pages": keeps_pages}})
 
 
 def crawl_pipeline(start: str, step: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
@@ -106,22 +109,29 @@ def database_of(home: Path) -> Path:
     return home / "agentic.db"
 
 
-def whole_items(database: Path) -> int:
-    """Return how many pages were stored with an item that has every field."""
+def whole_items(database: Path, *, keeps_pages: bool) -> int:
+    """Return how many items were stored with every field.
+
+    Raises:
+        RuntimeError: Not all of them have a row of their page, or one has that should not.
+    """
     with closing(sqlite3.connect(database)) as opened_file:
         count: int = opened_file.execute(_WHOLE).fetchone()[0]
+        rows: int = opened_file.execute(_PAGES).fetchone()[0]
+    if rows != (count if keeps_pages else 0):
+        raise RuntimeError(f"{rows} rows of pages for {count} items")
     return count
 
 
-def crawl(synchronous: Synchronous = "normal", pages: int = PAGES) -> Figures:
+def crawl(synchronous: Synchronous = "normal", pages: int = PAGES, *, keeps_pages: bool = True) -> Figures:
     """Return what a page of the catalogue costs, the memory it takes, and the size of the database."""
     with scratch() as made:
         home = Path(made).resolve()
         make_database(home)
         prepared(home, synchronous)
         figures = crawled(
-            lambda first: run_here(catalogue_pipeline(first), home, synchronous),
-            lambda: whole_items(database_of(home)),
+            lambda first: run_here(catalogue_pipeline(first, keeps_pages=keeps_pages), home, synchronous),
+            lambda: whole_items(database_of(home), keeps_pages=keeps_pages),
             pages=pages,
             is_made_late=pages > LATE,
         )
@@ -142,7 +152,8 @@ def versions() -> dict[str, str]:
 
 
 CASES: dict[str, Callable[[], Figures]] = {
-    "crawl": crawl,
+    "crawl": partial(crawl, keeps_pages=False),
+    "crawl-pages": crawl,
     "crawl-full": partial(crawl, "full"),
     "crawl-growth": growth,
     **{f"crawl-{pages}": partial(crawl, pages=pages) for pages in SIZES},

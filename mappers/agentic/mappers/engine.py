@@ -32,6 +32,9 @@ After ``normal`` a loss of power may undo the newest commits; the death of a pro
 BUSY_TIMEOUT_S = 30.0
 """How long a connection to SQLite waits for another one that writes."""
 
+WAL_PAGES = 4_000
+"""Pages of 4 KiB in the log at which they are moved into the file: four times as rarely as SQLite would."""
+
 DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 
 
@@ -128,6 +131,7 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchron
         connection.isolation_level = None
         _enter_wal(connection)
         connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
         connection.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
 
     @event.listens_for(engine, "begin")

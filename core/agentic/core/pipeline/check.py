@@ -62,6 +62,17 @@ def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:
     return [*_spec(spec, actors, ()), *_crawls(spec), *_proxy(spec)]
 
 
+def store_fault(step: CrawlStep) -> str | None:
+    """Return why a crawl cannot keep what it is told to; None if it can."""
+    if step.store.pages:
+        return None
+    if step.store.is_wanted:
+        return "what is kept of a page belongs to its row; leave out pages: false"
+    if step.detail is None:
+        return "a crawl without rows of its pages stores items alone; say in detail what to read of a page"
+    return None
+
+
 def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
     if spec.http.proxy is not None and spec.http.proxy_secret is None:
         message = "a proxy may have a password; store its URL with `agentic secrets set` and name it here"
@@ -196,6 +207,8 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Itera
         if actor is not None and not issubclass(actor.Output, wanted):
             message = f"a crawl needs an actor here that gives {_fields(wanted)}; {actor.name!r} does not"
             yield Fault(place=(*place, key, "actor"), message=message)
+    if fault := store_fault(step):
+        yield Fault(place=(*place, "store"), message=fault)
     yield from _references(crawl_settings(step), known, place, may_hide=False)
 
 

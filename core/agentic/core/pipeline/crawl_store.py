@@ -69,6 +69,7 @@ class CrawledPage:
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         attempts: Every try if there was more than one; else empty.
         contents: What else is to be kept; None where the crawl keeps nothing else.
+        has_row: Whether the page gets a row of its own; what is in ``fields`` gets one in any case.
     """
 
     url: str
@@ -85,6 +86,7 @@ class CrawledPage:
     fetched_by: str = "http"
     attempts: tuple[Attempt, ...] = ()
     contents: PageContents | None = None
+    has_row: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,7 +145,7 @@ def page_actors(step: CrawlStep) -> Iterator[tuple[str, PageActor]]:
 
 def contents_actor(step: CrawlStep) -> PageActor:
     """Return the actor that reads what a crawl keeps of each page."""
-    return PageActor(actor=CONTENTS_ACTOR, config=step.store.model_dump(mode="json"))
+    return PageActor(actor=CONTENTS_ACTOR, config=step.store.model_dump(mode="json", exclude={"pages"}))
 
 
 def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> str | None:

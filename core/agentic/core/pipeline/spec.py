@@ -187,8 +187,11 @@ class DetailRules(_Part):
 
 
 class StoreRules(_Part):
-    """What a crawl keeps of each page besides its row; nothing unasked, as it takes time and room."""
+    """What a crawl keeps of each page: unasked a row and the item on it, as all else takes time and room."""
 
+    pages: bool = Field(
+        default=True, description="A row of the page itself. false: nothing but the items that detail reads."
+    )
     links: bool = Field(default=False, description="Every page it links to, followed or not.")
     text: bool = Field(default=False, description="What people read on it.")
     markdown: bool = Field(default=False, description="The same as Markdown.")
@@ -196,7 +199,7 @@ class StoreRules(_Part):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anything is kept."""
+        """Whether anything is kept besides the row."""
         return self.links or self.text or self.markdown or self.html
 
 

@@ -186,6 +186,7 @@ class Visitor:
             fetched_at=page.fetched_at,
             item_key=None if key is None else str(key),
             fetched_by=page.fetched_by,
+            has_row=self.step.store.pages,
         )
 
 

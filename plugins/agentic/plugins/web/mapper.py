@@ -46,7 +46,8 @@ class WebResultMapper(ResultMapper):
     def save_pages(self, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of a crawl and the items on them; return what became of the rows."""
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
-        saved = self.save_rows(WebPageModel, map(page_row, pages), volatile=WAYS)
+        rows = (page_row(page) for page in pages if page.has_row)
+        saved = self.save_rows(WebPageModel, rows, volatile=WAYS)
         items = [_Item(page.item_key, page.fields, _tries(page)) for page in pages if page.fields]
         saved += self._save_items(pipeline, items)
         return saved + self._keep(kept) if (kept := kept_of(pages)) else saved

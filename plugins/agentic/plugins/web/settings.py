@@ -17,6 +17,7 @@ from agentic.core.pipeline import (
     StoreRules,
     read_inputs,
 )
+from agentic.core.pipeline.check import store_fault
 from agentic.core.types import JSONValue
 from agentic.plugins.web.packaged import find_pipeline
 
@@ -56,11 +57,16 @@ class WebSettings(BaseModel):
             read_inputs(self.spec, self.inputs)
         except (SpecError, PipelineInputError) as exc:
             raise ValueError(str(exc)) from None
-        if self.store is not None and not any(isinstance(step, CrawlStep) for step in self.spec.steps):
+        if self.store is None:
+            return self
+        crawl = next((step for step in self.spec.steps if isinstance(step, CrawlStep)), None)
+        if crawl is None:
             raise ValueError(
                 f"store is for the pages of a crawl, and no step of {self.spec.name!r} is one; set it where "
                 f"the crawl is"
             )
+        if fault := store_fault(crawl):
+            raise ValueError(f"store: {fault}")
         return self
 
 

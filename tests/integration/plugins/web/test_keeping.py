@@ -247,3 +247,19 @@ class TestACrawl:
         kept = run_agent("web", {**site, "store": {"links": True}})
         assert len(kept.rows(WebLinkModel)) == 4
         assert kept.rows(WebContentModel) == []
+
+    def test_items_alone_are_kept_of_a_crawl_that_wants_no_rows_of_pages(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        crawl: dict[str, JSONValue] = {
+            "type": "crawl",
+            "start": f"{agentic_site.url}/",
+            "detail": {"match": ["*/a"], "config": {"schema": {"words": "p"}}},
+            "store": {"pages": False},
+        }
+        items: dict[str, JSONValue] = {**config, "pipeline": {"name": "site", "steps": [crawl]}}
+        ran = run_agent("web", items)
+        assert [row.data["words"] for row in ran.rows(ItemModel)] == ["Words.out"]
+        assert ran.rows(WebPageModel) == []
+        assert ran.outcome.counts == SaveCounts(inserted=1)
+        assert run_agent("web", items).outcome.counts == SaveCounts(unchanged=1)

@@ -98,6 +98,31 @@ def test_a_crawl_that_is_to_keep_pages_without_the_actor_for_it_is_refused(
         parse_spec(KEEPING, actors)
 
 
+@pytest.mark.parametrize("has_row", [True, False])
+async def test_pages_have_rows_unless_only_their_items_are_wanted(
+    run: Run, site: Any, pages: Callable[[], dict[str, CrawledPage]], has_row: bool
+) -> None:
+    site.pages.update({"http://a/0": "http://a/1", "http://a/1": "http://a/0"})
+    await run(f"{CRAWL}    detail: {{match: ['/1']}}\n    store: {{pages: {str(has_row).lower()}}}\n")
+    assert [page.has_row for page in pages().values()] == [has_row, has_row]
+    assert pages()["http://a/1"].fields
+
+
+@pytest.mark.parametrize(
+    ("store", "message"),
+    [
+        ("{pages: false}", "stores items alone; say in detail what to read"),
+        ("{pages: false, links: true}", "belongs to its row; leave out pages: false"),
+    ],
+)
+def test_a_crawl_that_would_store_nothing_or_what_has_no_place_is_refused(
+    actors: dict[str, type[Actor]], store: str, message: str
+) -> None:
+    actors["page_contents"] = KeepActor
+    with pytest.raises(SpecError, match=message):
+        parse_spec(f"{CRAWL}    store: {store}\n", actors)
+
+
 def test_a_word_that_nobody_knows_is_told_with_the_nearest_one(actors: dict[str, type[Actor]]) -> None:
     with pytest.raises(SpecError, match=r"'linkz'.*'links'"):
         parse_spec(CRAWL + "    store: {linkz: true}\n", actors)
@@ -105,5 +130,5 @@ def test_a_word_that_nobody_knows_is_told_with_the_nearest_one(actors: dict[str,
 
 def test_editors_know_what_a_crawl_can_keep(actors: dict[str, type[Actor]]) -> None:
     parts: Any = spec_schema(actors)["$defs"]
-    assert set(parts["StoreRules"]["properties"]) == {"links", "text", "markdown", "html"}
+    assert set(parts["StoreRules"]["properties"]) == {"pages", "links", "text", "markdown", "html"}
     assert "StoreRules" in str(parts["CrawlStep"]["properties"]["store"])
