@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from agentic.executors.agents_doctor import AgentsDoctor
     from agentic.executors.api import ApiAgentExecutor
     from agentic.executors.base import AgentWork, BaseAgentExecutor
-    from agentic.executors.errors import may_pass
+    from agentic.executors.errors import NothingReadError, SourceRefusedError, may_pass, refusal_of
     from agentic.executors.factory import ExecutorFactory
     from agentic.executors.project_http import ProjectHttp
     from agentic.executors.runs import RunClient, RunHandle, submit
@@ -20,10 +20,13 @@ __all__ = [
     "ApiAgentExecutor",
     "BaseAgentExecutor",
     "ExecutorFactory",
+    "NothingReadError",
     "ProjectHttp",
     "RunClient",
     "RunHandle",
+    "SourceRefusedError",
     "may_pass",
+    "refusal_of",
     "submit",
 ]
 
@@ -33,10 +36,13 @@ _HOMES = {
     "ApiAgentExecutor": "api",
     "BaseAgentExecutor": "base",
     "ExecutorFactory": "factory",
+    "NothingReadError": "errors",
     "ProjectHttp": "project_http",
     "RunClient": "runs",
     "RunHandle": "runs",
+    "SourceRefusedError": "errors",
     "may_pass": "errors",
+    "refusal_of": "errors",
     "submit": "runs",
 }
 

@@ -5,6 +5,8 @@ ExecutionError
     AgentConfigError (ValueError)          its config or goals cannot be used
     AgentGraphError                        its platform failed to make its graph
   AgentFailedError                         its executor raised, or returned {"error": ...}
+  SourceRefusedError                       a site or an API will say the same to another try
+  NothingReadError                         not one of the things to read could be read
   ResultsRefusedError                      its mapper would not store the results
   SessionClosedError                       a database session was asked for while none may be open
   ExecutionNotRunnableError                the execution may not be run (again) as it stands
@@ -15,10 +17,14 @@ ExecutionError
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
 from agentic.core.errors import AgenticError
 from agentic.core.settings import safe_url
+
+if TYPE_CHECKING:
+    from agentic.core.http import FetchError
 
 _TRANSIENT = frozenset({"timeout", "dns", "connect", "rate_limited"})
 """Failure classes of fetches and actors that may pass, besides answers of 5xx."""
@@ -76,6 +82,64 @@ def may_pass(error: Exception) -> bool:
     if isinstance(known, str):
         return known in _TRANSIENT or known.startswith("http_5")
     return isinstance(error, TimeoutError | ConnectionError)
+
+
+class SourceRefusedError(ExecutionError):
+    """A site or an API will say the same to another try, or wants a longer wait than the agent allows.
+
+    Attributes:
+        refusal: What it said.
+        failure_class: The word for that: ``http_404``, ``rate_limited``.
+        status: Of the answer.
+        retry_after_s: The wait, if it is one.
+    """
+
+    is_retriable = False
+
+    def __init__(self, refusal: FetchError, advice: str = "") -> None:
+        super().__init__(f"{refusal}{advice}")
+        self.refusal = refusal
+        self.failure_class = refusal.failure_class
+        self.status = refusal.status
+        self.retry_after_s = refusal.retry_after_s
+
+
+def refusal_of(failure: FetchError, max_wait_s: float = inf) -> SourceRefusedError | None:
+    """Return what to raise in place of a failure that another try will not mend; None if one may.
+
+    ::
+
+        except FetchError as exc:
+            if refusal := refusal_of(exc, self._max_wait_s):
+                raise refusal from exc
+            raise
+
+    Args:
+        failure: Of a request to a site or an API.
+        max_wait_s: Longest wait that its limit may ask for.
+    """
+    # An answer that breaks off in the middle passes, too.
+    if not may_pass(failure) and failure.failure_class != "decode":
+        return SourceRefusedError(failure)
+    if (failure.retry_after_s or 0) > max_wait_s:
+        return SourceRefusedError(failure, f"; that is {failure.retry_after_s:.0f} s, more than max_wait_s")
+    return None
+
+
+class NothingReadError(ExecutionError):
+    """Not one of the things to read could be read.
+
+    Attributes:
+        count: Of the things.
+        noun: What they are called, in the plural; "" where there is no word for all of them.
+    """
+
+    def __init__(self, count: int, first_reason: str, noun: str = "") -> None:
+        things = f"none of {count} {noun}".rstrip()
+        what = "it could not be read" if count == 1 else f"{things} could be read; the first one"
+        super().__init__(f"{what}: {first_reason}")
+        self.count = count
+        self.noun = noun
 
 
 class ResultsRefusedError(ExecutionError):

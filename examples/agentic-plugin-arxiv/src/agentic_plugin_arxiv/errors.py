@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.errors import AgenticError
-from agentic.core.http import FailureClass, FetchError
+from agentic.core.http import FailureClass
 
 
 class ArxivError(AgenticError):
@@ -18,16 +18,6 @@ class SearchRefusedError(ArxivError, ValueError):
     def __init__(self, said: str) -> None:
         super().__init__(f"arXiv refuses the search: {said}; correct the agent's query")
         self.said = said
-
-
-class PageRefusedError(ArxivError):
-    """ArXiv will say the same to another try."""
-
-    def __init__(self, refusal: FetchError) -> None:
-        advice = "; correct the agent's query" if refusal.status == 400 else ""
-        super().__init__(f"{refusal}{advice}")
-        self.refusal = refusal
-        self.failure_class = refusal.failure_class
 
 
 class EmptyPageError(ArxivError):

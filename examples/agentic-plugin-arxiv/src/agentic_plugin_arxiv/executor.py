@@ -11,10 +11,9 @@ from agentic.core.graph import Executor, ItemResult, RetryPolicy, Workflow, Work
 from agentic.core.http import FetchError
 from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
-from agentic.executors.errors import may_pass
+from agentic.executors.errors import SourceRefusedError, refusal_of
 
 from agentic_plugin_arxiv.client import ArxivClient, failure_in
-from agentic_plugin_arxiv.errors import PageRefusedError
 from agentic_plugin_arxiv.items import Answer, Found, Page, Search, Slice
 from agentic_plugin_arxiv.settings import ArxivSettings
 
@@ -137,11 +136,11 @@ async def _read(client: ArxivClient, wanted: Slice) -> Page:
 
     Raises:
         FetchError: It may well work a little later.
-        PageRefusedError: It will not.
+        SourceRefusedError: It will not.
     """
     try:
         return await client.read(wanted)
     except FetchError as exc:
-        if may_pass(exc):
+        if refusal_of(exc) is None:
             raise
-        raise PageRefusedError(exc) from exc
+        raise SourceRefusedError(exc, "; correct the agent's query" if exc.status == 400 else "") from exc

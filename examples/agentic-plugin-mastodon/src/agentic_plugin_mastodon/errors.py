@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from agentic.core.errors import AgenticError
 from agentic.core.http import FetchError
+from agentic.executors import SourceRefusedError
 
 
-class TimelineRefusedError(AgenticError):
-    """An instance will say the same to another try.
-
-    Attributes:
-        refusal: What it said.
-        failure_class: The word of the refusal: ``http_422``.
-        instance: Its host.
-    """
-
-    is_retriable = False
+class TimelineRefusedError(SourceRefusedError):
+    """An instance will say the same to another try; ``instance`` is its host."""
 
     def __init__(self, refusal: FetchError, instance: str, secret: str | None) -> None:
-        super().__init__(f"{refusal}{_advice(refusal.status, instance, secret)}")
-        self.refusal = refusal
-        self.failure_class = refusal.failure_class
+        super().__init__(refusal, _advice(refusal.status, instance, secret))
         self.instance = instance
         self.secret = secret
 

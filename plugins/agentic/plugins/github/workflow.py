@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentic.core.graph import Executor, ItemResult, RetryPolicy, Workflow, WorkflowBuilder, handler
-from agentic.core.http import FailureClass, FetchError, open_fetcher
-from agentic.executors.errors import may_pass
+from agentic.core.http import FetchError, open_fetcher
+from agentic.executors.errors import NothingReadError, refusal_of
 from agentic.plugins.github.client import GithubClient
-from agentic.plugins.github.errors import NothingReadError, RefusedError
 from agentic.plugins.github.items import Found, GithubQuery, Target
 from agentic.plugins.github.settings import GithubSettings
 
@@ -60,15 +59,13 @@ class Read(Executor):
 
         Raises:
             FetchError: It may well work a little later.
-            RefusedError: It will not.
+            SourceRefusedError: It will not.
         """
         try:
             return await self._client.read(target)
         except FetchError as exc:
-            if not may_pass(exc) and exc.failure_class != FailureClass.DECODE:  # a broken answer passes, too
-                raise RefusedError(exc) from exc
-            if (exc.retry_after_s or 0) > self._max_wait_s:
-                raise RefusedError(exc, f"; that is {exc.retry_after_s:.0f} s, more than max_wait_s") from exc
+            if refusal := refusal_of(exc, self._max_wait_s):
+                raise refusal from exc
             raise
 
 

@@ -31,20 +31,3 @@ class UnknownUserError(HackerNewsError, LookupError):
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no user {name!r}; upper and lower case count, correct the agent's users")
         self.name = name
-
-
-class NoStoryReadError(HackerNewsError):
-    """A list was there, and not one of its stories could be read."""
-
-    def __init__(self, count: int, first_reason: str) -> None:
-        super().__init__(f"none of {count} stories could be read; the first one: {first_reason}")
-        self.count = count
-
-
-class NothingReadError(HackerNewsError):
-    """Not one of the things to read could be read."""
-
-    def __init__(self, count: int, noun: str, first_reason: str) -> None:
-        super().__init__(f"none of {count} {noun} could be read; the first one: {first_reason}")
-        self.count = count
-        self.noun = noun

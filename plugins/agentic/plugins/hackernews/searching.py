@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, WorkflowContext, handler
+from agentic.executors.errors import NothingReadError
 from agentic.plugins.hackernews.algolia import AlgoliaClient
 from agentic.plugins.hackernews.client import HackerNewsClient
-from agentic.plugins.hackernews.errors import NothingReadError, UnknownUserError
+from agentic.plugins.hackernews.errors import UnknownUserError
 from agentic.plugins.hackernews.items import Found, HackerNewsUser, SearchQuery, Tree, TreeQuery, UserQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, MAX_PARALLEL_TREES
 from agentic.plugins.hackernews.trees import joined
@@ -175,5 +176,5 @@ def _once(ids: Iterable[int]) -> list[int]:
 def _failures(results: Sequence[ItemResult], read_count: int, noun: str) -> tuple[str, ...]:
     failures = tuple(result.error.message for result in results if result.error is not None)
     if failures and not read_count:
-        raise NothingReadError(len(failures), noun, failures[0])
+        raise NothingReadError(len(failures), failures[0], noun)
     return failures

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, handler
 from agentic.core.http import open_fetcher
+from agentic.executors.errors import NothingReadError
 from agentic.plugins.hackernews.client import HackerNewsClient
-from agentic.plugins.hackernews.errors import ItemGoneError, NoStoryReadError
+from agentic.plugins.hackernews.errors import ItemGoneError
 from agentic.plugins.hackernews.items import HackerNewsItem, RankedItem, Stories, StoryQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, HackerNewsSettings
 
@@ -55,7 +56,7 @@ class CollectStories(Executor):
         """Put the items in the order of the list.
 
         Raises:
-            NoStoryReadError: Every single one failed, so that Hacker News is hardly to be reached.
+            NothingReadError: Every single one failed, so that Hacker News is hardly to be reached.
         """
         stories = tuple(
             RankedItem(rank=result.index + 1, item=result.value)
@@ -64,7 +65,7 @@ class CollectStories(Executor):
         )
         warnings = tuple(result.error.message for result in results if result.error is not None)
         if warnings and not stories:
-            raise NoStoryReadError(len(warnings), warnings[0])
+            raise NothingReadError(len(warnings), warnings[0], "stories")
         return Stories(stories=stories, warnings=warnings)
 
 

@@ -14,9 +14,9 @@ from agentic.core.graph import (
     handler,
 )
 from agentic.core.http import FailureClass, FetchError, open_fetcher
-from agentic.executors.errors import may_pass
+from agentic.executors.errors import NothingReadError, SourceRefusedError, refusal_of
 from agentic.plugins.reddit.client import RedditClient, api_client
-from agentic.plugins.reddit.errors import NothingReadError, NotYetError, RefusedError
+from agentic.plugins.reddit.errors import NotYetError
 from agentic.plugins.reddit.items import Found, RedditQuery, Target
 from agentic.plugins.reddit.planning import joined, targets_of, trees_of
 from agentic.plugins.reddit.settings import RedditSettings
@@ -81,20 +81,18 @@ class Read(Executor):
 
         Raises:
             FetchError: It may well work a little later.
-            RefusedError: It will not.
+            SourceRefusedError: It will not.
             BrowserUnavailableError: It needs a browser, and there is none.
         """
         try:
             return await self._client.read(target)
         except FetchError as exc:
-            if not may_pass(exc) and exc.failure_class != FailureClass.DECODE:  # a broken answer passes, too
-                raise RefusedError(exc) from exc
-            if (exc.retry_after_s or 0) > self._max_wait_s:
-                raise RefusedError(exc, f"; that is {exc.retry_after_s:.0f} s, more than max_wait_s") from exc
+            if refusal := refusal_of(exc, self._max_wait_s):
+                raise refusal from exc
             if self._is_paced and exc.failure_class == FailureClass.RATE_LIMITED and exc.status is None:
                 raise NotYetError(exc) from None
             if sum(one.error_type != NotYetError.__name__ for one in ctx.previous_attempts) + 1 >= TRIES:
-                raise RefusedError(exc) from exc
+                raise SourceRefusedError(exc) from exc
             raise
 
 

@@ -214,6 +214,6 @@ async def test_users_become_rows_and_one_that_does_not_exist_is_a_warning(
 async def test_a_run_in_which_no_user_exists_fails(database: Database, run_agent: RunAgent) -> None:
     outcome = await run_agent(mode="users", users=["nobody-at-all"])
     assert outcome.status is ExecutionStatus.FAILED
-    assert "none of 1 users could be read" in (outcome.error or "")
+    assert "it could not be read: there is no user" in (outcome.error or "")
     with database.reading() as session:
         assert session.scalar(select(func.count()).select_from(HackerNewsUserModel)) == 0

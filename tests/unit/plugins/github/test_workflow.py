@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from agentic.core.http import FetchError
+from agentic.executors import NothingReadError
 from agentic.plugins.github.client import GithubClient
-from agentic.plugins.github.errors import NothingReadError
 from agentic.plugins.github.items import Found, GithubQuery, Record, Target
 from agentic.plugins.github.workflow import default_workflow, github_workflow
 

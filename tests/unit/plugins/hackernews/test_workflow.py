@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.http import FetchError
+from agentic.executors import NothingReadError
 from agentic.plugins.hackernews.client import HackerNewsClient
-from agentic.plugins.hackernews.errors import NoStoryReadError
 from agentic.plugins.hackernews.items import HackerNewsItem, Stories, StoryQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, StoryList
 from agentic.plugins.hackernews.workflow import default_workflow, story_workflow
@@ -81,7 +81,7 @@ async def test_a_list_of_which_nothing_can_be_read_fails_the_run(
 ) -> None:
     api.answers = {"topstories.json": [1, 2], "item/1.json": None, "item/2.json": None}
     with pytest.raises(
-        NoStoryReadError, match="none of 2 stories could be read; the first one: item 1 is gone"
+        NothingReadError, match="none of 2 stories could be read; the first one: item 1 is gone"
     ):
         await read(client)
 
