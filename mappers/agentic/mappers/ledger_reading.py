@@ -50,8 +50,10 @@ class LedgerReader:
 
         Raises:
             UnknownRunError: There is none.
-            LedgerError: There are several.
+            LedgerError: There are several, or the name is empty.
         """
+        if not name:  # which every id begins with
+            raise LedgerError("an empty id names no run; see `agentic executions list`")
         exactly = self._runs(RUNS.c.run_id == name)
         found = exactly or self._runs(RUNS.c.run_id.startswith(name, autoescape=True), IS_OUTERMOST, limit=2)
         if not found:

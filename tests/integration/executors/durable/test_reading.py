@@ -39,6 +39,12 @@ def test_the_beginning_of_an_id_is_taken_literally(shelf: Shelf) -> None:
             reader.run("ab")
 
 
+def test_an_empty_id_names_no_run_though_there_is_only_one(shelf: Shelf) -> None:
+    shelf.ours.submit("adding", 1, "one")
+    with shelf.database.reading() as session, pytest.raises(LedgerError, match="an empty id names no run"):
+        LedgerReader(session, shelf.project_id).run("")
+
+
 def test_a_run_is_looked_at_with_the_child_runs_it_waits_for(shelf: Shelf) -> None:
     shelf.ours.submit("guarded", 1, "one")
     shelf.ours.work(1)
