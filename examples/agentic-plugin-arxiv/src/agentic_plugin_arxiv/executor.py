@@ -11,7 +11,7 @@ from agentic.core.graph import Executor, ItemResult, RetryPolicy, Workflow, Work
 from agentic.core.http import FetchError
 from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
-from agentic.executors.errors import SourceRefusedError, refusal_of
+from agentic.executors.errors import SourceRefusedError, may_pass
 
 from agentic_plugin_arxiv.client import ArxivClient, failure_in
 from agentic_plugin_arxiv.items import Answer, Found, Page, Search, Slice
@@ -141,6 +141,6 @@ async def _read(client: ArxivClient, wanted: Slice) -> Page:
     try:
         return await client.read(wanted)
     except FetchError as exc:
-        if refusal_of(exc) is None:
+        if may_pass(exc):
             raise
         raise SourceRefusedError(exc, "; correct the agent's query" if exc.status == 400 else "") from exc

@@ -9,7 +9,7 @@ from agentic.core.graph import Executor, RetryPolicy, Workflow, WorkflowBuilder,
 from agentic.core.http import FetchError, JsonApi
 from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
-from agentic.executors.errors import refusal_of
+from agentic.executors.errors import may_pass
 
 from agentic_plugin_mastodon.client import MastodonClient
 from agentic_plugin_mastodon.errors import TimelineRefusedError
@@ -54,7 +54,7 @@ class ReadTimeline(Executor):
         try:
             return await self._client.read(timeline)
         except FetchError as exc:
-            if refusal_of(exc) is None:
+            if may_pass(exc):
                 raise
             raise TimelineRefusedError(exc, timeline.instance, self._secret) from exc
 
