@@ -20,6 +20,8 @@ from tests.databases import (
     postgres,
 )
 
+from agentic.core import masking
+
 __all__ = [
     "_agentic_postgres",
     "backend",
@@ -48,6 +50,14 @@ def unconfigured_logging() -> Iterator[None]:
     """Leave no test's log set-up to the next one."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def forgotten_secrets() -> Iterator[None]:
+    """Leave no test's secrets to the next one: a word such as "other" would be masked in all it prints."""
+    masking._known, before = masking._Known(), masking._known
+    yield
+    masking._known = before
 
 
 @pytest.fixture

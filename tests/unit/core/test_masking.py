@@ -103,15 +103,13 @@ def test_references_names_and_addresses_are_no_secrets() -> None:
     assert list(guessed_secrets(config)) == []
 
 
-def test_what_was_read_is_masked_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "_known", masking._Known())
+def test_what_was_read_is_masked_from_then_on() -> None:
     assert mask_known("hush-7d-zebra") == "hush-7d-zebra"
     remember_secrets("hush-7d-zebra", "http://ada:other-7d@host/")
     assert mask_known("hush-7d-zebra and other-7d") == f"{MASK} and {MASK}"
 
 
 def test_what_was_read_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "_known", masking._Known())
     monkeypatch.setattr(masking, "MAX_KNOWN", 2)
     remember_secrets("first-7d", "second-7d")
     remember_secrets("third-7d")
