@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+from collections import deque
 from contextlib import suppress
 
 from agentic.core.services.errors import ServiceError
@@ -15,6 +16,11 @@ _HOST = "127.0.0.1"
 _CANDIDATES = range(20_000, 32_768)
 _ANSWER_TIMEOUT_S = 2.0
 
+# Who was given a port takes a while to listen there: the next one who asks gets another.
+_given_lately: deque[int] = deque(maxlen=100)
+# Not the generator of all: where that is seeded, two processes would look at the same ports in one order.
+_random = random.SystemRandom()
+
 
 def free_port(*wanted: int) -> int:
     """Return a loopback TCP port nobody listens on now: the first of ``wanted`` that is free, else any.
@@ -22,11 +28,13 @@ def free_port(*wanted: int) -> int:
     Raises:
         ServiceError: None was found.
     """
-    for port in (*wanted, *random.sample(_CANDIDATES, k=200)):
+    others = (port for port in _random.sample(_CANDIDATES, k=300) if port not in _given_lately)
+    for port in (*wanted, *others):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind((_HOST, port))
+                _given_lately.append(port)
                 return port
     raise ServiceError(f"no free port found between {_CANDIDATES.start} and {_CANDIDATES.stop} on {_HOST}")
 

@@ -16,6 +16,7 @@ from agentic.core.services import (
     ServiceFailedError,
     free_port,
     nats_service,
+    ports,
     valkey_service,
 )
 from agentic.core.services.service import is_ready
@@ -26,6 +27,12 @@ def test_a_free_port_can_be_bound_and_is_none_that_outgoing_connections_get() ->
     assert 20_000 <= port < 32_768
     with socket.socket() as server:
         server.bind(("127.0.0.1", port))
+
+
+def test_a_port_that_was_given_is_not_given_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_CANDIDATES", range(20_000, 20_400))
+    given = [free_port() for _ in range(50)]
+    assert len(set(given)) == len(given)
 
 
 def test_servers_listen_on_loopback_only_and_keep_their_data_private(tmp_path: Path) -> None:
