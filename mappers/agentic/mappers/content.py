@@ -8,6 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from enum import Enum
+from typing import cast
+
+from pydantic_core import from_json
 
 from agentic.core.types import JSONValue
 
@@ -28,7 +31,7 @@ def clean(value: object) -> tuple[JSONValue, list[str]]:
     """
     text = _dumped(value)
     if text is not None:
-        return json.loads(text), []
+        return cast(JSONValue, from_json(text)), []
     cleaner = _Cleaner()
     kept = dict(cleaner.members([("value", value)])).get("value")
     return kept, cleaner.removed

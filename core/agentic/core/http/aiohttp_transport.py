@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from types import TracebackType
@@ -61,6 +62,7 @@ class AiohttpTransport:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
+            timeout=aiohttp.ClientTimeout(total=None),  # `send` keeps the time, with a single timer
         )
 
     async def __aenter__(self) -> Self:
@@ -76,15 +78,17 @@ class AiohttpTransport:
         started = time.monotonic()
         try:
             url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
-            async with self._session.request(
-                request.method,
-                url.with_user(None) if url.user or url.password else url,
-                headers=wire_headers(request, url, self._user_agent),
-                data=request.body,
-                allow_redirects=False,
-                proxy=URL(self._proxy) if self._proxy else None,
-                timeout=aiohttp.ClientTimeout(total=timeout_s),
-            ) as answer:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._session.request(
+                    request.method,
+                    url.with_user(None) if url.user or url.password else url,
+                    headers=wire_headers(request, url, self._user_agent),
+                    data=request.body,
+                    allow_redirects=False,
+                    proxy=URL(self._proxy) if self._proxy else None,
+                ) as answer,
+            ):
                 return HttpResponse(
                     url=without_credentials(request.url),
                     status=answer.status,

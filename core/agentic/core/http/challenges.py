@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from pydantic_core import SchemaValidator, core_schema
+
 from agentic.core.http.messages import HttpResponse
 
 CHALLENGE = "challenge"
@@ -17,8 +19,10 @@ SMALL_BYTES = 16 * 1024  # such a page is small
 REFUSED_BYTES = 48 * 1024  # with a status from 400 on a larger one can hardly be mistaken
 FEW_CHARACTERS = 1_500  # of text to be read on a page that is nothing but a captcha
 
-TOKENS = (b"captcha", b"_cf_chl_opt", b"gokuProps", b"_Incapsula", b"cf-turnstile")
-"""Without any of them no rule can be met: told in a tenth of the time."""
+TOKENS = "captcha|_cf_chl_opt|gokuProps|_Incapsula|cf-turnstile"
+"""Without any of them no rule can be met."""
+# Rust's regular expressions look for all of them at once: in a tenth of what `in` takes for one by one.
+_mentions = SchemaValidator(core_schema.str_schema(pattern=TOKENS)).isinstance_python
 
 RULES: tuple[tuple[re.Pattern[bytes], str], ...] = (
     # Cloudflare; its ordinary pages have `/cdn-cgi/challenge-platform/` too, but never these options.
@@ -54,7 +58,7 @@ def challenge_in(response: HttpResponse) -> str:
     limit = SMALL_BYTES if response.status < 400 else REFUSED_BYTES
     if len(response.body) > limit or response.content_type not in ("text/html", ""):
         return ""
-    return _wall_in(response.body) if any(token in response.body for token in TOKENS) else ""
+    return _wall_in(response.body) if _mentions(response.body.decode("latin-1")) else ""
 
 
 def _wall_in(body: bytes) -> str:

@@ -131,7 +131,7 @@ class RobotsGate:
                 be reached at all (``dns``, ``connect``, ``tls``, ``private_address``).
         """
         origin = origin_of(url)
-        rules = await self._rules_for(origin)
+        rules = self._fresh(origin) or await self._ask(origin)
         if not rules.allow(url, self._user_agent):
             raise self._denial(url, origin, rules)
         return rules.crawl_delay_s(self._user_agent)
@@ -142,10 +142,9 @@ class RobotsGate:
         Raises:
             FetchError: The host could not be reached at all, as for :meth:`check`.
         """
-        return (await self._rules_for(origin_of(url))).sitemaps()
-
-    async def _rules_for(self, origin: str) -> RobotsRules:
-        return self._fresh(origin) or await self._ask(origin)
+        origin = origin_of(url)
+        rules = self._fresh(origin) or await self._ask(origin)
+        return rules.sitemaps()
 
     def _fresh(self, origin: str) -> RobotsRules | None:
         rules = self._rules.get(origin)

@@ -56,7 +56,8 @@ class HostTurns:
             FetchError: The wait would be too long (``rate_limited``).
         """
         host = host_of(url)
-        lane = self._lanes.setdefault(host, _Lane(self._policy.max_connections_per_host))
+        if (lane := self._lanes.get(host)) is None:
+            lane = self._lanes[host] = _Lane(self._policy.max_connections_per_host)
         await lane.slots.acquire()
         try:
             await self._wait(host, lane, url, max(self._interval_s, delay_s))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
@@ -28,7 +28,9 @@ class RepeatedInput:
         self._names = {field.alias or name: name for name, field in self._model.model_fields.items()}
         self._kept = {key: getattr(self._first, self._names.get(key, key)) for key in config}
         own = self._model.__pydantic_decorators__
-        self._has_checks = bool(own.field_validators or own.model_validators or own.validators)
+        has_checks = own.field_validators or own.model_validators or own.validators
+        # A value that is a model, of just the class that is asked for, has nothing left to be checked.
+        self._models = {} if has_checks else dict(_plain_models(self._model))
 
     def of(self, given: Mapping[str, object]) -> BaseModel:
         """Return the whole input.
@@ -36,13 +38,13 @@ class RepeatedInput:
         Raises:
             ValidationError: ``given`` does not fit.
         """
-        if not self._has_checks and all(self._is_checked(name, value) for name, value in given.items()):
-            return self._first.model_copy(update=dict(given))
+        if all(type(value) is self._models.get(name) for name, value in given.items()):
+            return self._first.model_copy(update=given)
         return self._model.model_validate({**self._kept, **given})
 
-    def _is_checked(self, name: str, value: object) -> bool:
-        """Whether a value is a model, of just the class that is asked for: there is nothing left to check."""
-        field = self._model.model_fields.get(name)
-        if field is None or field.metadata or not isinstance(field.annotation, type):
-            return False
-        return issubclass(field.annotation, BaseModel) and type(value) is field.annotation
+
+def _plain_models(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, field in model.model_fields.items():
+        wanted = field.annotation
+        if not field.metadata and isinstance(wanted, type) and issubclass(wanted, BaseModel):
+            yield name, wanted

@@ -25,11 +25,22 @@ _SHALLOW = (
 _TAG = re.compile(rf"<(/?)(?!(?:{_SHALLOW})\b)[a-z]", re.IGNORECASE)
 
 
-# A crawl reads links and then details of one page. The trees are not kept for long: two pages at most.
-@lru_cache(maxsize=2)
+class _Latest:
+    """The last text that was parsed, and its document; others are not kept."""
+
+    pair: tuple[str, Document] | None = None
+
+
 def parse(text: str) -> Document:
-    """Return the document as :func:`parse_apart` does. It is shared: do not change it."""
-    return parse_apart(text)
+    """Return the document as :func:`parse_apart` does. It is shared: do not change it.
+
+    A crawl reads links and then details of one page: its text is not parsed a second time.
+    """
+    latest = _Latest.pair
+    # By identity: to hash a text, as a cache does, takes a quarter of the time of parsing it.
+    if latest is None or latest[0] is not text:
+        latest = _Latest.pair = (text, parse_apart(text))
+    return latest[1]
 
 
 def parse_apart(text: str) -> Document:

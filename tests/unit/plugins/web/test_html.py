@@ -55,3 +55,11 @@ def test_words_on_lines_of_their_own_are_apart(markup: str, text: str) -> None:
     node = parse(f"<div id=x>{markup}</div>").select_one("#x")
     assert node is not None
     assert text_of(node) == text
+
+
+def test_a_text_is_parsed_once_for_all_who_read_it_in_turn() -> None:
+    text = "<h1>" + "long" * 500
+    document = parse(text)
+    assert parse(text) is document
+    assert parse("<h1>short").select_one("h1") is not None
+    assert parse(text) is not document
