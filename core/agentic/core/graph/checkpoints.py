@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
+from agentic.core.records import record
 from agentic.core.types import RunId
 
 SCHEMA_VERSION = 1

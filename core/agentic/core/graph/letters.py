@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.messages import Delivery, Trail, Verdicts
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.records import record
 from agentic.core.graph.state import Draft
+from agentic.core.records import record
 from agentic.core.types import ExecutorId
 
 

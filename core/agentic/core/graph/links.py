@@ -9,7 +9,7 @@ from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.history import HistorySource
 from agentic.core.graph.parcel import Packer, Parcel
 from agentic.core.graph.progress import Asked, SubRun
-from agentic.core.graph.records import record
+from agentic.core.records import record
 from agentic.core.types import JSONValue, RunId
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import NEW, Progress
-from agentic.core.graph.records import record
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue
 
 

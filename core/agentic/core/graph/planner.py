@@ -25,11 +25,11 @@ from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Delivery
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, Progress
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.routing import route, takes_failure
 from agentic.core.graph.shared import merge_writes
 from agentic.core.graph.state import Change, Draft, EventLog, Parked, RunState
+from agentic.core.records import record
 from agentic.core.types import ExecutorId
 
 

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.records import record
+from agentic.core.records import record
 from agentic.core.types import RunId
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from agentic.core.graph.errors import RunEndedError, UnknownRequestError
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.planner import Answer
 from agentic.core.graph.progress import request_id
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.state import RunState
+from agentic.core.records import record
 
 
 @record

@@ -21,11 +21,11 @@ from agentic.core.graph.errors import (
 )
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.reading import Head, Reader
-from agentic.core.graph.records import record
 from agentic.core.graph.signature import Change, Signature, compare
 from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, StoredFanIn, named_contents
 from agentic.core.graph.state import FanInBuffer, MapProgress, Parked, RunState
 from agentic.core.graph.views.wiring import workflow_within
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue
 
 if TYPE_CHECKING:

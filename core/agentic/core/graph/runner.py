@@ -36,11 +36,11 @@ from agentic.core.graph.planner import (
     start,
 )
 from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.saving import StoredSnapshots
 from agentic.core.graph.shared import seen_after
 from agentic.core.graph.state import RunState
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from agentic.core.graph.checkpoints import (
 from agentic.core.graph.codec import to_text
 from agentic.core.graph.events import CONTENT_KEY
 from agentic.core.graph.planner import Decision
-from agentic.core.graph.records import record
 from agentic.core.graph.state import FanInBuffer, RunState, Waiting
 from agentic.core.graph.writing import Writer
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Trail
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, Progress
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 

@@ -18,7 +18,7 @@ from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressErr
 from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.urls import host_of, without_credentials
-from agentic.core.http.wire import DNS_KEPT_S, checked_url, wire_headers
+from agentic.core.http.wire import DNS_KEPT_S, checked_url, usual_headers, wire_headers
 
 # The first that fits counts; the rest broke the connection. {0} is the exception, {1} the time limit.
 FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
@@ -61,6 +61,7 @@ class AiohttpTransport:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            headers=usual_headers(policy.user_agent),
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None),  # `send` keeps the time, with a single timer
         )
@@ -78,12 +79,13 @@ class AiohttpTransport:
         started = time.monotonic()
         try:
             url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
+            is_usual = not (request.headers or url.user or url.password)
             async with (
                 asyncio.timeout(timeout_s),
                 self._session.request(
                     request.method,
                     url.with_user(None) if url.user or url.password else url,
-                    headers=wire_headers(request, url, self._user_agent),
+                    headers=None if is_usual else wire_headers(request, url, self._user_agent),
                     data=request.body,
                     allow_redirects=False,
                     proxy=URL(self._proxy) if self._proxy else None,
@@ -122,8 +124,9 @@ class _GuardedResolver(AbstractResolver):
 async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> bytes:
     """Read the body in pieces, and stop at the limit."""
     reader = BodyReader(url, answer.status, answer.headers.get("Content-Encoding", ""), max_bytes)
-    async for chunk in answer.content.iter_any():
-        reader.feed(chunk)
+    content = answer.content
+    while not content.at_eof():  # iterated over, it would be asked once more for its end
+        reader.feed(await content.readany())
     return reader.whole()
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Protocol
 
 from agentic.core.http.errors import HttpError
+from agentic.core.records import record
 
 MAX_HOSTS = 10_000  # beyond it, hosts with nothing to wait for are forgotten
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HostTimes:
     """Times on a monotonic clock, in seconds: next turn by our own rate, and end of the host's own wish."""
 
@@ -45,7 +46,7 @@ def still_waiting(times: Mapping[str, HostTimes], now: float) -> dict[str, HostT
     return {host: kept for host, kept in times.items() if kept.due_at() > now}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turn:
     """The answer to whoever wants to ask a host.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from w3lib.encoding import html_to_unicode
 
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.sessions import HttpSession
+from agentic.core.records import record
 from agentic.core.types import JSONValue
 
 
@@ -42,7 +43,7 @@ class Headers(Mapping[str, str]):
         return f"Headers({sorted(self._fields)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HttpRequest:
     """One request.
 
@@ -66,7 +67,7 @@ class HttpRequest:
     obey_robots: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class HttpResponse:
     """One answer, read whole.
 

@@ -36,9 +36,14 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
     return url
 
 
+def usual_headers(user_agent: str) -> dict[str, str]:
+    """Return the fields of a request that has none of its own."""
+    return {"Accept": "*/*", "Accept-Encoding": ACCEPT_ENCODING, "User-Agent": user_agent}
+
+
 def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, str]:
     """Return the fields to send: the request's own, and what it leaves open."""
-    found = {"Accept": "*/*", "Accept-Encoding": ACCEPT_ENCODING, "User-Agent": user_agent}
+    found = usual_headers(user_agent)
     if url.user or url.password:
         pair = f"{url.user or ''}:{url.password or ''}".encode()
         found["Authorization"] = f"Basic {b64encode(pair).decode()}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from agentic.core.actors import Failure, describe_failure
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.policies import Attempt, Ending, Levels, decide
+from agentic.core.records import record
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -19,7 +19,7 @@ Tell = Callable[[Attempt], Awaitable[None]]
 log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Success(Generic[T]):
     """A piece of work that was done: what it gave, and every try in order."""
 
@@ -27,7 +27,7 @@ class Success(Generic[T]):
     attempts: tuple[Attempt, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class GivenUp:
     """A piece of work that was given up.
 
@@ -42,7 +42,7 @@ class GivenUp:
     then: Ending | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Manner:
     """How failures are met.
 
@@ -64,23 +64,25 @@ class Manner:
 
 
 async def try_until_settled(
-    call: Callable[[str], Awaitable[T]], actor: str, manner: Manner
+    call: Callable[[str], Awaitable[T]], actor: str, manner_of: Callable[[], Manner]
 ) -> Success[T] | GivenUp:
     """Call ``call(actor)`` and do about failures what the rules say.
 
     Args:
         call: Does the work with the actor of that name; whatever it raises is a failure.
         actor: The first one to try.
-        manner: How failures are met.
+        manner_of: Says how failures are met; asked at the first one.
     """
     attempts: list[Attempt] = []
+    manner: Manner | None = None
     step: str | None = None
     while True:
         try:
-            if step is not None and manner.rerun is not None:
+            if manner is not None and manner.rerun is not None and step is not None:
                 await manner.rerun(step)
             value = await call(actor)
         except Exception as exc:
+            manner = manner or manner_of()
             failure = manner.hidden.failure(describe_failure(exc))
             cause = exc
         else:

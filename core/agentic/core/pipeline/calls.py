@@ -87,13 +87,16 @@ class ActorCall:
             state: What steps that are run anew may look at.
             tell: Told of every failed attempt and what follows it.
         """
-        manner = Manner(
-            levels=self.levels,
-            subject=self.step,
-            hidden=given.hidden,
-            tell=tell,
-            rerun=lambda step: self.reruns[step].once(ctx, state),
-        )
+
+        def manner() -> Manner:
+            return Manner(
+                levels=self.levels,
+                subject=self.step,
+                hidden=given.hidden,
+                tell=tell,
+                rerun=lambda step: self.reruns[step].once(ctx, state),
+            )
+
         return await try_until_settled(lambda name: self._attempt(name, ctx, given), self.actor, manner)
 
     async def once(self, ctx: ActorContext, state: PipelineState) -> None:

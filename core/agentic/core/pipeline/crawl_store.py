@@ -9,10 +9,11 @@ from typing import Protocol
 
 from agentic.core.actors import ContentsOutput
 from agentic.core.pipeline.policies import Attempt
+from agentic.core.records import record
 from agentic.core.types import JSONValue, SaveCounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FrontierLink:
     """A page found and perhaps not known yet.
 
@@ -27,7 +28,7 @@ class FrontierLink:
     depth: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FrontierEntry:
     """A page to fetch now. ``attempts`` counts the claims before this one, 0 at first."""
 
@@ -50,7 +51,7 @@ class PageContents:
     followed: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class CrawledPage:
     """A page that was fetched.
 

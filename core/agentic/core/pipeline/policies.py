@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat
 
 from agentic.core.actors import Failure
+from agentic.core.records import record
 
 Ending = Literal["fail", "skip", "dead_letter"]
 Action = Literal["retry", "rerun", "fallback", "give_up"]
@@ -93,7 +94,7 @@ class Decision:
     then: Ending | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Attempt:
     """One try: by which actor, and if it failed, why and what was done about it."""
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -132,32 +131,30 @@ class CrawlSlice:
             Exception: What the store, or ``committed``, raised; the first of several.
         """
         try:
-            async with asyncio.TaskGroup() as group:
-                await self._work(group)
-        except BaseExceptionGroup as group_error:
-            first = group_error.exceptions[0]
-            raise first from first.__cause__
+            await self._work()
         finally:  # what is cancelled leaves to others what it has not written
+            await _cancelled([*self._running, *filter(None, [self._exchange])])
             if self._in_hand:
                 await self._store.give_back(self._id, list(self._in_hand.values()))
 
-    async def _work(self, group: asyncio.TaskGroup) -> None:
+    async def _work(self) -> None:
         while True:
-            self._launch(group)
+            self._launch()
             if self._exchange is None and self._is_exchange_due():
-                self._exchange = self._begin(group, self._trade())
+                self._exchange = self._begin(self._trade())
             if self._exchange is None and not self._running:
                 return
             await self._wait()
 
-    def _launch(self, group: asyncio.TaskGroup) -> None:
+    def _launch(self) -> None:
         while self._queue and self._is_idle() and not self._is_ending() and self._may_begin(self._queue[0]):
             entry = self._queue.popleft()
             self._is_alone = _is_suspect(entry)
-            self._running[self._begin(group, self._visit(entry))] = self._clock()
+            self._running[self._begin(self._visit(entry))] = self._clock()
 
-    def _begin(self, group: asyncio.TaskGroup, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        task = group.create_task(work)
+    def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        # A task group would take as much again for each page as the page's task does.
+        task = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(self._note_end)
         return task
 
@@ -173,14 +170,20 @@ class CrawlSlice:
     async def _wait(self) -> None:
         """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
         # asyncio.wait would look at every page in flight for each that is done.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._patience_s()):
-                await self._has_ended.wait()
+        patience_s = self._patience_s()
+        ring = asyncio.get_running_loop().call_later
+        alarm = None if patience_s is None else ring(patience_s, self._has_ended.set)
+        try:
+            await self._has_ended.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
         self._has_ended.clear()
         while self._ended:
             task = self._ended.popleft()
             if task is self._exchange:
                 self._exchange = None
+                task.result()
             else:
                 del self._running[task]
                 self._keep(task.result())
@@ -262,6 +265,12 @@ class CrawlSlice:
 
     def _is_ending(self) -> bool:
         return self.ending is not None or self._clock() - self._began >= self._limits.seconds
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _is_suspect(entry: FrontierEntry) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from pydantic import BaseModel
@@ -33,6 +34,7 @@ from agentic.core.pipeline.naming import contents_actor
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.repeated import RepeatedInput
 from agentic.core.pipeline.spec import CrawlStep, PageActor
+from agentic.core.records import record
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 
@@ -40,7 +42,7 @@ GIVEN_UP_AFTER = 4
 """A page over which so many processes died is not fetched any more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Visit:
     """What became of one page.
 
@@ -110,15 +112,7 @@ class Visitor:
                 return crawled
             return replace(crawled, contents=await self._contents(page, links))
 
-        subject = safe_url(entry.url)
-        manner = Manner(
-            levels=self.levels,
-            subject=subject,
-            hidden=self.hidden,
-            tell=self.tell(subject),
-            rerun=self.rerun,
-        )
-        outcome = await try_until_settled(once, self.step.fetch.actor, manner)
+        outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._manner, entry))
         count = len(outcome.attempts)
         if isinstance(outcome, GivenUp):
             return Visit(
@@ -129,6 +123,16 @@ class Visitor:
             )
         done = outcome.value if count == 1 else replace(outcome.value, attempts=outcome.attempts)
         return Visit(done=done, links=tuple(links), attempt_count=count)
+
+    def _manner(self, entry: FrontierEntry) -> Manner:
+        subject = safe_url(entry.url)
+        return Manner(
+            levels=self.levels,
+            subject=subject,
+            hidden=self.hidden,
+            tell=self.tell(subject),
+            rerun=self.rerun,
+        )
 
     async def _fetch(self, fetcher: str, entry: FrontierEntry, context: ActorContext) -> Page:
         actor = self.actors[fetcher]

@@ -18,12 +18,12 @@ from agentic.core.graph.links import RunLink, SubCall
 from agentic.core.graph.messages import Activation, ActivationResult
 from agentic.core.graph.parcel import Parcel, storing
 from agentic.core.graph.progress import Progress, SubRun
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunResult
 from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
+from agentic.core.records import record
 from agentic.executors.durable.image import RunImage
 
 

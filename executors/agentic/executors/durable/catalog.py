@@ -6,10 +6,10 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from agentic.core.graph.records import record
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.records import record
 from agentic.core.types import ExecutorId
 from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.hooks import NO_HOOKS, RunHooks, hooks_within

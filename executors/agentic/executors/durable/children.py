@@ -11,7 +11,6 @@ from agentic.core.graph.errors import RestoredError
 from agentic.core.graph.links import SubCall
 from agentic.core.graph.messages import Activation
 from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
-from agentic.core.graph.records import record
 from agentic.core.graph.restoring import restore
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.runner import answers_of
@@ -26,6 +25,7 @@ from agentic.core.ledger import (
     RunRow,
     Settled,
 )
+from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import WaitsFor
 from agentic.executors.durable.beginning import begin, take_up

@@ -8,10 +8,10 @@ from dataclasses import replace
 from agentic.core.graph.messages import ActivationKey, ActivationResult
 from agentic.core.graph.planner import Decision, Ending, break_off, commit, due, is_handled, settle
 from agentic.core.graph.progress import Progress
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import RunRow
+from agentic.core.records import record
 from agentic.executors.durable.activity import DeadlineSignal
 from agentic.executors.durable.image import RunImage
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.records import record
 from agentic.core.graph.state import RunState
+from agentic.core.records import record
 from agentic.core.types import RunId
 
 OnRest = Callable[[Any, RunState], object]

@@ -12,13 +12,13 @@ from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.links import Seen
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.planner import Decision
-from agentic.core.graph.records import record
 from agentic.core.graph.restoring import restore
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.shared import seen_after
 from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
+from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.encoding import batches, write_result

@@ -11,10 +11,10 @@ from agentic.core.bus import Bus, BusMessage, MessageTooLargeError
 from agentic.core.bus.envelope import to_message, without_data
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.errors import CorruptContentError
-from agentic.core.graph.records import record
 from agentic.core.ledger import EventBatch, LedgerTransaction
 from agentic.core.ledger.batches import read_batch
 from agentic.core.logging import get_logger
+from agentic.core.records import record
 from agentic.executors.durable.auditing import AuditOutbox
 from agentic.executors.durable.lane import LedgerLane
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationOutcome,
@@ -17,6 +16,7 @@ from agentic.core.ledger import (
     RunRow,
 )
 from agentic.core.ledger.records import NO_LIMIT
+from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.children import stop_children
 from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of

@@ -15,7 +15,6 @@ from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError
 from agentic.core.graph.messages import ActivationResult
 from agentic.core.graph.planner import commit, is_handled
-from agentic.core.graph.records import record
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
@@ -30,6 +29,7 @@ from agentic.core.ledger import (
     Settled,
 )
 from agentic.core.logging import get_logger
+from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
 from agentic.executors.durable.children import Child, prepared_child, write_child

@@ -1,4 +1,4 @@
-"""Small immutable classes that are made many times in every superstep."""
+"""Small immutable classes that are made many times in every superstep, and for every page of a crawl."""
 
 from __future__ import annotations
 
