@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from pydantic import BaseModel
 
 from agentic.core.actors import Actor
@@ -11,40 +9,46 @@ from agentic.core.pipeline.spec import Config
 
 
 class RepeatedInput:
-    """An actor's input of which a part changes from call to call; the rest is checked once.
+    """An actor's input of which one part changes from call to call; the rest is checked once.
 
     Args:
         actor: Its class.
         config: What stays; references replaced.
-        given: What changes, for the first call.
+        name: Of the part that changes.
+        value: What it is in the first call.
+
+    Attributes:
+        actor: As given.
 
     Raises:
         ValidationError: It does not fit the actor's input.
     """
 
-    def __init__(self, actor: type[Actor], config: Config, given: Mapping[str, object]) -> None:
+    def __init__(self, actor: type[Actor], config: Config, name: str, value: object) -> None:
+        self.actor = actor
+        self._name = name
         self._model = actor.Input
-        self._first: BaseModel = self._model.model_validate({**config, **given})
-        self._names = {field.alias or name: name for name, field in self._model.model_fields.items()}
-        self._kept = {key: getattr(self._first, self._names.get(key, key)) for key in config}
-        own = self._model.__pydantic_decorators__
-        has_checks = own.field_validators or own.model_validators or own.validators
-        # A value that is a model, of just the class that is asked for, has nothing left to be checked.
-        self._models = {} if has_checks else dict(_plain_models(self._model))
+        self._first: BaseModel = self._model.model_validate({**config, name: value})
+        names = {field.alias or name: name for name, field in self._model.model_fields.items()}
+        self._kept = {key: getattr(self._first, names.get(key, key)) for key in config}
+        self._plain = _plain_model(self._model, name)
 
-    def of(self, given: Mapping[str, object]) -> BaseModel:
+    def of(self, value: object) -> BaseModel:
         """Return the whole input.
 
         Raises:
-            ValidationError: ``given`` does not fit.
+            ValidationError: ``value`` does not fit.
         """
-        if all(type(value) is self._models.get(name) for name, value in given.items()):
-            return self._first.model_copy(update=given)
-        return self._model.model_validate({**self._kept, **given})
+        if type(value) is self._plain:
+            return self._first.model_copy(update={self._name: value})
+        return self._model.model_validate({**self._kept, self._name: value})
 
 
-def _plain_models(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
-    for name, field in model.model_fields.items():
-        wanted = field.annotation
-        if not field.metadata and isinstance(wanted, type) and issubclass(wanted, BaseModel):
-            yield name, wanted
+def _plain_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:
+    """Return the class that fits the field as it is, with nothing left to be checked."""
+    own = model.__pydantic_decorators__
+    field = model.model_fields.get(name)
+    if field is None or field.metadata or own.field_validators or own.model_validators or own.validators:
+        return None
+    wanted = field.annotation
+    return wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None

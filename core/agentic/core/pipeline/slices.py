@@ -119,6 +119,7 @@ class CrawlSlice:
         self._exchange: asyncio.Task[None] | None = None
         self._ended: deque[asyncio.Task[Any]] = deque()
         self._has_ended = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._is_dry = False
         self.taken = 0
         self.counts: FrontierCounts | None = None
@@ -133,6 +134,8 @@ class CrawlSlice:
         try:
             await self._work()
         finally:  # what is cancelled leaves to others what it has not written
+            if self._alarm is not None:
+                self._alarm.cancel()
             await _cancelled([*self._running, *filter(None, [self._exchange])])
             if self._in_hand:
                 await self._store.give_back(self._id, list(self._in_hand.values()))
@@ -170,14 +173,9 @@ class CrawlSlice:
     async def _wait(self) -> None:
         """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
         # asyncio.wait would look at every page in flight for each that is done.
-        patience_s = self._patience_s()
-        ring = asyncio.get_running_loop().call_later
-        alarm = None if patience_s is None else ring(patience_s, self._has_ended.set)
-        try:
+        if not self._ended:
+            self._set_alarm()
             await self._has_ended.wait()
-        finally:
-            if alarm is not None:
-                alarm.cancel()
         self._has_ended.clear()
         while self._ended:
             task = self._ended.popleft()
@@ -187,6 +185,23 @@ class CrawlSlice:
             else:
                 del self._running[task]
                 self._keep(task.result())
+
+    def _set_alarm(self) -> None:
+        """See to it that a wait ends in time. An alarm too early will do: it costs less than a new one."""
+        patience_s = self._patience_s()
+        if patience_s is None:
+            return
+        loop = asyncio.get_running_loop()
+        moment = loop.time() + patience_s
+        if self._alarm is not None and self._alarm.when() <= moment:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_at(moment, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._has_ended.set()
 
     def _patience_s(self) -> float | None:
         if self._exchange is not None or not self._running:  # its end comes first

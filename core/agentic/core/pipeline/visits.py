@@ -30,10 +30,10 @@ from agentic.core.pipeline.crawl_store import (
 )
 from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
-from agentic.core.pipeline.naming import contents_actor
+from agentic.core.pipeline.naming import page_actors
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.repeated import RepeatedInput
-from agentic.core.pipeline.spec import CrawlStep, PageActor
+from agentic.core.pipeline.spec import CrawlStep
 from agentic.core.records import record
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
@@ -76,7 +76,7 @@ class Visitor:
         hidden: Secrets that no message may hold.
         tell: Gives what is told of the failed attempts at a page.
         rerun: Runs an earlier step anew, by its id.
-        kept: Part of the step -> input of its actor, once that was checked.
+        inputs: Part of the step -> input of its actor, once that was checked.
     """
 
     step: CrawlStep
@@ -89,7 +89,7 @@ class Visitor:
     hidden: Hidden
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
-    kept: dict[str, RepeatedInput] = field(default_factory=dict)
+    inputs: dict[str, RepeatedInput] = field(default_factory=dict)
 
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
@@ -140,7 +140,7 @@ class Visitor:
         if fetcher != self.step.fetch.actor:
             given = known_parts(actor, {**self.step.fetch.config, "url": entry.url})
         else:
-            given = self._given("fetch", self.step.fetch, {"url": entry.url})
+            given = self._input("fetch", "url", entry.url).of(entry.url)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
@@ -150,28 +150,30 @@ class Visitor:
     async def _links(self, page: Page) -> LinksOutput:
         if not page.is_html:
             return LinksOutput(list_item_urls=())
-        return cast(LinksOutput, await self._read("links", self.step.links, page))
+        return cast(LinksOutput, await self._read("links", page))
 
     async def _item(self, page: Page) -> Mapping[str, JSONValue]:
         detail = self.step.detail
         if detail is None or not page.is_html or not self.scope.is_detail(page.final_url):
             return {}
-        output = await self._read("detail", PageActor(actor=detail.actor, config=detail.config), page)
-        return cast(ItemOutput, output).item
+        return cast(ItemOutput, await self._read("detail", page)).item
 
     async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
-        read = cast(ContentsOutput, await self._read("store", contents_actor(self.step), page))
+        read = cast(ContentsOutput, await self._read("store", page))
         return PageContents(read=read, followed=frozenset(link.url for link in links))
 
-    async def _read(self, part: str, page_actor: PageActor, page: Page) -> object:
-        given = self._given(part, page_actor, {"page": page})
-        return await call_until_done(self.actors[page_actor.actor], self.context, given)
+    async def _read(self, part: str, page: Page) -> object:
+        reading = self._input(part, "page", page)
+        return await call_until_done(reading.actor, self.context, reading.of(page))
 
-    def _given(self, part: str, page_actor: PageActor, given: Mapping[str, object]) -> BaseModel:
-        """Return the input of an actor; what its part of the step says is checked with the first page."""
-        if part not in self.kept:
-            self.kept[part] = RepeatedInput(self.actors[page_actor.actor], page_actor.config, given)
-        return self.kept[part].of(given)
+    def _input(self, part: str, name: str, value: object) -> RepeatedInput:
+        """Return the input of a part's actor; what the step says of it is checked with the first page."""
+        found = self.inputs.get(part)
+        if found is None:
+            page_actor = dict(page_actors(self.step))[part]
+            found = RepeatedInput(self.actors[page_actor.actor], page_actor.config, name, value)
+            self.inputs[part] = found
+        return found
 
     def _crawled(
         self, entry: FrontierEntry, page: Page, title: str | None, fields: Mapping[str, JSONValue]

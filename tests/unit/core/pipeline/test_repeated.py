@@ -21,6 +21,14 @@ class PlainInput(BaseModel):
     rules: dict[str, int] = Field(default_factory=dict, alias="schema")
 
 
+class LinkInput(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    url: str = Field(max_length=5)
+    sheet: str
+    rules: dict[str, int] = Field(alias="schema")
+
+
 class ShoutingInput(PlainInput):
     @field_validator("sheet")
     @classmethod
@@ -28,33 +36,42 @@ class ShoutingInput(PlainInput):
         return Sheet(text=sheet.text.upper())
 
 
-def repeated(model: type[BaseModel], **given: object) -> RepeatedInput:
+def repeated(model: type[BaseModel], name: str, value: object, **config: str) -> RepeatedInput:
     actor: Any = type("ReadActor", (), {"Input": model})
     kept: type[Actor] = actor
-    return RepeatedInput(kept, {"schema": {"a": "1"}}, given)
+    return RepeatedInput(kept, {"schema": {"a": "1"}, **config}, name, value)
 
 
 def test_what_stays_is_kept_and_what_changes_is_as_given() -> None:
     first = Sheet(text="one")
-    found = repeated(PlainInput, sheet=first).of({"sheet": Sheet(text="two")})
+    found = repeated(PlainInput, "sheet", first).of(Sheet(text="two"))
     assert found == PlainInput(sheet=Sheet(text="two"), schema={"a": 1})
 
 
 def test_what_changes_is_checked_unless_it_is_a_model_of_the_very_class() -> None:
-    inputs = repeated(PlainInput, sheet=Sheet(text="one"))
-    assert inputs.of({"sheet": {"text": "two"}}) == inputs.of({"sheet": Sheet(text="two")})
-    for wrong in ({"sheet": PlainInput(sheet=Sheet(text="x"))}, {"url": "too long"}, {"unknown": 1}):
+    inputs = repeated(PlainInput, "sheet", Sheet(text="one"))
+    assert inputs.of({"text": "two"}) == inputs.of(Sheet(text="two"))
+    for wrong in (PlainInput(sheet=Sheet(text="x")), {"text": 1}, None):
         with pytest.raises(ValidationError):
-            inputs.of({"sheet": Sheet(text="two"), **wrong})
+            inputs.of(wrong)
+
+
+def test_a_text_that_changes_is_held_against_its_rules() -> None:
+    inputs = repeated(LinkInput, "url", "one", sheet="s")
+    assert inputs.of("two") == LinkInput(url="two", sheet="s", schema={"a": 1})
+    with pytest.raises(ValidationError, match="url"):
+        inputs.of("too long")
 
 
 def test_checks_of_the_input_itself_are_made_each_time() -> None:
-    inputs = repeated(ShoutingInput, sheet=Sheet(text="one"))
-    found = inputs.of({"sheet": Sheet(text="two")})
+    inputs = repeated(ShoutingInput, "sheet", Sheet(text="one"))
+    found = inputs.of(Sheet(text="two"))
     assert isinstance(found, ShoutingInput)
     assert found.sheet.text == "TWO"
 
 
 def test_what_stays_is_refused_with_the_first_call() -> None:
     with pytest.raises(ValidationError, match="url"):
-        repeated(PlainInput, sheet=Sheet(text="one"), url="too long")
+        repeated(PlainInput, "sheet", Sheet(text="one"), url="too long")
+    with pytest.raises(ValidationError, match="unknown"):
+        repeated(PlainInput, "sheet", Sheet(text="one"), unknown="1")
