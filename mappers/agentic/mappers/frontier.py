@@ -17,6 +17,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierEntry,
     FrontierLink,
     SliceId,
+    Taken,
 )
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
@@ -79,13 +80,15 @@ class SqlCrawlStore:
         """Make pages new again that nobody works on any more, and return how the frontier stands."""
         return await in_thread(self._begin, slice_id)
 
-    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
+    async def exchange(
+        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+    ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
 
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        return await in_thread(self._exchange, slice_id, batch, limit)
+        return await in_thread(self._exchange, slice_id, batch, limit, taken)
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that a slice took and nobody will fetch for it."""
@@ -105,15 +108,17 @@ class SqlCrawlStore:
             cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
             return _counts(cursor.rows(COUNTS, self._mine))
 
-    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
+    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None) -> Exchange:
         with self._database.joined() as session:
             with hot_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
                     self._take_turn(cursor)
-                fresh, done, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
-                counts = self._count(cursor, added, done, failed)
                 entries = self._claim(cursor, slice_id, limit)
+                if entries and taken is not None:
+                    taken(entries)
+                fresh, done, failed = self._mark(cursor, batch)
+                counts = self._count(cursor, added, done, failed)
             saved = self._save(session, fresh) if fresh else SaveCounts()
         self._remember(batch.links)
         return Exchange(saved=saved, entries=entries, counts=counts)

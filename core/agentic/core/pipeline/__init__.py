@@ -19,6 +19,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierLink,
     PageContents,
     SliceId,
+    Taken,
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
@@ -75,6 +76,7 @@ __all__ = [
     "SpecError",
     "StepFailedError",
     "StoreRules",
+    "Taken",
     "actor_schema",
     "attempt_records",
     "capabilities_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -171,6 +171,9 @@ class SliceId:
         return f"{self.superstep}.{self.number}"
 
 
+Taken = Callable[[Sequence[FrontierEntry]], object]
+
+
 class CrawlStore(Protocol):
     """The frontier of one crawl. Safe to use from several processes at once."""
 
@@ -185,11 +188,21 @@ class CrawlStore(Protocol):
         """
         ...
 
-    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
+    async def exchange(
+        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+    ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` new pages, all in one transaction.
 
         No entries: nothing to fetch at the moment. Cancelled meanwhile, it ends the transaction before the
         cancellation goes on.
+
+        Args:
+            slice_id: Whose the pages are then.
+            batch: What to write down.
+            limit: Pages to take at most.
+            taken: Called with the entries, if there are any, as soon as they are found, maybe in another
+                thread: while the rest is written they may be fetched, as nobody else gets them. If the
+                exchange then raises, they were not taken.
         """
         ...
 

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
-from agentic.core.pipeline.spec import PipelineSpec
+from agentic.core.pipeline.spec import PipelineName, PipelineSpec
 from agentic.core.types import JSONValue
 
 IntentKind = Literal["page", "list", "search", "site", "feed"]
@@ -25,7 +25,7 @@ class IntentSpec(BaseModel):
 
     schema_version: Literal[1] = 1
     goal: str = ""
-    name: str = Field(default="pipeline", pattern=r"^[\w.-]{1,100}$", description="Of the pipeline.")
+    name: PipelineName = Field(default="pipeline", description="Of the pipeline.")
     kind: IntentKind
     url: str = Field(description="The page, the list, the site, or the feed.")
     keywords: tuple[str, ...] = Field(default=(), description="To search for.")

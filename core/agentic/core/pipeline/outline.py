@@ -9,7 +9,7 @@ from agentic.core.actors import Actor, ActorContext, PipelineError
 from agentic.core.graph import Workflow
 from agentic.core.http import Fetcher, HttpRequest
 from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
-from agentic.core.pipeline.crawl_store import CrawlBatch, FrontierEntry, FrontierLink, SliceId
+from agentic.core.pipeline.crawl_store import FrontierEntry, FrontierLink, SliceId
 from agentic.core.pipeline.spec import PipelineSpec
 
 
@@ -44,7 +44,7 @@ class _NoOutside:
     async def begin(self, slice_id: SliceId) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 
-    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> NoReturn:  # noqa: ARG002 - the port's
+    async def exchange(self, *_: object, **__: object) -> NoReturn:
         self._refuse()
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> NoReturn:  # noqa: ARG002 - the port's

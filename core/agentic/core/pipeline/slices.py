@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -223,11 +224,14 @@ class CrawlSlice:
         if not self._finished:
             return wanted > 0 and not self._is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
-        # Slots will soon wait for the links of finished pages; without any, each write has its price.
         has_links = any(visit.links for visit in self._finished)
+        # A frontier that had too little has no more before links are written: these would wait for a write
+        # that is of no use, with nothing left to fetch meanwhile.
+        gives_pages = wanted > 0 and (has_links or not self._is_dry)
+        # Without links, each write has its price.
         is_worth_it = has_links or 2 * len(self._finished) >= self._limits.max_parallel
-        is_short = wanted > 0 and is_worth_it and len(self._queue) <= self._limits.max_parallel
-        is_starved = not self._running or (wanted > 0 and not self._queue and self._is_idle())
+        is_short = gives_pages and is_worth_it and len(self._queue) <= self._limits.max_parallel
+        is_starved = not self._running or (gives_pages and not self._queue and self._is_idle())
         return len(self._finished) >= self._limits.commit_pages or is_old or is_short or is_starved
 
     def _wanted(self) -> int:
@@ -251,13 +255,11 @@ class CrawlSlice:
             links=[link for visit in visits for link in visit.links],
         )
         wanted = self._wanted()
-        exchange = await self._store.exchange(self._id, batch, wanted)
+        receive = partial(asyncio.get_running_loop().call_soon_threadsafe, self._receive)
+        exchange = await self._store.exchange(self._id, batch, wanted, receive)
         for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
             self._in_hand.pop(key, None)
-        entries = await self._kept(exchange.entries)
-        self._in_hand.update((entry.url_key, entry) for entry in entries)
-        self._queue.extend(entries)
-        self.taken += len(entries)
+        await self._sort_out(exchange.entries)
         self.counts = exchange.counts
         if wanted:
             self._is_dry = len(exchange.entries) < wanted
@@ -265,15 +267,26 @@ class CrawlSlice:
             self._is_dry = False
         await self._committed(batch, exchange)
 
-    async def _kept(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
-        """Return the pages up to the first suspect, or that one alone; the others wait for their turn."""
+    def _receive(self, entries: Sequence[FrontierEntry]) -> None:
+        """Begin with pages while the exchange that gives them still writes; after it if one is suspect."""
+        if not any(map(_is_suspect, entries)):
+            self._hold(entries)
+            self._has_ended.set()
+
+    async def _sort_out(self, entries: Sequence[FrontierEntry]) -> None:
+        """Hold the pages up to the first suspect, or that one alone; the others wait for their turn."""
         self._is_careful = any(map(_is_suspect, entries))
         if not self._is_careful:
-            return entries
+            return
         kept = list(takewhile(lambda entry: not _is_suspect(entry), entries)) or entries[:1]
         if others := entries[len(kept) :]:
             await self._store.give_back(self._id, others)
-        return kept
+        self._hold(kept)
+
+    def _hold(self, entries: Sequence[FrontierEntry]) -> None:
+        self._in_hand.update((entry.url_key, entry) for entry in entries)
+        self._queue.extend(entries)
+        self.taken += len(entries)
 
     def _is_idle(self) -> bool:
         return len(self._running) < self._limits.max_parallel

@@ -28,7 +28,7 @@ from agentic.plugins.web.authenticate_masking import masked, secrets_in
 from agentic.plugins.web.authenticate_oauth import fetch_token
 
 # A slash is for what is kept beside a session.
-Name = Annotated[str, Field(pattern=r"^[^/\x00-\x1f]{1,100}$")]
+Name = Annotated[str, Field(pattern=r"^[^/\x00-\x1f]+$", max_length=100)]
 
 
 class AuthenticateInput(BaseModel):

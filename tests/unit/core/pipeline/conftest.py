@@ -35,6 +35,7 @@ from agentic.core.pipeline import (
     PipelineResult,
     PipelineServices,
     SliceId,
+    Taken,
     compile_pipeline,
     parse_spec,
 )
@@ -72,7 +73,9 @@ class MemoryFrontier:
                 self._change([key], "new")
         return self._counts()
 
-    async def exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int) -> Exchange:
+    async def exchange(
+        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+    ) -> Exchange:
         if batch != CrawlBatch():
             self.commits.append(batch)
         self._change([page.url_key for page in batch.done], "done")
@@ -87,6 +90,8 @@ class MemoryFrontier:
             for f in found
         ]
         self.claims.update(new)
+        if entries and taken is not None:
+            taken(entries)
         saved = SaveCounts(inserted=len(batch.done))
         return Exchange(saved=saved, entries=entries, counts=self._counts())
 
