@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
 from sqlalchemy.orm import Session
@@ -29,6 +30,7 @@ from agentic.mappers.driver import HotCursor, Value, hot_cursor, hot_transaction
 from agentic.mappers.frontier_statements import (
     ADD,
     CLAIM,
+    CLAIM_ELSEWHERE,
     COUNT,
     COUNTS,
     FREE,
@@ -81,14 +83,21 @@ class SqlCrawlStore:
         return await in_thread(self._begin, slice_id)
 
     async def exchange(
-        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+        self,
+        slice_id: SliceId,
+        batch: CrawlBatch,
+        limit: int,
+        *,
+        without: Collection[str] = (),
+        taken: Taken | None = None,
     ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
 
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        return await in_thread(self._exchange, slice_id, batch, limit, taken)
+        wanted = _Wanted(limit, tuple(without), taken)
+        return await in_thread(self._exchange, slice_id, batch, wanted)
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that a slice took and nobody will fetch for it."""
@@ -108,15 +117,15 @@ class SqlCrawlStore:
             cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
             return _counts(cursor.rows(COUNTS, self._mine))
 
-    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None) -> Exchange:
+    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, wanted: _Wanted) -> Exchange:
         with self._database.joined() as session:
             with hot_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
                     self._take_turn(cursor)
                 added = self._add(cursor, batch.links)
-                entries = self._claim(cursor, slice_id, limit)
-                if entries and taken is not None:
-                    taken(entries)
+                entries = self._claim(cursor, slice_id, wanted)
+                if entries and wanted.taken is not None:
+                    wanted.taken(entries)
                 fresh, done, failed = self._mark(cursor, batch)
                 counts = self._count(cursor, added, done, failed)
             saved = self._save(session, fresh) if fresh else SaveCounts()
@@ -184,10 +193,14 @@ class SqlCrawlStore:
         added = {**self._mine, "total": total, "done": done, "failed": failed}
         return _counts(cursor.rows(COUNT, added))
 
-    def _claim(self, cursor: HotCursor, slice_id: SliceId, limit: int) -> list[FrontierEntry]:
-        if limit <= 0:
+    def _claim(self, cursor: HotCursor, slice_id: SliceId, wanted: _Wanted) -> list[FrontierEntry]:
+        if wanted.count <= 0:
             return []
-        rows = cursor.rows(CLAIM, {**self._mine, "own_holder": str(slice_id), "most": limit})
+        given = {**self._mine, "own_holder": str(slice_id), "most": wanted.count}
+        if wanted.without:
+            rows = cursor.rows(CLAIM_ELSEWHERE, {**given, "sites": json.dumps(wanted.without)})
+        else:
+            rows = cursor.rows(CLAIM, given)
         return [
             FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
             for _, url, url_key, depth, attempts in sorted(rows)
@@ -198,6 +211,15 @@ class SqlCrawlStore:
             name = f"{self._project_id}/{self._run}".encode()
             crawl = int.from_bytes(sha256(name).digest()[:8], signed=True)
             cursor.rows(TAKE_TURN, {"crawl": crawl})
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which pages a slice wants: how many, from which sites none, and who is told of them."""
+
+    count: int
+    without: tuple[str, ...]
+    taken: Taken | None
 
 
 def _counts(rows: Sequence[tuple[int, int, int]]) -> FrontierCounts:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     bindparam,
     false,
     func,
+    not_,
     null,
     or_,
     select,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 
 from agentic.mappers.driver import HotStatement
+from agentic.mappers.index_of import IndexOf
 from agentic.mappers.models import CrawlModel, FrontierModel, FrontierState
 from agentic.mappers.one_of import OneOf
 
@@ -93,27 +95,37 @@ MARK_FAILED = HotStatement(
     )
 )
 
-# A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
-_OLDEST = (
-    select(FRONTIER.c.id)
-    .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.NEW.value)
-    .order_by(FRONTIER.c.id)
-    .limit(bindparam("most", type_=Integer))
-    .with_for_update(skip_locked=True)
-    .cte("oldest")
-)
 
-CLAIM = HotStatement(
-    update(FRONTIER)
-    .where(FRONTIER.c.id.in_(select(_OLDEST.c.id)))
-    .values(
-        state=FrontierState.TAKEN.value,
-        holder=_HOLDER,
-        attempts=FRONTIER.c.attempts + 1,
+def _claim(*which: ColumnElement[bool]) -> HotStatement:
+    # A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
+    oldest = (
+        select(FRONTIER.c.id)
+        .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.NEW.value, *which)
+        .order_by(FRONTIER.c.id)
+        .limit(bindparam("most", type_=Integer))
+        .with_for_update(skip_locked=True)
+        .cte("oldest")
     )
-    .returning(FRONTIER.c.id, FRONTIER.c.url, FRONTIER.c.url_key, FRONTIER.c.depth, FRONTIER.c.attempts)
-)
+    return HotStatement(
+        update(FRONTIER)
+        .where(FRONTIER.c.id.in_(select(oldest.c.id)))
+        .values(
+            state=FrontierState.TAKEN.value,
+            holder=_HOLDER,
+            attempts=FRONTIER.c.attempts + 1,
+        )
+        .returning(FRONTIER.c.id, FRONTIER.c.url, FRONTIER.c.url_key, FRONTIER.c.depth, FRONTIER.c.attempts)
+    )
+
+
+CLAIM = _claim()
 """Takes the oldest new pages."""
+
+# Of an address, all before its path; the path of a canonical one is never empty.
+_SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "/") + 8)
+
+CLAIM_ELSEWHERE = _claim(not_(_SITE.bool_op("IN")(OneOf(_text("sites")))))
+"""The same, of no site that is named."""
 
 GIVE_BACK = HotStatement(
     update(FRONTIER)

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from agentic.core.http.budget import BudgetUnavailableError, HostBudget, Turn
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.slots import idle
 from agentic.core.http.urls import host_of
 from agentic.core.logging import get_logger
 
@@ -58,12 +59,12 @@ class HostTurns:
         host = host_of(url)
         if (lane := self._lanes.get(host)) is None:
             lane = self._lanes[host] = _Lane(self._policy.max_connections_per_host)
-        await lane.slots.acquire()
-        try:
-            await self._wait(host, lane, url, max(self._interval_s, delay_s))
-        except BaseException:
-            lane.slots.release()
-            raise
+        interval_s = max(self._interval_s, delay_s)
+        if lane.slots.locked() or lane.gate.locked():  # others are before this one
+            async with idle():
+                await self._enter(host, lane, url, interval_s)
+        else:
+            await self._enter(host, lane, url, interval_s)
         return lane.leave
 
     async def note(self, failure: FetchError, host: str) -> None:
@@ -79,13 +80,22 @@ class HostTurns:
         with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
             await self._insist(partial(self._budget.block, host, seconds))
 
+    async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
+        await lane.slots.acquire()
+        try:
+            await self._wait(host, lane, url, interval_s)
+        except BaseException:
+            lane.slots.release()
+            raise
+
     async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
         async with lane.gate:
             while (turn := await self._take(host, url, interval_s)).wait_s > 0:
                 if turn.blocked_s > self._policy.max_wait_s:
                     raise self._too_long(host, url, turn.blocked_s)
-                await self._sleep(turn.wait_s)
+                async with idle(turn.wait_s):
+                    await self._sleep(turn.wait_s)
 
     async def _take(self, host: str, url: str, interval_s: float) -> Turn:
         try:

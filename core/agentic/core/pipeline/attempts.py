@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from agentic.core.actors import Failure, describe_failure
+from agentic.core.http.slots import idle
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.policies import Attempt, Ending, Levels, decide
@@ -108,4 +109,5 @@ async def try_until_settled(
             return GivenUp(failure=failure, attempts=tuple(attempts), then=decision.then)
         actor, step = decision.actor or actor, decision.step
         if decision.wait_s:
-            await manner.sleep(decision.wait_s)
+            async with idle(decision.wait_s, is_tried=True):
+                await manner.sleep(decision.wait_s)

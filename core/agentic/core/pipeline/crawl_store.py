@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -189,7 +189,13 @@ class CrawlStore(Protocol):
         ...
 
     async def exchange(
-        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+        self,
+        slice_id: SliceId,
+        batch: CrawlBatch,
+        limit: int,
+        *,
+        without: Collection[str] = (),
+        taken: Taken | None = None,
     ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` new pages, all in one transaction.
 
@@ -200,6 +206,7 @@ class CrawlStore(Protocol):
             slice_id: Whose the pages are then.
             batch: What to write down.
             limit: Pages to take at most.
+            without: What the URLs of sites begin with of which none are wanted now: ``http://a.example/``.
             taken: Called with the entries, if there are any, as soon as they are found, maybe in another
                 thread: while the rest is written they may be fetched, as nobody else gets them. If the
                 exchange then raises, they were not taken.

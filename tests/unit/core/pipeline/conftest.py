@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol
@@ -74,14 +74,22 @@ class MemoryFrontier:
         return self._counts()
 
     async def exchange(
-        self, slice_id: SliceId, batch: CrawlBatch, limit: int, taken: Taken | None = None
+        self,
+        slice_id: SliceId,
+        batch: CrawlBatch,
+        limit: int,
+        *,
+        without: Collection[str] = (),
+        taken: Taken | None = None,
     ) -> Exchange:
         if batch != CrawlBatch():
             self.commits.append(batch)
         self._change([page.url_key for page in batch.done], "done")
         self._change([page.url_key for page in batch.failed], "failed")
         await self.seed(batch.links)
-        new = [key for key, state in self.states.items() if state == "new"][:limit]
+        sites = tuple(without)
+        new = [key for key, state in self.states.items() if state == "new"]
+        new = [key for key in new if not self.links[key].url.startswith(sites)][:limit]
         self._change(new, "taken")
         self.holders.update(dict.fromkeys(new, slice_id))
         found = [self.links[key] for key in new]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from agentic.core.actors import ActorError
 from agentic.core.graph import EventKind
 from agentic.core.http import url_key
+from agentic.core.http.slots import idle
 from agentic.core.pipeline import PipelineResult, StepFailedError
 from agentic.core.pipeline.slices import SliceLimits, pages_to_take
 
@@ -262,6 +264,107 @@ class TestSlices:
             result = await run(text)
         assert result.pages.done == 30
 
+    async def test_a_slow_page_stalls_nobody_beyond_the_time_of_a_slice(
+        self, run: Run, site: Any, frontier: Any
+    ) -> None:
+        async def slow() -> str:
+            while len(frontier.urls("done")) < 29:  # noqa: ASYNC110 - what is waited for has no event
+                await asyncio.sleep(0.005)
+            return ""
+
+        site.pages.update(star(30) | {"http://a/1": slow})
+        limits = "    slice_seconds: 0.2\n    commit_seconds: 0.02\n    max_parallel: 2\n    commit_pages: 2"
+        for number in range(2, 30):
+            site.pages[f"http://a/{number}"] = partial(asyncio.sleep, 0.01, "")
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + limits)
+        assert result.pages.done == 30
+
+    async def test_pages_that_wait_for_their_host_leave_their_slots_to_others(
+        self, run: Run, site: Any
+    ) -> None:
+        """All pages of one host wait until each of the other's was fetched."""
+        is_done = asyncio.Event()
+        last = 400
+
+        async def waiting() -> str:
+            async with idle():
+                await is_done.wait()
+            return ""
+
+        async def ready(number: int) -> str:
+            if len({url for url in site.fetched if url.startswith("http://b/")}) == last:
+                is_done.set()
+            return ""
+
+        site.pages["http://s/0"] = " ".join(
+            [f"http://a/{n}" for n in range(last)] + [f"http://b/{n}" for n in range(last)]
+        )
+        site.pages.update({f"http://a/{n}": waiting for n in range(last)})
+        site.pages.update({f"http://b/{n}": partial(ready, n) for n in range(last)})
+        text = (
+            CRAWL.replace("http://a/0", "http://s/0") + "    follow: {same_host: false}\n    max_parallel: 4"
+        )
+        async with asyncio.timeout(20):
+            result = await run(text)
+        assert result.pages.done == 2 * last + 1
+        assert len(site.fetched) == len(set(site.fetched))
+
+    async def test_no_more_pages_work_at_a_time_than_there_are_slots(self, run: Run, site: Any) -> None:
+        """Though each waits in between, and all go on at once."""
+        working = most = 0
+        go_on = asyncio.Event()
+
+        async def page() -> str:
+            nonlocal working, most
+            async with idle():
+                asyncio.get_running_loop().call_later(0.02, go_on.set)
+                await go_on.wait()
+            working += 1
+            most = max(most, working)
+            await asyncio.sleep(0.001)
+            working -= 1
+            return ""
+
+        site.pages.update(star(40))
+        site.pages.update(dict.fromkeys(list(site.pages)[1:], page))
+        result = await run(CRAWL + "    max_parallel: 3")
+        assert (result.pages.done, most) == (40, 3)
+
+    async def test_pages_that_still_wait_at_the_end_of_a_slice_are_begun_by_the_next(
+        self, run: Run, site: Any, frontier: Any
+    ) -> None:
+        begun: Counter[str] = Counter()
+        is_there = asyncio.Event()
+
+        async def waiting(url: str) -> str:
+            begun[url] += 1
+            if begun[url] == 3:
+                is_there.set()
+            async with idle():
+                await is_there.wait()
+            return ""
+
+        site.pages.update(star(5) | {"http://a/1": partial(waiting, "http://a/1")})
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + "    slice_seconds: 0.05")
+        assert result.pages.done == 5
+        assert begun["http://a/1"] == 3
+        assert frontier.claims[url_key("http://a/1")] == 1  # it was given back each time
+
+    async def test_a_page_that_failed_before_keeps_its_attempts_beyond_the_time_of_a_slice(
+        self, run: Run, site: Any
+    ) -> None:
+        site.pages.update(star(3) | {"http://a/1": ActorError("busy", failure_class="http_503", status=503)})
+        rule = (
+            CRAWL
+            + "    slice_seconds: 0.05\n    error_handling:\n      http_503: {retry_count: 1, backoff_s: 0.2}"
+        )
+        async with asyncio.timeout(20):
+            result = await run(rule)
+        assert (result.pages.done, result.pages.failed) == (2, 1)
+        assert site.fetched.count("http://a/1") == 2
+
     async def test_a_crawl_goes_on_where_it_was(self, run: Run, site: Any, frontier: Any) -> None:
         site.pages.update(star(20))
         await run(CRAWL + "    max_pages: 8")
@@ -331,7 +434,7 @@ class TestSlices:
     async def test_what_the_store_raises_is_raised_with_its_cause(
         self, run: Run, site: Any, frontier: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        async def fail(*_: object) -> None:
+        async def fail(*_: object, **__: object) -> None:
             raise OSError("no database") from ValueError("disk full")
 
         site.pages.update(star(3))
@@ -360,7 +463,15 @@ class TestPagesToTake:
         assert pages_to_take(LIMITS, 200, 5.0, 1.5) > 0
 
     def test_it_takes_nothing_once_its_time_is_over(self) -> None:
-        assert pages_to_take(LIMITS, 3, 30.0, 5.0) == 0
+        assert pages_to_take(LIMITS, 3, 30.0, 0.9) == 0
+        assert pages_to_take(LIMITS, 3, 30.0, 0.9, is_waiting=True) == 0
+
+    def test_it_goes_on_beyond_its_time_while_a_page_is_slow_but_not_for_ever(self) -> None:
+        assert pages_to_take(LIMITS, 3, 30.0, 5.0) == 9_997
+        assert pages_to_take(LIMITS, 3, 120.0, 5.0) == 0
+
+    def test_it_takes_more_than_its_pages_while_one_waits_for_its_host(self) -> None:
+        assert pages_to_take(LIMITS, 200, 5.0, 0.5, is_waiting=True) == 9_800
 
     @given(st.integers(0, 20_000), st.floats(0, 60), st.floats(0, 60))
     def test_it_never_takes_more_than_the_crawl_may(self, taken: int, elapsed: float, slowest: float) -> None:

@@ -1,0 +1,140 @@
+"""The pages that a slice of a crawl has under way: so many at a time, and those that only wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Task = asyncio.Task[Any]
+
+
+def site_of(url: str) -> str:
+    """Return what all URLs of a canonical URL's host and port begin with: ``http://a.example/``."""
+    return url[: url.index("/", len("https://")) + 1]
+
+
+class PageSlots:
+    """Counts pages under way. One that waits for its host, or to be tried again, leaves its slot to another.
+
+    Args:
+        count: Pages at a time.
+        clock: Monotonic seconds.
+        left: Called when a page has left its slot.
+    """
+
+    def __init__(self, count: int, clock: Callable[[], float], left: Callable[[], object]) -> None:
+        self._count = count
+        self._clock = clock
+        self._left = left
+        self._running: dict[Task, float] = {}
+        self._waiting: dict[Task, PageSlot] = {}
+        self._returning: deque[tuple[asyncio.Future[None], Task]] = deque()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether another page may begin."""
+        return len(self._running) < self._count
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no page is under way."""
+        return not self._running and not self._waiting
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no page does more than wait."""
+        return not self._running
+
+    @property
+    def waiting_count(self) -> int:
+        """How many pages wait."""
+        return len(self._waiting)
+
+    @property
+    def oldest(self) -> float | None:
+        """When the page began, or went on, that runs for longest; None if none does."""
+        return next(iter(self._running.values()), None)
+
+    @property
+    def has_tried(self) -> bool:
+        """Whether a page waits that failed before."""
+        return any(slot.is_tried for slot in self._waiting.values())
+
+    def begin(self, task: Task) -> None:
+        """Give a page a slot."""
+        self._running[task] = self._clock()
+
+    def end(self, task: Task) -> None:
+        """Take note that a page has come to its end."""
+        self._running.pop(task, None)
+        self._waiting.pop(task, None)
+        self._let_in()
+
+    def leave(self, task: Task, slot: PageSlot) -> None:
+        """Let a page wait without a slot."""
+        self._running.pop(task, None)
+        self._waiting[task] = slot
+        self._let_in()
+        self._left()
+
+    async def enter(self, task: Task) -> None:
+        """Wait for a slot: pages that were begun before go on before others begin."""
+        if self.is_free:
+            self._resume(task)
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._returning.append((turn, task))
+        await turn
+
+    def untried(self) -> list[Task]:
+        """Return the pages that wait and have not failed: cancelled, they can be begun anew later."""
+        return [task for task, slot in self._waiting.items() if not slot.is_tried]
+
+    def crowded_sites(self, least: int) -> frozenset[str]:
+        """Return the sites of which so many pages wait."""
+        if len(self._waiting) < least:
+            return frozenset()
+        sites = Counter(site_of(slot.url) for slot in self._waiting.values())
+        return frozenset(site for site, count in sites.items() if count >= least)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Go through all pages under way."""
+        return iter([*self._running, *self._waiting])
+
+    def _let_in(self) -> None:
+        while self._returning and self.is_free:
+            turn, task = self._returning.popleft()
+            if not turn.done():  # else it was cancelled
+                self._resume(task)
+                turn.set_result(None)
+
+    def _resume(self, task: Task) -> None:
+        self._waiting.pop(task, None)
+        self.begin(task)
+
+
+class PageSlot:
+    """The slot of one page. Implements :class:`agentic.core.http.slots.Slot`.
+
+    Attributes:
+        url: Of the page.
+        is_tried: Whether it failed before.
+    """
+
+    __slots__ = ("_slots", "is_tried", "url")
+
+    def __init__(self, slots: PageSlots, url: str) -> None:
+        self._slots = slots
+        self.url = url
+        self.is_tried = False
+
+    def leave(self, task: Task, *, is_tried: bool) -> None:
+        """See :meth:`agentic.core.http.slots.Slot.leave`."""
+        self.is_tried = self.is_tried or is_tried
+        self._slots.leave(task, self)
+
+    async def enter(self, task: Task) -> None:
+        """See :meth:`agentic.core.http.slots.Slot.enter`."""
+        await self._slots.enter(task)
