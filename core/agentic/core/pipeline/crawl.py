@@ -209,10 +209,10 @@ class CrawlNode(Executor):
         limits = SliceLimits(
             pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
             seconds=step.slice_seconds,
-            budget=_share(step.max_pages - counts.finished, turn.width),
+            budget=_share(step.max_pages - counts.finished, turn),
             commit_pages=step.commit_pages,
             commit_seconds=step.commit_seconds,
-            max_parallel=_share(step.max_parallel, turn.width),
+            max_parallel=_share(step.max_parallel, turn),
         )
         part = CrawlSlice(slice_id, store, visitor.visit, limits, report.committed)
         await part.run()
@@ -232,7 +232,7 @@ async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, 
 
 
 def _widest(step: CrawlStep) -> int:
-    return min(step.slices, MAX_SLICES)
+    return min(step.slices, step.max_parallel, MAX_SLICES)
 
 
 def _first_share(step: CrawlStep) -> int:
@@ -240,9 +240,10 @@ def _first_share(step: CrawlStep) -> int:
     return min(step.slice_pages, WORTH_A_SLICE)
 
 
-def _share(count: int, width: int) -> int:
-    """Return what one of ``width`` slices gets of ``count``, rounded up."""
-    return -(-count // width)
+def _share(count: int, turn: CrawlTurn) -> int:
+    """Return what a slice gets of ``count``: all of a superstep together get just that."""
+    whole, rest = divmod(count, turn.width)
+    return whole + (turn.number < rest)
 
 
 def _first_failure(totals: CrawlTotals) -> Failure:
