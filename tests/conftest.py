@@ -55,7 +55,7 @@ def unconfigured_logging() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def forgotten_secrets() -> Iterator[None]:
     """Leave no test's secrets to the next one: a word such as "other" would be masked in all it prints."""
-    masking._known, before = masking._Known(), masking._known
+    masking._known, before = masking.KnownSecrets(), masking._known
     yield
     masking._known = before
 

@@ -6,9 +6,12 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from urllib.parse import quote, unquote
 
 from agentic.core.types import JSONValue
@@ -79,6 +82,12 @@ def parts_of(secret: str) -> Iterator[str]:
             return
 
 
+@lru_cache(maxsize=2 * MAX_KNOWN)
+def _parts(secret: str) -> tuple[str, ...]:
+    """Do as :func:`parts_of`; a token is read again for each request that it goes with."""
+    return tuple(parts_of(secret))
+
+
 def passwords_in(text: str) -> Iterator[str]:
     """Yield the passwords of the URLs in a text, as they stand there and decoded."""
     for found in _USER_INFO.finditer(text):
@@ -113,31 +122,65 @@ def told(value: JSONValue) -> JSONValue:
     return Masker.of(part for secret in guessed_secrets(value) for part in parts_of(secret)).data(value)
 
 
+@lru_cache(maxsize=512)
 def is_telling(name: str) -> bool:
     """Whether what is called so is a secret to all appearance."""
     return _TELLING.search(name) is not None and _NOT_TELLING.search(name) is None
 
 
-class _Known:
-    """The secrets that this process has read; what was read longest ago is forgotten."""
+class KnownSecrets:
+    """Secrets that were read; of too many, those that were read longest ago are forgotten.
 
-    def __init__(self) -> None:
+    Args:
+        limit: So many are kept.
+
+    Attributes:
+        masker: Masks them.
+    """
+
+    def __init__(self, limit: int = MAX_KNOWN) -> None:
+        self._limit = limit
         self._order: dict[str, None] = {}
+        self._lock = Lock()
         self.masker = Masker()
 
     def add(self, secrets: Iterable[str]) -> None:
-        new = [one for one in secrets if one not in self._order]
-        if new:
-            self._order = dict.fromkeys([*self._order, *new][-MAX_KNOWN:])
-            self.masker = Masker.of(self._order)
+        """Learn secrets, those in URLs and JSON among them too."""
+        parts = dict.fromkeys(part for secret in secrets for part in _parts(secret))
+        with self._lock:
+            is_new = not parts.keys() <= self._order.keys()
+            for part in parts:
+                self._order.pop(part, None)
+            self._order |= parts
+            if is_new:
+                self._order = dict.fromkeys([*self._order][-self._limit :])
+                self.masker = Masker.of(self._order)
 
 
-_known = _Known()
+_known = KnownSecrets()
+_learner: ContextVar[KnownSecrets | None] = ContextVar("agentic_learner", default=None)
 
 
 def remember_secrets(*secrets: str) -> None:
-    """Have secrets masked from now on in all that this process logs, and in the errors it ends with."""
-    _known.add(part for secret in secrets for part in parts_of(secret))
+    """Have secrets masked from now on wherever this process writes down what went wrong or what it does.
+
+    That is in logs, in errors and warnings as they are stored, in events, audit and dead letters. What reads
+    a secret or is given a token says so here, at once; the secret stores of this project, the fetcher and the
+    settings do.
+    """
+    _known.add(secrets)
+    if (learner := _learner.get()) is not None:
+        learner.add(secrets)
+
+
+@contextmanager
+def learning(learner: KnownSecrets | None) -> Iterator[None]:
+    """Have ``learner`` told of the secrets that are remembered within the ``with``, too."""
+    token = _learner.set(learner)
+    try:
+        yield
+    finally:
+        _learner.reset(token)
 
 
 def mask_known(text: str) -> str:
@@ -145,23 +188,28 @@ def mask_known(text: str) -> str:
     return _known.masker.text(text)
 
 
+def masked_data(data: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+    """Return JSON data without the secrets that this process has read; its keys are left as they are."""
+    return {name: _known.masker.data(value) for name, value in data.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class _Finder:
     """Finds one secret.
 
     Attributes:
+        secret: The secret.
         marker: What every form but base64 has in it, to be looked for first, as that is fast.
-        pattern: All those forms.
         encoded: What stays the same of it in base64, wherever it begins.
     """
 
-    marker: str
-    pattern: re.Pattern[str]
-    encoded: tuple[str, ...]
+    secret: str = field(repr=False)
+    marker: str = field(repr=False)
+    encoded: tuple[str, ...] = field(repr=False)
 
     def masked(self, text: str, mask: str) -> str:
         if self.marker in text:
-            text = self.pattern.sub(lambda _: mask, text)
+            text = _pattern(self.secret).sub(lambda _: mask, text)
         for form in self.encoded:
             if form in text:
                 text = text.replace(form, mask)
@@ -172,7 +220,13 @@ class _Finder:
 def _finder(secret: str) -> _Finder:
     marker = max(_PLAIN.findall(secret), key=len, default="")
     encoded = tuple(dict.fromkeys(_in_base64(secret))) if len(secret) >= MIN_BASE64_CHARS else ()
-    return _Finder(marker, re.compile("".join(map(_forms, secret))), encoded)
+    return _Finder(secret, marker, encoded)
+
+
+@lru_cache(maxsize=2 * MAX_KNOWN)
+def _pattern(secret: str) -> re.Pattern[str]:
+    """Return all its forms but base64. To compile it takes milliseconds, and most are never found."""
+    return re.compile("".join(map(_forms, secret)))
 
 
 @lru_cache(maxsize=512)

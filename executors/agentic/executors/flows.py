@@ -67,7 +67,7 @@ def flow_builder(
 
         return Flow(
             agent_workflow(records, platform, work),
-            RunHooks(clean=records.clean, on_rest=records.on_rest, context=context),
+            RunHooks(clean=records.clean, on_rest=records.on_rest, context=context, secrets=records.secrets),
             DEFAULT_QUEUE if queue_of is None else queue_of(records.route() or platform),
             None if work is None else work.close,
         )

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from agentic.core.graph.result import RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
+from agentic.core.masking import KnownSecrets
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import AgentGraphError, AgentNotRunnableError, ResultsRefusedError
 from agentic.executors.factory import ExecutorFactory, route_of
@@ -42,6 +43,9 @@ log = get_logger(__name__)
 WORK = "execute"
 """The executor that does the work, in superstep 1."""
 
+MAX_READ = 50
+"""Secrets of an agent that events are searched for: more are cookies or tokens that nobody sends any more."""
+
 ENDS = {
     RunStatus.COMPLETED: ExecutionStatus.SUCCEEDED,
     RunStatus.FAILED: ExecutionStatus.FAILED,
@@ -63,6 +67,7 @@ class AgentRecords:
         agent_id: The agent.
         log_level: As given.
         redactor: Knows the secrets that its config has, or had when this process last looked.
+        secrets: What its handlers have read or were given in this process.
     """
 
     def __init__(
@@ -79,6 +84,7 @@ class AgentRecords:
         self.agent_id = agent_id
         self.log_level = log_level
         self.redactor = Redactor()
+        self.secrets = KnownSecrets(MAX_READ)
 
     def work(self) -> AgentWork | None:
         """Return the graph that does the agent's work, if there is one.
@@ -159,7 +165,7 @@ class AgentRecords:
 
     def clean(self, event: WorkflowEvent) -> WorkflowEvent:
         """Return ``event`` without the secrets that are known by now."""
-        return self.redactor.event(event)
+        return self.redactor.joined(self.secrets.masker.secrets).event(event)
 
     def on_rest(self, session: Session, state: RunState) -> None:
         """Note how the run of an execution stands."""
@@ -209,4 +215,4 @@ class AgentRecords:
     def _note_secrets(self, agent: AgentModel) -> None:
         found = Redactor.of_agent(agent)
         if not set(found.secrets) <= set(self.redactor.secrets):
-            self.redactor = self.redactor.joined(found)
+            self.redactor = self.redactor.joined(found.secrets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
+from agentic.core.graph.codec import to_text
 from agentic.core.hooks import get_registry
-from agentic.core.masking import MASK, Masker, guessed_secrets, parts_of, remember_secrets
+from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets
 from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
 
@@ -27,7 +28,11 @@ MAX_ERROR_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks known secrets wherever they turn up, and strips URLs of passwords and queries in errors."""
+    """Masks secrets wherever they turn up, and strips URLs of passwords and queries in errors.
+
+    Those it knows are masked in data, too; in what is for people only, also all others that this process has
+    read. Data is left whole otherwise: a password of the database may be a word like any other.
+    """
 
     secrets: tuple[str, ...] = ()
 
@@ -51,13 +56,17 @@ class Redactor:
         remember_secrets(*found)
         return cls(Masker.of(part for secret in found for part in parts_of(secret)).secrets)
 
-    def joined(self, other: Redactor) -> Redactor:
-        """Return one that knows the secrets of both."""
-        return Redactor(self._masker.joined(other.secrets).secrets)
+    def joined(self, secrets: Sequence[str]) -> Redactor:
+        """Return one that knows these secrets, too."""
+        return Redactor(self._masker.joined(secrets).secrets) if secrets else self
 
     def text(self, text: str) -> str:
         """Return ``text`` with each secret masked."""
         return self._masker.text(text)
+
+    def said(self, text: str) -> str:
+        """Return what is for people only with each secret masked, those of this process among them."""
+        return mask_known(self.text(text))
 
     def data(self, value: JSONValue) -> JSONValue:
         """Return JSON data with each secret masked, in keys too."""
@@ -66,7 +75,8 @@ class Redactor:
     def event(self, event: WorkflowEvent) -> WorkflowEvent:
         """Return ``event`` with each secret masked in its data, and its error cleaned."""
         data = dict(event.data)
-        if self.secrets:
+        # To look at it as one text costs a tenth of looking at each in it, and most have no secret.
+        if self.secrets and self.text(text := to_text(data)) != text:
             data = {self.text(key): self.data(item) for key, item in data.items()}
         if isinstance(said := data.get("error"), str):
             data["error"] = self.error(said)
@@ -83,12 +93,12 @@ class Redactor:
             said = str(error)
         else:
             said = f"{type(error).__name__}: {error}".removesuffix(": ")
-        line = " ".join(self.text(safe_text(said)).split())
+        line = " ".join(self.said(safe_text(said)).split())
         return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
 
     def traceback(self, error: BaseException) -> str:
         """Return the traceback of ``error`` for the log."""
-        return self.text(safe_text("".join(traceback.format_exception(error))))
+        return self.said(safe_text("".join(traceback.format_exception(error))))
 
     @property
     def _masker(self) -> Masker:

@@ -91,7 +91,7 @@ def activate(
     wanted = activation_of(run_id, superstep, executor_id, shard)
     worked = current_process().activate(self.app, project_id, wanted)
     if worked.failed:
-        raise RunFailedError(worked.failed)
+        raise RunFailedError(worked.failed)  # what it says is masked already
     return {"activations": worked.done}
 
 
@@ -101,11 +101,11 @@ def _one_kind_of_error() -> Iterator[None]:
     try:
         yield
     except AgenticError as exc:
-        raise ExecutionFailedError(mask_known(Redactor().error(exc))) from None
+        raise ExecutionFailedError(Redactor().error(exc)) from None
     except Exception as exc:
         # Celery tells the log and Flower all of what nobody expected, traceback and causes.
         told = "".join(traceback.format_exception(exc))
         if mask_known(told) == told:
             raise
         log.error("task.failed", exception=mask_known(told))  # noqa: TRY400  # its own has no mask
-        raise ExecutionFailedError(mask_known(Redactor().error(exc))) from None
+        raise ExecutionFailedError(Redactor().error(exc)) from None

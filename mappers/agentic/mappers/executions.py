@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
@@ -95,7 +96,7 @@ def save_outcome(
         counts: Rows, by what became of them.
         warnings: What was wrong with parts of the results; of more than ``MAX_WARNINGS`` the rest is counted.
     """
-    told = [clean_text(warning) for warning in warnings[:MAX_WARNINGS]]
+    told = [clean_text(mask_known(warning)) for warning in warnings[:MAX_WARNINGS]]
     if len(warnings) > MAX_WARNINGS:
         told.append(f"... and {len(warnings) - MAX_WARNINGS} more")
     session.execute(
@@ -126,7 +127,7 @@ def finish_execution(
         .where(*_is(project_id, execution_id))
         .values(
             status=status,
-            error=clean_text(error) if error else None,
+            error=clean_text(mask_known(error)) if error else None,
             event_count=outcome.get("event_count", 0),
             finished_at=StoreNow(),
             superstep_count=outcome.get("superstep_count", 0) + child.scalar_subquery(),

@@ -13,7 +13,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentic.core import masking
-from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets
+from agentic.core.masking import (
+    MASK,
+    KnownSecrets,
+    Masker,
+    guessed_secrets,
+    learning,
+    mask_known,
+    masked_data,
+    parts_of,
+    remember_secrets,
+)
 from agentic.core.types import JSONValue
 
 WRITERS: dict[str, Callable[[str], str]] = {
@@ -110,7 +120,29 @@ def test_what_was_read_is_masked_from_then_on() -> None:
 
 
 def test_what_was_read_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "MAX_KNOWN", 2)
+    monkeypatch.setattr(masking, "_known", KnownSecrets(2))
     remember_secrets("first-7d", "second-7d")
     remember_secrets("third-7d")
     assert mask_known("first-7d second-7d third-7d") == f"first-7d {MASK} {MASK}"
+
+
+def test_what_is_read_again_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masking, "_known", KnownSecrets(2))
+    for secret in ("first-7d", "second-7d", "first-7d", "third-7d"):
+        remember_secrets(secret)
+    assert mask_known("first-7d second-7d third-7d") == f"{MASK} second-7d {MASK}"
+
+
+def test_who_learns_is_told_of_what_is_read_meanwhile_and_of_nothing_else() -> None:
+    learner = KnownSecrets()
+    remember_secrets("before-7d")
+    with learning(learner):
+        remember_secrets("http://ada:during-7d@host/")
+    remember_secrets("after-7d")
+    assert learner.masker.text("before-7d during-7d after-7d") == f"before-7d {MASK} after-7d"
+    assert mask_known("before-7d during-7d after-7d") == f"{MASK} {MASK} {MASK}"
+
+
+def test_data_is_masked_and_its_names_are_not() -> None:
+    remember_secrets("hush-7d-zebra")
+    assert masked_data({"hush-7d-zebra": ["of hush-7d-zebra", 1]}) == {"hush-7d-zebra": [f"of {MASK}", 1]}

@@ -5,6 +5,7 @@ from pydantic import BaseModel, SecretStr
 
 from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind, WorkflowEvent
+from agentic.core.masking import remember_secrets
 from agentic.core.types import RunId
 from agentic.executors.redaction import MASK, MAX_ERROR_CHARS, Redactor
 
@@ -90,3 +91,13 @@ def test_a_traceback_names_the_place_and_no_secret() -> None:
 
     assert "test_a_traceback_names_the_place" in said
     assert "tok-12345" not in said
+
+
+@pytest.mark.requirement("PL41")
+def test_errors_have_no_secret_that_this_process_has_read_and_data_is_left_whole() -> None:
+    remember_secrets("postgres-7d")
+    event = WorkflowEvent(
+        EventKind.EXECUTOR_FAILED, RunId("r"), 0.0, data={"error": "of postgres-7d", "item": "postgres-7d"}
+    )
+    assert Redactor().error(ValueError("of postgres-7d")) == f"ValueError: of {MASK}"
+    assert Redactor().event(event).data == {"error": f"of {MASK}", "item": "postgres-7d"}

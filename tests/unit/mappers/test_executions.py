@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from agentic.core.masking import MASK, remember_secrets
 from agentic.mappers import (
     AgentModel,
     Database,
@@ -159,3 +160,17 @@ def test_the_newest_executions_are_listed_first(database: Database, agent: Agent
     with database.reading() as session:
         listed = [execution.id for execution in list_executions(session, agent.project_id, limit=2)]
     assert listed == [made[2], made[1]]
+
+
+@pytest.mark.requirement("PL41")
+def test_what_came_of_an_execution_has_no_secret_that_this_process_has_read(
+    database: Database, execution: ExecutionModel
+) -> None:
+    remember_secrets("hush-7d-zebra")
+    queue(database, execution)
+    with database.writing() as session:
+        warnings = ["kept hush-7d-zebra"]
+        save_outcome(session, execution.project_id, execution.id, counts={}, warnings=warnings)
+    finish(database, execution, ExecutionStatus.FAILED, "refused hush-7d-zebra")
+    kept = stored(database, execution)
+    assert (kept.error, kept.warnings) == (f"refused {MASK}", [f"kept {MASK}"])

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from agentic.core.actors.errors import ActorError
 from agentic.core.http import FailureClass, FetchError
+from agentic.core.masking import mask_known
 
 FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
     "auth_expired",
@@ -47,7 +48,7 @@ class Failure:
 
     Attributes:
         failure_class: The word policies are keyed by.
-        message: For people; at most ``MESSAGE_LIMIT`` characters.
+        message: For people; at most ``MESSAGE_LIMIT`` characters, no secret that this process has read in it.
         status: HTTP status behind it, where there is one.
         retry_after_s: Seconds after which it is worth another try, where somebody said so.
         detail: A word that says more: why something is ``blocked``, whose limit it is if ``rate_limited``.
@@ -70,7 +71,7 @@ def failure_class_of(exc: Exception) -> str:
 def describe_failure(exc: Exception) -> Failure:
     """Return what policies and people need to know of an exception."""
     failure_class = failure_class_of(exc)
-    message = _message(exc)[:MESSAGE_LIMIT]
+    message = mask_known(_message(exc))[:MESSAGE_LIMIT]
     if isinstance(exc, (ActorError, FetchError)):
         return Failure(
             failure_class=failure_class,

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentic.core.masking import mask_known, masked_data
 from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
 
@@ -139,12 +140,13 @@ def acting_user() -> str:
 
 def shown_details(details: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
     """Return those facts that are there; in place of a long one, how long it is."""
-    return {name: _short(value) for name, value in details.items() if value is not None}
+    told = masked_data(details)
+    return {name: _short(value) for name, value in told.items() if value is not None}
 
 
 def shown_reason(text: str) -> str:
-    """Return a reason as one short line, without the credentials of URLs in it."""
-    line = " ".join(safe_text(text).split())
+    """Return a reason as one short line, without secrets that this process has read, or those of URLs."""
+    line = " ".join(mask_known(safe_text(text)).split())
     return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 3]}..."
 
 

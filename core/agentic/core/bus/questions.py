@@ -19,6 +19,7 @@ from agentic.core.bus.requests import request
 from agentic.core.bus.subjects import token
 from agentic.core.errors import AgenticError
 from agentic.core.logging import get_logger
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
@@ -124,7 +125,7 @@ async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) 
     except ValidationError as exc:
         fault = f"it is no answer: {'; '.join(error['msg'] for error in exc.errors(include_input=False))}"
     except AgenticError as exc:
-        fault = str(exc)
+        fault = mask_known(str(exc))
     await _tell(bus, question, message, fault)
     return fault is None
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.edges import carries_failures
-from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError, error_type
+from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError, error_text, error_type
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.judging import judge
 from agentic.core.graph.links import RunLink, Seen
@@ -210,7 +210,7 @@ class Attempts:
 
     def _note(self, error: Exception, duration_s: float, delay_s: float | None) -> None:
         failure = FailedAttempt(
-            len(self.progress.failures) + 1, error_type(error), str(error), duration_s, delay_s
+            len(self.progress.failures) + 1, error_type(error), error_text(error), duration_s, delay_s
         )
         self.progress = replace(
             self.progress,

@@ -32,6 +32,7 @@ from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, 
 from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import joined
 from agentic.core.graph.under_way import UnderWay
+from agentic.core.masking import masked_data
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
@@ -478,7 +479,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 path=joined(self._link.path, self.executor_id),
                 attempt=self.attempt,
                 shard=self._activation.shard,
-                data=data,
+                data=masked_data(data),
                 live_number=self._live_count,
             )
         )

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.errors import AgenticError
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
 
@@ -408,6 +409,15 @@ def error_type(error: Exception) -> str:
     return error.error_type if isinstance(error, RestoredError) else type(error).__name__
 
 
+def error_text(error: Exception) -> str:
+    """Return what an error says, as it may be written down: in records, messages, events and checkpoints.
+
+    A server may say back what it was sent, and a handler quote it: secrets that this process has read are
+    masked.
+    """
+    return mask_known(str(error))
+
+
 def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
     """Return an error as a checkpoint keeps it."""
-    return None if error is None else {"type": error_type(error), "message": str(error)}
+    return None if error is None else {"type": error_type(error), "message": error_text(error)}

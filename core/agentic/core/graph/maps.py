@@ -9,7 +9,7 @@ from typing import cast
 
 from agentic.core.graph.codec import describe, describe_fields
 from agentic.core.graph.edges import MapEdge
-from agentic.core.graph.errors import error_type
+from agentic.core.graph.errors import error_text, error_type
 from agentic.core.graph.letters import Letter, Routing
 from agentic.core.graph.messages import ActivationResult, Delivery, ExecutorFailure, Item, ItemResult
 from agentic.core.graph.parcel import Parcel, gathered, is_immutable
@@ -43,7 +43,7 @@ def _outcome(result: ActivationResult, index: int) -> ItemOutcome:
             index,
             None,
             error_type(result.error),
-            str(result.error),
+            error_text(result.error),
             result.activation.delivery.target,
             len(result.progress.failures) or 1,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.graph.edges import FanInEdge, Graph
-from agentic.core.graph.errors import error_type
+from agentic.core.graph.errors import error_text, error_type
 from agentic.core.graph.events import EventKind
 from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationResult, ExecutorFailure, Sent
@@ -208,7 +208,8 @@ def end(log: EventLog, draft: Draft, now: float) -> None:
             log.add(EventKind.RUN_CANCELLED, facts, duration_s=took)
         case _:
             error = draft.error
-            facts |= {"error_type": error_type(error) if error else "", "error": str(error)}
+            facts["error_type"] = "" if error is None else error_type(error)
+            facts["error"] = "" if error is None else error_text(error)
             facts["unfinished"] = [a.executor_id for a in draft.activations if a.key not in draft.kept]
             log.add(EventKind.RUN_FAILED, facts, duration_s=took)
 
@@ -218,6 +219,6 @@ def failure_of(executor_id: ExecutorId, error: Exception, attempt_count: int) ->
     return ExecutorFailure(
         executor_id=executor_id,
         error_type=error_type(error),
-        message=str(error),
+        message=error_text(error),
         attempt_count=attempt_count,
     )

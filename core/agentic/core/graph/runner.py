@@ -18,6 +18,7 @@ from agentic.core.graph.errors import (
     HandlerStoppedError,
     MessageTypeError,
     RunTimeoutError,
+    error_text,
 )
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.links import RunLink, Seen, SubCall
@@ -364,7 +365,8 @@ class Runner:
             self._state = replace(self._state, status=RunStatus.FAILED, error=exc)
         except Exception as exc:
             self._tell_saved()
-            self._live(EventKind.CHECKPOINT_FAILED, {"error_type": type(exc).__name__, "error": str(exc)})
+            told = {"error_type": type(exc).__name__, "error": error_text(exc)}
+            self._live(EventKind.CHECKPOINT_FAILED, told)
             if self._config.on_checkpoint_failure == "fail":
                 self._fail_unsaved(exc)
         else:

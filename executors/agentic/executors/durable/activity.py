@@ -23,6 +23,7 @@ from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
+from agentic.core.masking import learning
 from agentic.core.records import record
 from agentic.executors.durable.image import RunImage
 
@@ -134,7 +135,10 @@ class Activity:
             return await judged(kept, self._link)  # it was done, and its conditions were not asked
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         try:
-            with bound_contextvars(**self._image.log_context, activation=str(name)):
+            with (
+                bound_contextvars(**self._image.log_context, activation=str(name)),
+                learning(self._image.secrets),
+            ):
                 return _outcome(await self._within_deadline())
         except _WaitSignal as signal:
             return signal.waits

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.state import RunState
+from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId
 
@@ -30,11 +31,13 @@ class RunHooks:
         clean: Takes out of an event what nobody may see, before it is kept or told.
         on_rest: Writes what else follows from how a run stands.
         context: Names what log lines of a run's handlers carry, by the run's id.
+        secrets: Learns the secrets that handlers read or are given.
     """
 
     clean: Callable[[WorkflowEvent], WorkflowEvent] = _as_it_is
     on_rest: OnRest | None = None
     context: Callable[[RunId], Mapping[str, str]] = _nothing
+    secrets: KnownSecrets | None = None
 
 
 NO_HOOKS = RunHooks()
@@ -42,4 +45,4 @@ NO_HOOKS = RunHooks()
 
 def hooks_within(hooks: RunHooks) -> RunHooks:
     """Return what a workflow adds to the runs of one of its nodes."""
-    return RunHooks(clean=hooks.clean, context=hooks.context)
+    return RunHooks(clean=hooks.clean, context=hooks.context, secrets=hooks.secrets)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.edges import Graph
+from agentic.core.graph.errors import error_text
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.links import Seen
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
@@ -18,6 +19,7 @@ from agentic.core.graph.shared import seen_after
 from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
+from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Flow
@@ -121,6 +123,11 @@ class RunImage:
         return {"run_id": self.run_id, **self._hooks.context(self.run_id)}
 
     @property
+    def secrets(self) -> KnownSecrets | None:
+        """Learns the secrets that the run's handlers read."""
+        return self._hooks.secrets
+
+    @property
     def clean(self) -> Callable[[WorkflowEvent], WorkflowEvent]:
         """Takes out of an event what nobody may see."""
         return self._hooks.clean
@@ -176,7 +183,7 @@ class RunImage:
             checkpoint=draft.checkpoint,
             activations=self._new_activations(state),
             events=batches(told),
-            error=None if state.error is None else str(state.error),
+            error=None if state.error is None else error_text(state.error),
             wake_at=min(deadlines, default=None),
             deadline=state.deadline,
         )

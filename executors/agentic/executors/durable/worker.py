@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.checkpoints import StoredCheckpoint
-from agentic.core.graph.errors import CheckpointError
+from agentic.core.graph.errors import CheckpointError, error_text
 from agentic.core.graph.messages import ActivationResult
 from agentic.core.graph.planner import commit, is_handled
 from agentic.core.graph.result import RunStatus
@@ -273,7 +273,7 @@ class DurableWorker:
 
     async def _refuse(self, claimed: Claimed, reason: Exception) -> None:
         """Give back what this process cannot run; another one may have the code for it."""
-        note = str(reason)
+        note = error_text(reason)
         run_id = claimed.lease.id.run_id
         log.warning("activation.refused", activation=str(claimed.lease.id), reason=note)
 
@@ -441,7 +441,7 @@ class DurableWorker:
 
     def _note(self, plan: Plan) -> None:
         if plan.state.status is RunStatus.FAILED and plan.state.error is not None:
-            self._worked.failed[plan.state.run_id] = str(plan.state.error)
+            self._worked.failed[plan.state.run_id] = error_text(plan.state.error)
 
     async def _tend(self, run_id: RunId) -> Claimed | None:
         return await tend(self._host, run_id, goes_on=self._goes_on, on_plan=self._note)

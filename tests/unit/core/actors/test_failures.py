@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agentic.core.actors import FAILURE_CLASSES, ActorError, describe_failure, failure_class_of
 from agentic.core.actors.failures import MESSAGE_LIMIT
 from agentic.core.http import FetchError
+from agentic.core.masking import MASK, remember_secrets
 
 
 class Secret(BaseModel):
@@ -66,3 +67,10 @@ def test_an_actor_error_survives_the_way_between_processes() -> None:
 
 def test_the_words_of_fetching_are_known() -> None:
     assert {"timeout", "rate_limited", "robots_denied"} <= FAILURE_CLASSES
+
+
+@pytest.mark.requirement("PL41")
+def test_of_a_secret_at_the_end_of_a_long_message_no_part_is_left() -> None:
+    remember_secrets("hush-7d-zebra")
+    message = describe_failure(ValueError("x" * (MESSAGE_LIMIT - 6) + "hush-7d-zebra")).message
+    assert message == "x" * (MESSAGE_LIMIT - 6) + MASK[:6]

@@ -22,6 +22,7 @@ from agentic.core import (
     executor,
 )
 from agentic.core.audit import Decision, DecisionKind, decided, decisions_of
+from agentic.core.masking import MASK, remember_secrets
 from agentic.core.types import RunId
 
 pytestmark = [pytest.mark.requirement("NA21"), pytest.mark.requirement("LG15")]
@@ -203,3 +204,12 @@ def test_the_user_of_the_process_decides_unless_another_one_is_named(monkeypatch
     monkeypatch.delenv("AGENTIC_USER")
     monkeypatch.setenv("LOGNAME", "anna")
     assert decided(DecisionKind.RUN_PAUSED, "one", "rests").who == "anna"
+
+
+@pytest.mark.requirement("PL41")
+def test_a_decision_has_no_secret_that_this_process_has_read() -> None:
+    remember_secrets("hush-7d-zebra")
+    said = "it failed with hush-7d-zebra"
+    made = decided(DecisionKind.RUN_CANCELLED, "r", said, reason=said, why=[said])
+    masked = f"it failed with {MASK}"
+    assert (made.what, made.reason, made.details) == (masked, masked, {"why": [masked]})
