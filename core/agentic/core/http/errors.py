@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from agentic.core.errors import AgenticError
+from agentic.core.masking import mask_known
 from agentic.core.settings import safe_url
 
 
@@ -45,6 +46,9 @@ class HttpError(AgenticError):
 class FetchError(HttpError):
     """A URL was not fetched.
 
+    A server may say back what it was sent: secrets that this process has read are masked in ``reason`` and
+    ``url``.
+
     Attributes:
         url: What was asked for, without user name, password and query (these may be secret).
         failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
@@ -65,9 +69,9 @@ class FetchError(HttpError):
         retry_after_s: float | None = None,
         detail: str = "",
     ) -> None:
-        shown = safe_url(url)
+        shown = mask_known(safe_url(url))
         told = f"{failure_class}, {detail}" if detail else failure_class
-        super().__init__(f"{shown} was not fetched ({told}): {reason}")
+        super().__init__(f"{shown} was not fetched ({told}): {mask_known(reason)}")
         self.url = shown
         self.failure_class = str(failure_class)
         self.status = status

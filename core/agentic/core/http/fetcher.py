@@ -13,6 +13,7 @@ from functools import partial
 from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.budget import PROCESS_BUDGET, HostBudget
 from agentic.core.http.cache import PROCESS_CACHE, HttpCache
+from agentic.core.http.credentials import learn_credentials, learn_session
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.http.messages import HttpRequest, HttpResponse
@@ -176,10 +177,12 @@ class Fetcher:
         self, request: HttpRequest, *, robots: RobotsGate | None, timeout_s: float, is_secure: bool
     ) -> HttpResponse:
         """Send one request, with what its session has for that URL, and keep the cookies that come."""
+        dressed = _dressed(request, is_secure=is_secure)
+        learn_credentials(dressed.headers)
         leave = await self._begin(request.url, robots)
         try:
             response = await self._transport.send(
-                _dressed(request, is_secure=is_secure), timeout_s=timeout_s, max_bytes=self.policy.max_bytes
+                dressed, timeout_s=timeout_s, max_bytes=self.policy.max_bytes
             )
         finally:
             leave()
@@ -197,6 +200,7 @@ def _dressed(request: HttpRequest, *, is_secure: bool) -> HttpRequest:
     """Return the request with what its session has for that URL; its own fields stand."""
     if request.session is None:
         return request
+    learn_session(request.session)
     own = {name.lower(): value for name, value in request.headers.items()}
     found = request.session.headers_for(request.url, is_secure=is_secure)
     return replace(request, headers=found | own)

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from agentic.core.actors import ActorError
+from agentic.core.masking import mask_known
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import Firecrawl
@@ -170,4 +171,4 @@ async def _page(client: Any, address: str) -> Any:  # noqa: ANN401 - the library
 
 def _error(error: Any) -> PageError:  # noqa: ANN401 - the library is not typed
     word = CODES.get(str(error.code), "error")
-    return PageError(url=error.url, failure_class=word, message=str(error.error)[:200])
+    return PageError(url=error.url, failure_class=word, message=mask_known(str(error.error))[:200])

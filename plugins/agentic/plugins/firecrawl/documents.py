@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from agentic.core.actors import ActorContext, ActorError, Page
 from agentic.core.http import Headers, HttpRequest, HttpResponse, canonical_url
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
 Document = dict[str, JSONValue]
@@ -102,8 +103,7 @@ def _status(asked_url: str, metadata: dict[str, JSONValue]) -> int:
     if isinstance(status, int) and status > 0:
         return status
     if error := metadata.get("error"):
-        message = (
-            f"Firecrawl has no page of {asked_url}: {str(error)[:200]}; try again, or fetch it another way"
-        )
+        said = mask_known(str(error))[:200]
+        message = f"Firecrawl has no page of {asked_url}: {said}; try again, or fetch it another way"
         raise ActorError(message, failure_class="error")
     return 200

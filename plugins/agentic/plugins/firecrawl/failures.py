@@ -15,6 +15,7 @@ from datetime import datetime
 from agentic.core.actors import ActorError
 from agentic.core.http import FailureClass
 from agentic.core.http.failures import retry_after_s
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
 MESSAGE_LIMIT = 200
@@ -140,7 +141,7 @@ def _reason(answer: Answer) -> str:
     """Return what the service says, and nothing of a page or of what it was sent."""
     said = (answer.content or {}).get("error")
     return (
-        f"it answered {answer.status}: {said[:MESSAGE_LIMIT]}"
+        f"it answered {answer.status}: {mask_known(said)[:MESSAGE_LIMIT]}"
         if isinstance(said, str)
         else (f"it answered {answer.status} without saying why")
     )

@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.errors import SettingsError
+from agentic.core.masking import Masker
 
 CLOUD_URL = "https://api.firecrawl.dev"
 KEY_SECRET = "firecrawl_api_key"  # noqa: S105 - the name of a secret
@@ -60,8 +61,8 @@ class Service:
         return self.url.lower().rstrip("/") == CLOUD_URL
 
     def hide(self, text: str) -> str:
-        """Return ``text`` without the key."""
-        return text.replace(self.key, "***") if self.key else text
+        """Return ``text`` without the key, in whatever way the service wrote it down."""
+        return Masker.of([self.key]).text(text, "***")
 
 
 async def service_of(ctx: ActorContext, given: ServiceInput) -> Service:

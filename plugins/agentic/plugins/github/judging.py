@@ -13,6 +13,7 @@ from datetime import datetime
 
 from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse
 from agentic.core.http.failures import failure_of
+from agentic.core.masking import mask_known
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 3_600.0
@@ -81,7 +82,8 @@ def message_of(response: HttpResponse) -> str:
         return ""
     errors = content.get("errors")
     more = [one["message"] for one in errors if _has_message(one)] if isinstance(errors, list) else []
-    return " ".join([content["message"], *more])[:MESSAGE_LIMIT]
+    # Masked before it is cut: of a token that was cut in two, a part would be left.
+    return mask_known(" ".join([content["message"], *more]))[:MESSAGE_LIMIT]
 
 
 def _has_message(error: object) -> bool:

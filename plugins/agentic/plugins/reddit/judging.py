@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from agentic.core.http import FetchError, HttpRequest, HttpResponse
 from agentic.core.http.failures import HTML_FOR_JSON, failure_of, reset_s
+from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
 FIRST_PAUSE_S = 60.0
@@ -97,8 +98,9 @@ def _failed(
 
 
 def _reason(url: str, status: int, said: Mapping[str, JSONValue]) -> str:
-    reason = str(said.get("reason") or "")[:MESSAGE_LIMIT]
-    words = reason or str(said.get("message") or "")[:MESSAGE_LIMIT]
+    # Masked before it is cut: of a token that was cut in two, a part would be left.
+    reason = mask_known(str(said.get("reason") or ""))[:MESSAGE_LIMIT]
+    words = reason or mask_known(str(said.get("message") or ""))[:MESSAGE_LIMIT]
     advice = ADVICE.get(reason) or BY_STATUS.get(status)
     place = place_of(url)
     start = f"Reddit answered {status}{f' for {place}' if place else ''}"

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from agentic.core.http import FetchError, HttpRequest, HttpResponse, HttpSession
 from agentic.core.http.api import Connect
 from agentic.core.http.policy import SECRET
+from agentic.core.masking import mask_known, remember_secrets
 from agentic.plugins.reddit.errors import CredentialsError
 from agentic.plugins.reddit.settings import RedditSettings
 
@@ -73,6 +74,7 @@ class TokenKeeper:
     async def _new(self) -> tuple[HttpSession, float]:
         asked_at = self._clock()
         granted = self._read(await self._ask())
+        remember_secrets(granted.access_token.get_secret_value())
         session = HttpSession(
             name=self._settings.account,
             hosts=frozenset({urlsplit(self._settings.base_url).netloc.lower()}),
@@ -127,7 +129,7 @@ class TokenKeeper:
         # A refusal comes with status 200.
         if isinstance(content, dict) and isinstance(error := content.get("error"), str | int):
             raise CredentialsError(
-                self._settings.grant, f"it says {error!r:.100}; see the agent's credentials"
+                self._settings.grant, f"it says {mask_known(repr(error)):.100}; see the agent's credentials"
             )
         try:
             granted = _Granted.model_validate(content)

@@ -87,6 +87,8 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
         login = given.login or await _stored_login(ctx, given)
         remember_secrets(*secrets_in(login))
         kept = await load_kept(ctx.sessions, given.name)
+        if kept is not None and kept.refresh_token is not None:
+            remember_secrets(kept.refresh_token.get_secret_value())
         if not await _may_go_on(ctx, given, kept, login):
             kept = await _log_in_anew(ctx, login, given.name, kept)
         return AuthenticateOutput(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 from urllib.parse import quote_plus, urlencode
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import FetchError, HttpRequest, HttpResponse, HttpSession
 from agentic.core.http.urls import host_of
+from agentic.core.masking import remember_secrets
 from agentic.core.settings import safe_url
 from agentic.plugins.web.authenticate_kept import MadeLogin
 from agentic.plugins.web.authenticate_logins import HeaderSecret, OAuth2Login
@@ -29,6 +31,11 @@ class _Granted(BaseModel):
     token_type: str = "bearer"  # noqa: S105 - the word for its kind
     expires_in: Annotated[float, Field(ge=0, le=LONGEST_S)] | None = None
     refresh_token: SecretStr | None = None
+
+    @property
+    def tokens(self) -> Sequence[SecretStr]:
+        """What it has that is secret."""
+        return [token for token in (self.access_token, self.refresh_token) if token is not None]
 
 
 async def fetch_token(
@@ -55,6 +62,7 @@ async def fetch_token(
             raise
         raise _refusal(login, exc.status) from None
     granted = _read(response)
+    remember_secrets(*(token.get_secret_value() for token in granted.tokens))
     lasts = None if granted.expires_in is None else timedelta(seconds=granted.expires_in)
     return MadeLogin(
         session=HttpSession(

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import FetchError, HttpSession
+from agentic.core.http.credentials import MIN_COOKIE_CHARS, learn_session
+from agentic.core.masking import remember_secrets
 from agentic.plugins.web.authenticate_masking import secrets_of, without_secrets
 
 
@@ -20,6 +22,9 @@ async def used_session(ctx: ActorContext, name: str | None) -> AsyncIterator[Htt
         ActorError: There is none (``auth_required``).
     """
     session = await ctx.session(name)
+    if session is not None:
+        learn_session(session)
+        remember_secrets(*(held for held in secrets_of(session) if len(held) >= MIN_COOKIE_CHARS))
     before = None if session is None else session.cookies.to_data()
     try:
         yield session

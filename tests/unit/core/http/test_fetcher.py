@@ -22,6 +22,7 @@ from agentic.core.http import (
     ProcessBudget,
     Turn,
 )
+from agentic.core.masking import MASK, mask_known
 
 
 class Script:
@@ -420,3 +421,20 @@ def test_a_browser_can_be_given_the_guard() -> None:
     guard.check_host("127.0.0.1", 80)
     with pytest.raises(HttpError):
         guard.check_host("127.0.0.1", 81)
+
+
+@pytest.mark.requirement("PL41")
+async def test_what_was_sent_to_say_who_asks_is_masked_from_then_on() -> None:
+    session = HttpSession(
+        name="s", hosts=frozenset({"a.test"}), headers={"x-who": SecretStr("minted-7d-zebra")}
+    )
+    await (
+        Script(reply)
+        .fetcher()
+        .fetch(
+            HttpRequest(
+                url="http://a.test/", session=session, headers={"Authorization": "Bearer own-7d-zebra"}
+            )
+        )
+    )
+    assert mask_known("minted-7d-zebra own-7d-zebra") == f"{MASK} {MASK}"

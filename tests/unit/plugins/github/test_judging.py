@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agentic.core.http import FetchError, Headers, HttpRequest, HttpResponse, HttpSession
-from agentic.plugins.github.judging import GithubVerdict
+from agentic.core.masking import MASK, remember_secrets
+from agentic.plugins.github.judging import MESSAGE_LIMIT, GithubVerdict
 
 NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
@@ -110,3 +111,11 @@ def test_a_refusal_that_says_nothing_is_judged_as_any_sites_is(body: bytes) -> N
     found = GithubVerdict()(HttpRequest(url=response.url), response, NOW)
     assert found is not None
     assert (found.failure_class, "502 Bad Gateway" in str(found)) == ("http_502", True)
+
+
+@pytest.mark.requirement("PL41")
+def test_of_a_token_at_the_end_of_a_long_message_no_part_is_left() -> None:
+    remember_secrets("ghp_hush7dzebra")
+    said = str(refusal(403, "x" * (MESSAGE_LIMIT - 8) + "ghp_hush7dzebra"))
+    assert "x" + MASK[:8] in said
+    assert "ghp_" not in said

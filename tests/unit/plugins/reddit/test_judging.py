@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agentic.core.http import FetchError, Headers, HttpRequest, HttpResponse, HttpSession
-from agentic.plugins.reddit.judging import RedditVerdict, place_of, rest_s
+from agentic.core.masking import MASK, remember_secrets
+from agentic.plugins.reddit.judging import MESSAGE_LIMIT, RedditVerdict, place_of, rest_s
 
 NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 SESSION = HttpSession(name="reddit/app")
@@ -108,3 +109,12 @@ def test_a_page_in_place_of_json_is_a_wall_and_says_which_ways_are_open() -> Non
 def test_a_refusal_that_says_nothing_is_judged_as_any_sites_is() -> None:
     assert refusal(502, b"oops").failure_class == "http_502"
     assert refusal(404, b"").failure_class == "http_404"
+
+
+@pytest.mark.requirement("PL41")
+@pytest.mark.parametrize("field", ["reason", "message"])
+def test_of_a_token_at_the_end_of_a_long_message_no_part_is_left(field: str) -> None:
+    remember_secrets("minted-7d-zebra")
+    said = str(refusal(403, {field: "x" * (MESSAGE_LIMIT - 8) + "minted-7d-zebra"}))
+    assert "x" + MASK[:8] in said
+    assert "minted" not in said

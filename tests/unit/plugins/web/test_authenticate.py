@@ -15,14 +15,17 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 from structlog.testing import capture_logs
 
+from agentic.core import masking
 from agentic.core.actors import ActorContext, ActorError, UnknownSecretError, describe_failure
 from agentic.core.actors.stores import MemorySessions
-from agentic.core.http import Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse, HttpSession
+from agentic.core.http import CookieJar, Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse, HttpSession
+from agentic.core.masking import MASK, mask_known
 from agentic.core.types import JSONValue
 from agentic.plugins.web.authenticate import AuthenticateActor, AuthenticateInput, AuthenticateOutput
 from agentic.plugins.web.authenticate_form import steps_of
 from agentic.plugins.web.authenticate_kept import KeptLogin, digest_of, load_kept
 from agentic.plugins.web.authenticate_logins import FormLogin, read_login
+from agentic.plugins.web.sessions import used_session
 
 Answer = Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]
 TOKEN_URL = "https://api.example/token"
@@ -398,3 +401,29 @@ async def shown_by(stage: Stage, config: dict[str, Any]) -> str:
     session, kept = [await stage.sessions.load(name) for name in ("Api", "Api/login")]
     given = AuthenticateInput.model_validate(config)
     return f"{output!r} {output.model_dump_json()} {session!r} {kept!r} {given!r} {given.model_dump_json()}"
+
+
+@pytest.mark.requirement("PL41")
+async def test_tokens_that_were_granted_or_kept_are_masked_from_then_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    login = oauth(grant="refresh_token", refresh_token="refresh-0")
+    stage = Stage(granting(expires_in=3600), Api=login)
+    await stage.run(platform="Api")
+    assert mask_known("access-1 refresh-1") == f"{MASK} {MASK}"
+
+    monkeypatch.setattr(masking, "_known", masking.KnownSecrets())  # as in another process
+    await stage.run(platform="Api")
+    assert mask_known("refresh-0 refresh-1") == f"{MASK} {MASK}"
+
+
+@pytest.mark.requirement("PL41")
+async def test_of_a_session_in_use_tokens_and_long_cookies_are_masked() -> None:
+    jar = CookieJar()
+    jar.store("https://a.test/", ["sid=0123456789abcdef-7d", "lang=de-DE"])
+    sessions = MemorySessions()
+    headers = {"authorization": SecretStr("Bearer hush-7d-zebra")}
+    await sessions.keep(HttpSession(name="s", headers=headers, cookies=jar))
+    async with used_session(ActorContext(http=Fetcher(HttpPolicy(), Site(reply)), sessions=sessions), "s"):
+        said = mask_known("hush-7d-zebra 0123456789abcdef-7d de-DE")
+    assert said == f"{MASK} {MASK} de-DE"

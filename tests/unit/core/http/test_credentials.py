@@ -1,0 +1,39 @@
+"""What requests show to say who asks is a secret from then on, whoever made it up."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.core.http import FetchError
+from agentic.core.http.credentials import learn_credentials
+from agentic.core.masking import MASK, mask_known, remember_secrets
+
+pytestmark = pytest.mark.requirement("PL41")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("Authorization", "Bearer minted-7d-zebra", "minted-7d-zebra"),
+        ("authorization", "Basic YWRhOmh1c2gtN2QtemVicmE=", "YWRhOmh1c2gtN2QtemVicmE="),
+        ("X-Api-Key", "key-7d-zebra", "key-7d-zebra"),
+        ("Cookie", "lang=de; sid=0123456789abcdef-7d", "0123456789abcdef-7d"),
+    ],
+)
+def test_a_credential_is_masked_once_it_was_sent(name: str, value: str, secret: str) -> None:
+    learn_credentials({"accept": "text/html", name: value})
+    assert mask_known(f"denied for {secret}, {value}").count(MASK) == 2
+    assert secret not in mask_known(f"denied for {secret}, {value}")
+
+
+def test_what_is_no_credential_stays_readable() -> None:
+    headers = {"user-agent": "agentic-pipelines", "accept": "text/html", "cookie": "theme=dark-mode; lang=de"}
+    learn_credentials(headers)
+    assert [text for text in headers.values() if mask_known(text) != text] == []
+
+
+def test_an_error_of_a_fetch_has_no_secret_from_its_beginning() -> None:
+    remember_secrets("hush-7d-zebra")
+    error = FetchError("https://host/hush-7d-zebra", "http_403", "denied for hush-7d-zebra", status=403)
+    assert str(error) == f"https://host/{MASK} was not fetched (http_403): denied for {MASK}"
+    assert error.url == f"https://host/{MASK}"
