@@ -19,10 +19,14 @@ class Canaries:
     Attributes:
         stored: Was stored as it should be: nothing but the vault may hold it.
         literal: Was written into configs: nothing but what its author wrote, and what runs go on from, may.
+        minted: Came in exchange for what was stored: nothing but the vault may hold it, either.
+        sent: Was stored, and a graph sends it as a message: nothing but what runs go on from may hold it.
     """
 
     stored: str = 'hush/7d+Q"4\\zeb&ra=9k'
     literal: str = 'oops/3f+W"8\\cow&ard=2m'
+    minted: str = "mint/5h+T-zow~4r=8n"
+    sent: str = 'sent/6k+V"9\\pig&orb=4w'
 
 
 def secrets(canaries: Canaries, site: str) -> dict[str, str]:
@@ -35,6 +39,7 @@ def secrets(canaries: Canaries, site: str) -> dict[str, str]:
     }
     return {
         "CANARY": canaries.stored,
+        "SENT": canaries.sent,
         "PROXY": f"http://ada:{password}@127.0.0.1:9",
         "SITE": json.dumps(form),
     }
@@ -92,9 +97,54 @@ def stored_agents(site: str) -> dict[str, dict[str, JSONValue]]:
             inputs={"words": ["a", "b"]}, then="dead_letter",
         ),
         "proxy": pipeline([fetch("http://example.invalid/")], proxy="${secrets.PROXY}"),
+        "form-sent-away": pipeline(
+            [
+                {"actor": "authenticate", "config": {"platform": "SITE", "reuse": False, "session": "f"}},
+                {"actor": "fetch", "config": {"url": f"{site}/away", "session": "f"}},
+            ]
+        ),
+        "crawl-minted": pipeline(
+            [
+                {
+                    "actor": "authenticate",
+                    "config": {"login": {**oauth, "token_url": f"{site}/mint"}, "session": "c"},
+                },
+                {
+                    "type": "crawl",
+                    "start": [f"{site}/away", f"{site}/says/403"],
+                    "fetch": {"actor": "fetch", "config": {"session": "c"}},
+                },
+            ]
+        ),
+        "oauth-minted": pipeline(told({**oauth, "token_url": f"{site}/mint"}, "/away")),
         "github": {"repos": ["ada/one"], "token": canary, "base_url": f"{site}/says/401",
                    "allow_private_hosts": [host]},
+        "github-denied": {"repos": ["ada/one"], "token": canary, "base_url": f"{site}/denied/403",
+                          "allow_private_hosts": [host]},
+        "github-partly": {"repos": ["ada/good", "ada/bad"], "token": canary, "base_url": f"{site}/hub",
+                          "allow_private_hosts": [host]},
+        "reddit-denied": {"mode": "oauth", "subreddits": ["python"], "client_id": "ada", "contact": "ada",
+                          "client_secret": canary, "api_url": f"{site}/mint",
+                          "base_url": f"{site}/denied/403", "allow_private_hosts": [host]},
+        "firecrawl-denied": {"url": "https://shop.example/", "api_url": f"{site}/denied/403",
+                             "api_key": canary, "http": {"allow_private_hosts": [host]}},
+        "firecrawl-in-a-pipeline": pipeline(
+            [
+                {
+                    "actor": "firecrawl_scrape",
+                    "config": {"url": "https://shop.example/", "api_url": f"{site}/denied/403",
+                               "api_key": canary},
+                }
+            ]
+        ),
     }  # fmt: skip
+
+
+def graph_agents(site: str) -> dict[str, dict[str, JSONValue]]:
+    """Return the configs of agents of the careless graph, by name."""
+    ways = ("raise", "chain", "items", "edge", "told", "send", "mint", "sub")
+    host = site.removeprefix("http://")
+    return {f"graph-{way}": {"way": way, "base_url": site, "allow_private_hosts": [host]} for way in ways}
 
 
 def literal_agents(site: str, literal: str) -> dict[str, dict[str, JSONValue]]:

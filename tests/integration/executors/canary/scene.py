@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from tests.integration.executors.canary import agents, plugin
+from tests.integration.executors.canary import agents, graph_plugin, plugin
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.servers import READY
 from tests.integration.executors.canary.site import EchoSite
@@ -115,18 +115,19 @@ def played(path: Path) -> Iterator[Scene]:
     scene = Scene(path, Canaries(), SecretKeys.new_key())
     _install(path / "plugins")
     scene.home.mkdir()
-    with EchoSite() as site, _started(scene):
+    with EchoSite(scene.canaries.minted) as site, _started(scene):
         _fill(scene, site)
         _run_all(scene)
         yield scene
 
 
 def _install(folder: Path) -> None:
-    info = folder / "careless-1.0.dist-info"
-    info.mkdir(parents=True)
-    (folder / "careless.py").write_text(plugin.SOURCE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: careless\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[agentic]\ncareless = careless\n")
+    for name, source in {"careless": plugin.SOURCE, "careless_graph": graph_plugin.SOURCE}.items():
+        info = folder / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{name}.py").write_text(source)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[agentic]\n{name} = {name}\n")
 
 
 @contextmanager
@@ -154,6 +155,7 @@ def _fill(scene: Scene, site: EchoSite) -> None:
     canaries, key = scene.canaries, SecretKeys(scene.key)
     web = {**agents.stored_agents(site.url), **agents.literal_agents(site.url, canaries.literal)}
     careless = agents.careless_agents(canaries.literal)
+    graphs = agents.graph_agents(site.url)
     with scene.database.writing() as session:
         owner = add_project(session, "default")
         for name, value in agents.secrets(canaries, site.url).items():
@@ -161,6 +163,7 @@ def _fill(scene: Scene, site: EchoSite) -> None:
         made = [
             *(add_agent(session, owner, name, _platform_of(name), config) for name, config in web.items()),
             *(add_agent(session, owner, name, "careless", config) for name, config in careless.items()),
+            *(add_agent(session, owner, name, "graph", config) for name, config in graphs.items()),
         ]
     from agentic.core.settings import load_settings
     from agentic.executors.celery import make_app
@@ -172,7 +175,9 @@ def _fill(scene: Scene, site: EchoSite) -> None:
 
 
 def _platform_of(name: str) -> str:
-    return "github" if name == "github" else "web"
+    word, _, rest = name.partition("-")
+    is_of_api = word in {"github", "reddit", "firecrawl"} and not rest.startswith("in-")
+    return word if is_of_api else "web"
 
 
 def _run_all(scene: Scene) -> None:

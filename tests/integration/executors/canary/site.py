@@ -19,13 +19,18 @@ class EchoSite:
     """Serves on loopback between ``with`` and its end.
 
     ``/echo`` answers 200, ``/says/404`` with that status, ``/slow`` after 2 s, ``/away`` leads to another
-    page whose address has all headers in its query, ``/login`` has a form, ``/token`` gives the client's
-    secret back as its token. Each body has the request's address, headers and body in it, as they came and
-    decoded.
+    page whose address has all headers in its query, ``/login`` has a form and leads on to a cookie,
+    ``/token`` gives the client's secret back as its token. Each body has the request's address, headers and
+    body in it, as they came and decoded. APIs are ``/denied/403``, which says in JSON whom it refuses,
+    ``/hub``, which does so for one of two repositories, and ``/mint``, which gives a token.
+
+    Args:
+        minted: The token, and the cookie.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, minted: str) -> None:
         self.count = 0
+        self._minted = minted
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
 
@@ -59,7 +64,9 @@ class EchoSite:
                 told = f"{self.path}\n{unquote(self.path)}\n{words}\n{sent}\n{unquote(sent)}"
                 if path == "/slow":
                     time.sleep(2)
-                self._say(*_answer(path, self.headers.get("Authorization", ""), words, told))
+                authorization = self.headers.get("Authorization", "")
+                answer = _api(path, authorization, site._minted) or _answer(path, authorization, words, told)
+                self._say(*answer)
 
             do_POST = do_GET  # noqa: N815 - the base's name
             do_PUT = do_GET  # noqa: N815 - the base's name
@@ -80,8 +87,37 @@ class EchoSite:
         return Handler
 
 
-def _answer(path: str, authorization: str, words: str, told: str) -> tuple[int, str, dict[str, str]]:
-    """Return status, body and headers."""
+Answer = tuple[int, str, dict[str, str]]
+"""Status, body and headers."""
+
+JSON = {"Content-Type": "application/json"}
+
+
+def _api(path: str, authorization: str, minted: str) -> Answer | None:
+    """Return what an API answers; None where there is none."""
+    said = f"denied for {authorization}"
+    refusal = json.dumps({"message": said, "error": said, "success": False})
+    match path.split("/")[1:]:
+        case ["denied", status, *_]:
+            return int(status), refusal, JSON
+        case ["hub", "repos", _, "good"]:
+            return 200, json.dumps({"id": 7, "full_name": "ada/good", "name": "good"}), JSON
+        case ["hub", *_]:
+            return 403, refusal, JSON
+        case ["mint", *_]:
+            return (
+                200,
+                json.dumps({"access_token": minted, "token_type": "bearer", "expires_in": 3_600}),
+                JSON,
+            )
+        case ["entered"]:
+            return 200, "in", {"Set-Cookie": f"sid={quote(minted, safe='')}; Path=/"}
+        case _:
+            return None
+
+
+def _answer(path: str, authorization: str, words: str, told: str) -> Answer:
+    """Return what a page answers."""
     away = f"/says/403/{quote(words, safe='')}?told={quote(words)}"
     match path.split("/")[1:]:
         case ["away"]:

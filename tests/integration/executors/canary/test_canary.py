@@ -36,7 +36,15 @@ TO_GO_ON_FROM = {
 }
 """What a run goes on from has what its agent was configured with, until the run is pruned."""
 
-REPORTS = ("mistaken-input", "letters", "careless-tell")
+REPORTS = (
+    "mistaken-input",
+    "letters",
+    "careless-tell",
+    "github-partly",
+    "graph-raise",
+    "graph-told",
+    "graph-send",
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +55,12 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 def everything(canaries: Canaries) -> tuple[str, ...]:
-    return canaries.stored, canaries.literal
+    return canaries.stored, canaries.literal, canaries.minted, canaries.sent
 
 
 def test_all_of_it_has_run(scene: Scene) -> None:
     ends = facts(scene)
-    assert sum(str(end).startswith("succeeded") for end in ends.values()) == 7
+    assert sum(str(end).startswith("succeeded") for end in ends.values()) == 13
     assert {name for name, end in ends.items() if "not configured rightly" in str(end)} == set()
     assert "careless-kill" in ends
 
@@ -72,8 +80,13 @@ def test_no_file_has_what_was_stored(scene: Scene) -> None:
     assert list(find_in_files(scene.path, [scene.canaries.stored])) == []
 
 
-def test_no_file_but_the_database_has_what_was_written_into_a_config(scene: Scene) -> None:
-    found = find_in_files(scene.path, [scene.canaries.literal], but=["home/agentic.db"])
+def test_no_file_has_what_was_given_in_exchange(scene: Scene) -> None:
+    assert list(find_in_files(scene.path, [scene.canaries.minted])) == []
+
+
+def test_no_file_but_the_database_has_what_was_written_or_sent(scene: Scene) -> None:
+    written = [scene.canaries.literal, scene.canaries.sent]
+    found = find_in_files(scene.path, written, but=["home/agentic.db"])
     assert list(found) == []
 
 
@@ -94,8 +107,35 @@ def test_no_column_but_those_of_its_author_has_what_was_written_into_a_config(sc
     assert places >= OWN_WORDS
 
 
-def test_no_column_has_what_was_stored(scene: Scene) -> None:
-    assert list(columns_with(scene, scene.canaries.stored)) == []
+def test_no_column_but_those_that_runs_go_on_from_has_what_a_graph_sends(scene: Scene) -> None:
+    places = {(table, column) for table, column, _ in columns_with(scene, scene.canaries.sent)}
+    assert places <= TO_GO_ON_FROM
+    assert places
+
+
+def test_no_column_has_what_was_stored_or_given_in_exchange(scene: Scene) -> None:
+    found = [
+        (table, column, str(find))
+        for secret in (scene.canaries.stored, scene.canaries.minted)
+        for table, column, find in columns_with(scene, secret)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["github-denied", "reddit-denied", "firecrawl-denied", "graph-raise", "graph-chain", "graph-sub"],
+)
+def test_an_error_says_that_something_was_masked(scene: Scene, name: str) -> None:
+    execution = scene.execution(scene.executions[name])
+    assert MASK in str(execution.error) or "***" in str(execution.error)
+
+
+@pytest.mark.parametrize("name", ["github-partly", "graph-items", "graph-edge", "graph-send", "graph-mint"])
+def test_a_warning_says_that_something_was_masked(scene: Scene, name: str) -> None:
+    execution = scene.execution(scene.executions[name])
+    assert execution.status is ExecutionStatus.SUCCEEDED
+    assert MASK in str(execution.warnings)
 
 
 def columns_with(scene: Scene, secret: str) -> Iterator[tuple[str, str, Find]]:
