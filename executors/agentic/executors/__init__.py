@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agentic.executors.errors import NothingReadError, SourceRefusedError, may_pass, refusal_of
     from agentic.executors.factory import ExecutorFactory
     from agentic.executors.project_http import ProjectHttp
+    from agentic.executors.retrying import ask_again, refusing
     from agentic.executors.runs import RunClient, RunHandle, submit
 
 __all__ = [
@@ -25,8 +26,10 @@ __all__ = [
     "RunClient",
     "RunHandle",
     "SourceRefusedError",
+    "ask_again",
     "may_pass",
     "refusal_of",
+    "refusing",
     "submit",
 ]
 
@@ -41,8 +44,10 @@ _HOMES = {
     "RunClient": "runs",
     "RunHandle": "runs",
     "SourceRefusedError": "errors",
+    "ask_again": "retrying",
     "may_pass": "errors",
     "refusal_of": "errors",
+    "refusing": "retrying",
     "submit": "runs",
 }
 

@@ -107,12 +107,7 @@ class SourceRefusedError(ExecutionError):
 def refusal_of(failure: FetchError, max_wait_s: float = inf) -> SourceRefusedError | None:
     """Return what to raise in place of a failure that another try will not mend; None if one may.
 
-    ::
-
-        except FetchError as exc:
-            if refusal := refusal_of(exc, self._max_wait_s):
-                raise refusal from exc
-            raise
+    See :func:`agentic.executors.retrying.refusing`.
 
     Args:
         failure: Of a request to a site or an API.

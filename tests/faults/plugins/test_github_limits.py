@@ -28,7 +28,7 @@ WHOLE = SaveCounts(inserted=131)
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentic.plugins.github.workflow.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.01)
 
 
 @pytest.fixture

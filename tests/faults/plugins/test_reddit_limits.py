@@ -28,7 +28,7 @@ TOKEN = 1
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentic.plugins.reddit.workflow.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.01)
     monkeypatch.setenv("AGENTIC_SECRET_REDDIT", CLIENT_SECRET)
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, WorkflowContext, handler
 from agentic.core.http import FetchError, open_fetcher
 from agentic.core.threads import in_thread
+from agentic.executors.retrying import ask_again, refusing
 from agentic.mappers import utc_now
 from agentic.plugins.feed import schedule
 from agentic.plugins.feed.client import FeedClient
 from agentic.plugins.feed.errors import UnreadableFeedError, UnreadableOpmlError
 from agentic.plugins.feed.opml import read_opml
 from agentic.plugins.feed.polls import FeedState, Poll, Polls, WatchList
-from agentic.plugins.feed.settings import MAX_PARALLEL, FeedSettings
+from agentic.plugins.feed.settings import MAX_PARALLEL, MAX_WAIT_S, FeedSettings
 from agentic.plugins.feed.store import Known
 
 LET_BE = "let_be"
@@ -48,7 +49,7 @@ class ListFeeds(Executor):
     """Sends the feeds that are due."""
 
     def __init__(self, client: FeedClient, known: Known, clock: Callable[[], datetime]) -> None:
-        super().__init__("list_feeds")
+        super().__init__("list_feeds", retry=ask_again(MAX_WAIT_S))
         self._client = client
         self._known = known
         self._clock = clock
@@ -58,7 +59,8 @@ class ListFeeds(Executor):
         """Return the feeds of ``wanted`` that are due, as they stand.
 
         Raises:
-            FetchError: The OPML was not fetched.
+            FetchError: The OPML was not fetched; it may well be a little later.
+            SourceRefusedError: It will not.
             UnreadableOpmlError: It is none.
         """
         listed, doubts = await self._listed(wanted.opml) if wanted.opml else ([], [])
@@ -76,7 +78,8 @@ class ListFeeds(Executor):
 
     async def _listed(self, place: str) -> tuple[list[str], list[str]]:
         if place.startswith(("http://", "https://")):
-            body = await self._client.opml(place)
+            with refusing(MAX_WAIT_S):
+                body = await self._client.opml(place)
         else:
             try:
                 body = await asyncio.to_thread(Path(place).read_bytes)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.core.graph import Executor, ItemResult, RetryPolicy, Workflow, WorkflowBuilder, handler
-from agentic.core.http import FetchError, open_fetcher
-from agentic.executors.errors import NothingReadError, refusal_of
+from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, handler
+from agentic.core.http import open_fetcher
+from agentic.executors.errors import NothingReadError
+from agentic.executors.retrying import ask_again, refusing
 from agentic.plugins.github.client import GithubClient
 from agentic.plugins.github.items import Found, GithubQuery, Target
 from agentic.plugins.github.settings import GithubSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-TRIES = 6
-FIRST_DELAY_S = 1.0
 
 
 class Plan(Executor):
@@ -42,14 +40,7 @@ class Read(Executor):
     """Reads a target. While GitHub wants peace, the activation waits outside of any worker."""
 
     def __init__(self, client: GithubClient, max_wait_s: float) -> None:
-        retry = RetryPolicy(
-            max_attempts=TRIES,
-            first_delay_s=FIRST_DELAY_S,
-            backoff=3.0,
-            max_delay_s=max_wait_s,
-            retry_on=(FetchError,),
-        )
-        super().__init__("read", retry=retry)
+        super().__init__("read", retry=ask_again(max_wait_s))
         self._client = client
         self._max_wait_s = max_wait_s
 
@@ -61,12 +52,8 @@ class Read(Executor):
             FetchError: It may well work a little later.
             SourceRefusedError: It will not.
         """
-        try:
+        with refusing(self._max_wait_s):
             return await self._client.read(target)
-        except FetchError as exc:
-            if refusal := refusal_of(exc, self._max_wait_s):
-                raise refusal from exc
-            raise
 
 
 class Collect(Executor):

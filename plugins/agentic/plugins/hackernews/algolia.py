@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import urlencode
 
 from pydantic import TypeAdapter
@@ -14,9 +17,21 @@ from agentic.plugins.hackernews.settings import PER_PAGE, SEARCH_LIMIT
 from agentic.plugins.hackernews.slices import Moment, Sweep, Window
 from agentic.plugins.hackernews.trees import flattened
 
+Kept = dict[str, object]
+"""A page as it is kept for another try."""
+
+Read = Callable[[], Awaitable[Kept]]
+Once = Callable[[str, Read], Awaitable[Kept]]
+IsFinal = Callable[[FetchError], bool]
+
 _PAGE = TypeAdapter(SearchPage)
 # Not JSON all the way down, as that is checked to a depth of 255 only: a long talk between two is deeper.
 _TREE = TypeAdapter(dict[str, object])
+
+
+async def anew(_key: str, read: Read) -> Kept:
+    """Read a page, whether or not it was read before."""
+    return await read()
 
 
 class AlgoliaClient:
@@ -46,40 +61,72 @@ class AlgoliaClient:
             raise
         return flattened(root, most)
 
-    async def search(self, query: SearchQuery) -> Found:
-        """Return the first ``limit`` hits. A search that breaks off keeps what it has, with a warning.
+    async def search(
+        self, query: SearchQuery, once: Once = anew, is_final: IsFinal = lambda _: True
+    ) -> Found:
+        """Return the first ``limit`` hits.
+
+        Args:
+            query: What is searched for.
+            once: Reads a page, unless an earlier try has read it.
+            is_final: Says whether a failure ends the search: it then keeps what it has, with a warning.
 
         Raises:
-            FetchError: Not even the first answer came.
+            FetchError: Not even the first answer came, or the failure is not final.
             UnexpectedAnswerError: It is no page of hits.
         """
-        sweep = Sweep(query.since, query.until)
-        hits: list[Answer] = []
-        broken: tuple[str, ...] = ()
+        sweep, haul = Sweep(query.since, query.until), _Haul()
+        failure: FetchError | None = None
         try:
-            while sweep.window is not None and len(hits) < query.limit:
-                await self._read(query, sweep, sweep.window, hits)
+            while sweep.window is not None and len(haul.hits) < query.limit:
+                await self._read(query, sweep, sweep.window, haul, once)
                 if query.sort == "relevance":  # a slice of the time has its own most relevant hits
                     break
         except FetchError as exc:
-            if not hits:
+            if not haul.hits or not is_final(exc):
                 raise
-            broken = (f"the search broke off after {len(hits):,} hits: {exc}",)
-        return Found(hits=tuple(hits[: query.limit]), warnings=(*broken, *_lost(sweep.lost_count)))
+            failure = exc
+        return _found(query, haul, sweep.lost_count, failure)
 
-    async def _read(self, query: SearchQuery, sweep: Sweep, window: Window, hits: list[Answer]) -> None:
-        """Add what is new in a slice to ``hits``, page by page."""
+    async def _read(self, query: SearchQuery, sweep: Sweep, window: Window, haul: _Haul, once: Once) -> None:
+        """Add what is new in a slice to ``haul``, page by page."""
         moments: list[Moment] = []
         total = 0
         for number in range(SEARCH_LIMIT // PER_PAGE):
-            page = await self._api.get(_path(query, window, number), _PAGE)
+            read = partial(self._page, _path(query, window, number))
+            page = _PAGE.validate_python(await once(f"{window.since}..{window.until} {number}", read))
             total = page.total
             found = [_moment(hit) for hit in page.hits]
-            hits += [hit for hit, is_new in zip(page.hits, sweep.fresh(found), strict=True) if is_new]
+            haul.add(page, sweep.fresh(found))
             moments += found
-            if len(hits) >= query.limit or number + 1 >= page.page_count:
+            if len(haul.hits) >= query.limit or number + 1 >= page.page_count:
                 break
         sweep.advance(moments, total)
+
+    async def _page(self, path: str) -> Kept:
+        page = await self._api.get(path, _PAGE)
+        return page.model_dump(mode="json", by_alias=True, include={*SearchPage.model_fields})
+
+
+@dataclass(slots=True)
+class _Haul:
+    """What a search has found so far, and how many hits there are, as its first page says."""
+
+    hits: list[Answer] = field(default_factory=list)
+    total: int | None = None
+
+    def add(self, page: SearchPage, is_new: Iterable[bool]) -> None:
+        self.total = page.total if self.total is None else self.total
+        self.hits += [hit for hit, is_kept in zip(page.hits, is_new, strict=True) if is_kept]
+
+
+def _found(query: SearchQuery, haul: _Haul, lost_count: int, failure: FetchError | None) -> Found:
+    hits, lost = tuple(haul.hits[: query.limit]), _lost(lost_count)
+    if failure is None:
+        return Found(hits=hits, warnings=lost)
+    wanted = max(min(query.limit, haul.total or 0), len(hits))
+    broken = f"the search broke off after {len(hits):,} of {wanted:,} hits: {failure}"
+    return Found(hits=hits, warnings=(broken, *lost), unread_count=wanted - len(hits))
 
 
 def _path(query: SearchQuery, window: Window, page: int) -> str:

@@ -92,15 +92,16 @@ def _workflow(settings: HackerNewsSettings, http: ProjectHttp) -> Workflow:
     connect = nullcontext(http.fetcher)
     client = HackerNewsClient(settings.base_url, lambda: connect)
     algolia = AlgoliaClient(settings.algolia_url, lambda: connect)
+    wait_s = settings.max_wait_s
     match settings.mode:
         case "list":
-            return story_workflow(client)
+            return story_workflow(client, wait_s)
         case "search":
-            return search_workflow(algolia)
+            return search_workflow(algolia, wait_s)
         case "comments":
-            return tree_workflow(client, algolia, settings.max_comments)
+            return tree_workflow(client, algolia, max_comments=settings.max_comments, max_wait_s=wait_s)
         case "users":
-            return user_workflow(client)
+            return user_workflow(client, wait_s)
 
 
 def _results(found: Stories | Found) -> dict[str, object]:

@@ -181,12 +181,13 @@ class RankedItem(BaseModel):
 
 
 class Stories(BaseModel):
-    """What a run read. ``warnings`` holds a sentence for each item that could not be read."""
+    """What a run read. ``warnings`` holds a sentence for each of the ``unread_count`` items that it could not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     stories: tuple[RankedItem, ...]
     warnings: tuple[str, ...]
+    unread_count: NonNegativeInt = 0
 
 
 class Tree(BaseModel):
@@ -199,7 +200,12 @@ class Tree(BaseModel):
 
 
 class Found(BaseModel):
-    """What was found. ``warnings`` holds a sentence for each thing that could not be read."""
+    """What was found.
+
+    Attributes:
+        warnings: A sentence for each thing that could not be read, and for what else is missing.
+        unread_count: How many hits, trees or users could not be read, though they were wanted.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -207,3 +213,4 @@ class Found(BaseModel):
     nodes: tuple[Answer, ...] = ()
     users: tuple[HackerNewsUser, ...] = ()
     warnings: tuple[str, ...] = ()
+    unread_count: NonNegativeInt = 0

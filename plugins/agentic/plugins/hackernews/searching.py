@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, WorkflowContext, handler
-from agentic.executors.errors import NothingReadError
+from agentic.core.http import FetchError
+from agentic.executors.errors import refusal_of
+from agentic.executors.retrying import TRIES, ask_again, refusing
 from agentic.plugins.hackernews.algolia import AlgoliaClient
 from agentic.plugins.hackernews.client import HackerNewsClient
 from agentic.plugins.hackernews.errors import UnknownUserError
+from agentic.plugins.hackernews.failures import failures_in
 from agentic.plugins.hackernews.items import Found, HackerNewsUser, SearchQuery, Tree, TreeQuery, UserQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, MAX_PARALLEL_TREES
 from agentic.plugins.hackernews.trees import joined
 
 DOUBTS = "doubts"
-"""State of the run: the warnings of the search that found the trees."""
+"""State of the run: what the search that found the trees did not find, as :class:`Found` without hits."""
 
 
 class Search(Executor):
     """Yields what a search finds, slice by slice."""
 
-    def __init__(self, algolia: AlgoliaClient) -> None:
-        super().__init__("search")
+    def __init__(self, algolia: AlgoliaClient, max_wait_s: float) -> None:
+        super().__init__("search", retry=ask_again(max_wait_s))
         self._algolia = algolia
+        self._max_wait_s = max_wait_s
 
     @handler
-    async def search(self, query: SearchQuery) -> Found:
-        """Read the hits."""
-        return await self._algolia.search(query)
+    async def search(self, query: SearchQuery, ctx: WorkflowContext) -> Found:
+        """Read the hits; see :func:`searched`."""
+        return await searched(self._algolia, query, ctx, self._max_wait_s)
 
 
 class FindTrees(Executor):
     """Sends the ids of the items whose trees are wanted."""
 
-    def __init__(self, client: HackerNewsClient, algolia: AlgoliaClient) -> None:
-        super().__init__("find_trees")
+    def __init__(self, client: HackerNewsClient, algolia: AlgoliaClient, max_wait_s: float) -> None:
+        super().__init__("find_trees", retry=ask_again(max_wait_s))
         self._client = client
         self._algolia = algolia
+        self._max_wait_s = max_wait_s
 
     @handler
     async def find(self, query: TreeQuery, ctx: WorkflowContext) -> list[int]:
-        """Return them as given, or look for them; each once."""
+        """Return them as given, or look for them; each once.
+
+        Raises:
+            FetchError: It may well work a little later.
+            SourceRefusedError: It will not.
+        """
         if query.search is not None:
-            found = await self._algolia.search(query.search)
-            ctx.set_state(DOUBTS, [*found.warnings])
+            found = await searched(self._algolia, query.search, ctx, self._max_wait_s)
+            ctx.set_state(DOUBTS, found.model_copy(update={"hits": ()}).model_dump(mode="json"))
             ids = [str(hit.get("objectID")) for hit in found.hits]
             return _once(int(name) for name in ids if name.isdecimal())
         if query.stories is not None:
-            stories = await self._client.story_ids(query.stories.list)
+            with refusing(self._max_wait_s):
+                stories = await self._client.story_ids(query.stories.list)
             return _once(stories[: query.stories.limit])
         return _once(query.items)
 
@@ -55,10 +66,11 @@ class FindTrees(Executor):
 class FetchTree(Executor):
     """Sends the tree of an id."""
 
-    def __init__(self, algolia: AlgoliaClient, max_comments: int) -> None:
-        super().__init__("fetch_tree")
+    def __init__(self, algolia: AlgoliaClient, max_comments: int, max_wait_s: float) -> None:
+        super().__init__("fetch_tree", retry=ask_again(max_wait_s))
         self._algolia = algolia
         self._max_comments = max_comments
+        self._max_wait_s = max_wait_s
 
     @handler
     async def fetch(self, item_id: int) -> Tree:
@@ -66,8 +78,11 @@ class FetchTree(Executor):
 
         Raises:
             UnknownItemError: There is no such item.
+            FetchError: It may well work a little later.
+            SourceRefusedError: It will not.
         """
-        return await self._algolia.tree(item_id, self._max_comments)
+        with refusing(self._max_wait_s):
+            return await self._algolia.tree(item_id, self._max_comments)
 
 
 class CollectTrees(Executor):
@@ -85,12 +100,13 @@ class CollectTrees(Executor):
             NothingReadError: Every single one failed.
         """
         trees = [result.value for result in results if isinstance(result.value, Tree)]
-        doubts: list[str] = ctx.get_state(DOUBTS, [])
-        warnings = (*doubts, *_failures(results, len(trees), "trees"))
+        failures = failures_in(results, len(trees), "trees")
+        doubts = Found.model_validate(ctx.get_state(DOUBTS, {}))
+        warnings = (*doubts.warnings, *failures)
         nodes, left_out = joined(trees, self._max_comments)
         if left_out:
             warnings += (f"{left_out:,} comments were left out; raise max_comments, or lower limit",)
-        return Found(nodes=nodes, warnings=warnings)
+        return Found(nodes=nodes, warnings=warnings, unread_count=doubts.unread_count + len(failures))
 
 
 class ListUsers(Executor):
@@ -108,9 +124,10 @@ class ListUsers(Executor):
 class FetchUser(Executor):
     """Sends the user of a name."""
 
-    def __init__(self, client: HackerNewsClient) -> None:
-        super().__init__("fetch_user")
+    def __init__(self, client: HackerNewsClient, max_wait_s: float) -> None:
+        super().__init__("fetch_user", retry=ask_again(max_wait_s))
         self._client = client
+        self._max_wait_s = max_wait_s
 
     @handler
     async def fetch(self, name: str) -> HackerNewsUser:
@@ -118,8 +135,11 @@ class FetchUser(Executor):
 
         Raises:
             UnknownUserError: Nobody is called that.
+            FetchError: It may well work a little later.
+            SourceRefusedError: It will not.
         """
-        user = await self._client.user(name)
+        with refusing(self._max_wait_s):
+            user = await self._client.user(name)
         if user is None:
             raise UnknownUserError(name)
         return user
@@ -139,17 +159,40 @@ class CollectUsers(Executor):
             NothingReadError: Every single one failed.
         """
         users = tuple(result.value for result in results if isinstance(result.value, HackerNewsUser))
-        return Found(users=users, warnings=_failures(results, len(users), "users"))
+        failures = failures_in(results, len(users), "users")
+        return Found(users=users, warnings=failures, unread_count=len(failures))
 
 
-def search_workflow(algolia: AlgoliaClient) -> Workflow:
+async def searched(
+    algolia: AlgoliaClient, query: SearchQuery, ctx: WorkflowContext, max_wait_s: float
+) -> Found:
+    """Return what a search finds. A page that was read is not read again by another try.
+
+    The last try, or a refusal, keeps the hits there are, with a warning.
+
+    Raises:
+        FetchError: It may well work a little later.
+        SourceRefusedError: It will not, and nothing was found.
+    """
+
+    def is_final(failure: FetchError) -> bool:
+        return ctx.attempt >= TRIES or refusal_of(failure, max_wait_s) is not None
+
+    with refusing(max_wait_s):
+        return await algolia.search(query, ctx.once, is_final)
+
+
+def search_workflow(algolia: AlgoliaClient, max_wait_s: float) -> Workflow:
     """Return the graph of a search; it takes a :class:`SearchQuery` and yields :class:`Found`."""
-    return WorkflowBuilder("hackernews.search", version="1").set_start(Search(algolia)).build()
+    return WorkflowBuilder("hackernews.search", version="1").set_start(Search(algolia, max_wait_s)).build()
 
 
-def tree_workflow(client: HackerNewsClient, algolia: AlgoliaClient, max_comments: int) -> Workflow:
+def tree_workflow(
+    client: HackerNewsClient, algolia: AlgoliaClient, *, max_comments: int, max_wait_s: float
+) -> Workflow:
     """Return the graph of comments; it takes a :class:`TreeQuery` and yields :class:`Found`."""
-    find, fetch = FindTrees(client, algolia), FetchTree(algolia, max_comments)
+    find = FindTrees(client, algolia, max_wait_s)
+    fetch = FetchTree(algolia, max_comments, max_wait_s)
     return (
         WorkflowBuilder("hackernews.comments", version="1")
         .set_start(find)
@@ -158,23 +201,16 @@ def tree_workflow(client: HackerNewsClient, algolia: AlgoliaClient, max_comments
     )
 
 
-def user_workflow(client: HackerNewsClient) -> Workflow:
+def user_workflow(client: HackerNewsClient, max_wait_s: float) -> Workflow:
     """Return the graph of users; it takes a :class:`UserQuery` and yields :class:`Found`."""
-    names = ListUsers()
+    names, fetch = ListUsers(), FetchUser(client, max_wait_s)
     return (
         WorkflowBuilder("hackernews.users", version="1")
         .set_start(names)
-        .add_map_edge(names, FetchUser(client), CollectUsers(), max_parallel=MAX_PARALLEL)
+        .add_map_edge(names, fetch, CollectUsers(), max_parallel=MAX_PARALLEL)
         .build()
     )
 
 
 def _once(ids: Iterable[int]) -> list[int]:
     return [*dict.fromkeys(ids)]
-
-
-def _failures(results: Sequence[ItemResult], read_count: int, noun: str) -> tuple[str, ...]:
-    failures = tuple(result.error.message for result in results if result.error is not None)
-    if failures and not read_count:
-        raise NothingReadError(len(failures), failures[0], noun)
-    return failures

@@ -9,6 +9,7 @@ from pydantic import (
     AwareDatetime,
     Field,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
     StringConstraints,
     ValidationInfo,
@@ -27,6 +28,9 @@ ALGOLIA_PER_S = 10_000 / 3_600
 PER_PAGE = 100
 SEARCH_LIMIT = 1_000
 """Hits that Algolia gives of one search, whatever page is asked for."""
+
+PATIENCE_S = 30.0
+"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
 
 MAX_PARALLEL = 20
 MAX_PARALLEL_TREES = 4
@@ -84,6 +88,10 @@ class HackerNewsSettings(ApiSettings):
     users: tuple[UserName, ...] = Field(
         default=(), max_length=MAX_STORIES, description="Whom mode users reads; upper and lower case count."
     )
+    max_wait_s: PositiveFloat = Field(
+        default=3_600,
+        description="Longest wait that a limit may ask for; beyond it the agent fails.",
+    )
     base_url: str = Field(default=BASE_URL, pattern=API_URL, description="Root of the Firebase API.")
     algolia_url: str = Field(
         default=ALGOLIA_URL, pattern=API_URL, description="Root of Algolia's API, for searches and trees."
@@ -101,7 +109,7 @@ class HackerNewsSettings(ApiSettings):
 
     def policy(self) -> HttpPolicy:
         """Return how to fetch: whoever asks Algolia keeps to its limit, with all who share the budget."""
-        policy = super().policy()
+        policy = super().policy().model_copy(update={"max_wait_s": min(PATIENCE_S, self.max_wait_s)})
         is_limited = urlsplit(self.algolia_url).netloc.lower() == urlsplit(ALGOLIA_URL).netloc
         if self.mode not in ("search", "comments") or not is_limited:
             return policy

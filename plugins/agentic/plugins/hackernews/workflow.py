@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, handler
 from agentic.core.http import open_fetcher
-from agentic.executors.errors import NothingReadError
+from agentic.executors.retrying import ask_again, refusing
 from agentic.plugins.hackernews.client import HackerNewsClient
 from agentic.plugins.hackernews.errors import ItemGoneError
+from agentic.plugins.hackernews.failures import failures_in
 from agentic.plugins.hackernews.items import HackerNewsItem, RankedItem, Stories, StoryQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, HackerNewsSettings
 
@@ -14,23 +15,31 @@ from agentic.plugins.hackernews.settings import MAX_PARALLEL, HackerNewsSettings
 class ListStories(Executor):
     """Sends the ids of the wanted stories, best first."""
 
-    def __init__(self, client: HackerNewsClient) -> None:
-        super().__init__("list_stories")
+    def __init__(self, client: HackerNewsClient, max_wait_s: float) -> None:
+        super().__init__("list_stories", retry=ask_again(max_wait_s))
         self._client = client
+        self._max_wait_s = max_wait_s
 
     @handler
     async def read(self, query: StoryQuery) -> list[int]:
-        """Read the list that ``query`` names."""
-        ids = await self._client.story_ids(query.list)
+        """Read the list that ``query`` names.
+
+        Raises:
+            FetchError: It may well work a little later.
+            SourceRefusedError: It will not.
+        """
+        with refusing(self._max_wait_s):
+            ids = await self._client.story_ids(query.list)
         return ids[: query.limit]
 
 
 class FetchItem(Executor):
     """Sends the item of an id."""
 
-    def __init__(self, client: HackerNewsClient) -> None:
-        super().__init__("fetch_item")
+    def __init__(self, client: HackerNewsClient, max_wait_s: float) -> None:
+        super().__init__("fetch_item", retry=ask_again(max_wait_s))
         self._client = client
+        self._max_wait_s = max_wait_s
 
     @handler
     async def fetch(self, item_id: int) -> HackerNewsItem:
@@ -38,8 +47,11 @@ class FetchItem(Executor):
 
         Raises:
             ItemGoneError: There is no such item any more.
+            FetchError: It may well work a little later.
+            SourceRefusedError: It will not.
         """
-        item = await self._client.item(item_id)
+        with refusing(self._max_wait_s):
+            item = await self._client.item(item_id)
         if item is None:
             raise ItemGoneError(item_id)
         return item
@@ -63,19 +75,23 @@ class CollectStories(Executor):
             for result in results
             if isinstance(result.value, HackerNewsItem)
         )
-        warnings = tuple(result.error.message for result in results if result.error is not None)
-        if warnings and not stories:
-            raise NothingReadError(len(warnings), warnings[0], "stories")
-        return Stories(stories=stories, warnings=warnings)
+        warnings = failures_in(results, len(stories), "stories")
+        return Stories(stories=stories, warnings=warnings, unread_count=len(warnings))
 
 
-def story_workflow(client: HackerNewsClient) -> Workflow:
-    """Return the graph; it takes a :class:`StoryQuery` and yields :class:`Stories`."""
-    list_stories = ListStories(client)
+def story_workflow(client: HackerNewsClient, max_wait_s: float) -> Workflow:
+    """Return the graph; it takes a :class:`StoryQuery` and yields :class:`Stories`.
+
+    Args:
+        client: Asks Hacker News.
+        max_wait_s: Longest wait that a limit may ask for.
+    """
+    list_stories = ListStories(client, max_wait_s)
+    fetch = FetchItem(client, max_wait_s)
     return (
         WorkflowBuilder("hackernews", version="1")
         .set_start(list_stories)
-        .add_map_edge(list_stories, FetchItem(client), CollectStories(), max_parallel=MAX_PARALLEL)
+        .add_map_edge(list_stories, fetch, CollectStories(), max_parallel=MAX_PARALLEL)
         .build()
     )
 
@@ -83,4 +99,5 @@ def story_workflow(client: HackerNewsClient) -> Workflow:
 def default_workflow() -> Workflow:
     """Return the graph on the public API, to be run or drawn by name; each request opens its own fetcher."""
     settings = HackerNewsSettings()
-    return story_workflow(HackerNewsClient(settings.base_url, lambda: open_fetcher(settings.policy())))
+    client = HackerNewsClient(settings.base_url, lambda: open_fetcher(settings.policy()))
+    return story_workflow(client, settings.max_wait_s)

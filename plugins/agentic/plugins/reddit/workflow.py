@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.core.graph import (
-    Executor,
-    ItemResult,
-    RetryPolicy,
-    Workflow,
-    WorkflowBuilder,
-    WorkflowContext,
-    handler,
-)
+from agentic.core.graph import Executor, ItemResult, Workflow, WorkflowBuilder, WorkflowContext, handler
 from agentic.core.http import FailureClass, FetchError, open_fetcher
-from agentic.executors.errors import NothingReadError, SourceRefusedError, refusal_of
+from agentic.executors.errors import NothingReadError, SourceRefusedError
+from agentic.executors.retrying import TRIES, ask_again, refusing
 from agentic.plugins.reddit.client import RedditClient, api_client
 from agentic.plugins.reddit.errors import NotYetError
 from agentic.plugins.reddit.items import Found, RedditQuery, Target
@@ -23,9 +16,6 @@ from agentic.plugins.reddit.settings import RedditSettings
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
-
-TRIES = 6
-FIRST_DELAY_S = 1.0
 
 TURNS = 60
 """How often a feed lets others go first: each time is a minute."""
@@ -62,15 +52,9 @@ class Read(Executor):
     def __init__(
         self, client: RedditClient, max_wait_s: float, name: str = "read", *, is_paced: bool = False
     ) -> None:
-        retry = RetryPolicy(
-            max_attempts=TRIES + TURNS if is_paced else TRIES,
-            first_delay_s=FIRST_DELAY_S,
-            # Else the delay would grow with each turn that is waited for.
-            backoff=1.0 if is_paced else 3.0,
-            max_delay_s=max_wait_s,
-            retry_on=(FetchError,),
-        )
-        super().__init__(name, retry=retry)
+        # Else the delay would grow with each turn that is waited for.
+        paced = ask_again(max_wait_s, most=TRIES + TURNS, backoff=1.0)
+        super().__init__(name, retry=paced if is_paced else ask_again(max_wait_s))
         self._client = client
         self._max_wait_s = max_wait_s
         self._is_paced = is_paced
@@ -85,10 +69,9 @@ class Read(Executor):
             BrowserUnavailableError: It needs a browser, and there is none.
         """
         try:
-            return await self._client.read(target)
+            with refusing(self._max_wait_s):
+                return await self._client.read(target)
         except FetchError as exc:
-            if refusal := refusal_of(exc, self._max_wait_s):
-                raise refusal from exc
             if self._is_paced and exc.failure_class == FailureClass.RATE_LIMITED and exc.status is None:
                 raise NotYetError(exc) from None
             if sum(one.error_type != NotYetError.__name__ for one in ctx.previous_attempts) + 1 >= TRIES:

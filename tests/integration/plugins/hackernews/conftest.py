@@ -16,6 +16,11 @@ MakeAgent = Callable[..., AgentModel]
 RunAgent = Callable[..., Awaitable[ExecutionOutcome]]
 
 
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.01)
+
+
 @pytest.fixture
 def database(whole_url: str) -> Iterator[Database]:
     opened = Database(whole_url)

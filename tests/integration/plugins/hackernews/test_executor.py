@@ -58,7 +58,7 @@ async def test_the_story_that_is_gone_is_the_one_warning(database: Database, run
     assert warning.endswith("is gone; the next run reads the list anew")
     with database.reading() as session:
         (summary,) = session.scalars(select(AgentResultModel.summary))
-    assert summary == {"stories_count": 29, "warnings": [warning]}
+    assert summary == {"stories_count": 29, "unread_count": 1, "warnings": [warning]}
 
 
 @pytest.mark.requirement("PL28")
@@ -83,20 +83,46 @@ async def test_items_are_read_twenty_at_a_time(run_agent: RunAgent, fakes: FakeS
 
 
 @pytest.mark.requirement("PL30", "PL46")
-async def test_items_the_server_fails_on_are_warnings(run_agent: RunAgent, fakes: FakeServer) -> None:
-    fakes.control.add(Fault(path="/hackernews/v0/item/*", status=500, times=2))
-    fakes.control.add(Fault(path="/hackernews/v0/item/*", truncate=5, times=1))
+async def test_items_the_server_fails_on_for_good_are_warnings_and_counted(
+    database: Database, run_agent: RunAgent, fakes: FakeServer
+) -> None:
+    first, second = build_archive(seed=1, stories=STORY_COUNT).front[:2]
+    fakes.control.add(Fault(path=f"/hackernews/v0/item/{first}.json", status=500, times=None))
+    fakes.control.add(Fault(path=f"/hackernews/v0/item/{second}.json", truncate=5, times=None))
     outcome = await run_agent(limit=10)
     assert outcome.status is ExecutionStatus.SUCCEEDED
-    assert outcome.counts == SaveCounts(inserted=7)
-    assert sum("http_500" in warning for warning in outcome.warnings) == 2
+    assert outcome.counts == SaveCounts(inserted=8)
+    assert ["http_500" in warning for warning in outcome.warnings] == [True, False]
+    with database.reading() as session:
+        (summary,) = session.scalars(select(AgentResultModel.summary))
+    assert summary["unread_count"] == 2
+
+
+@pytest.mark.requirement("PL30", "PL46")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(path="/hackernews/v0/topstories.json", status=503),
+        Fault(path="/hackernews/v0/topstories.json", status=429, retry_after_s=1),
+        Fault(path="/hackernews/v0/item/*", status=503, times=2),
+        Fault(path="/hackernews/v0/item/*", truncate=5),
+    ],
+    ids=["list", "limit", "items", "broken off"],
+)
+async def test_what_passes_is_tried_again_and_nothing_is_missing(
+    run_agent: RunAgent, fakes: FakeServer, fault: Fault
+) -> None:
+    fakes.control.add(fault)
+    outcome = await run_agent(limit=5)
+    assert (outcome.status, outcome.warnings) == (ExecutionStatus.SUCCEEDED, ())
+    assert outcome.counts == SaveCounts(inserted=5)
 
 
 @pytest.mark.requirement("PL46")
 async def test_a_list_that_cannot_be_read_fails_the_execution_and_stores_nothing(
     database: Database, run_agent: RunAgent, fakes: FakeServer
 ) -> None:
-    fakes.control.add(Fault(path="/hackernews/v0/topstories.json", status=503))
+    fakes.control.add(Fault(path="/hackernews/v0/topstories.json", status=503, times=None))
     outcome = await run_agent()
     assert outcome.status is ExecutionStatus.FAILED
     assert "topstories.json was not fetched (http_503)" in (outcome.error or "")

@@ -11,6 +11,7 @@ from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, ExecutionStatus
+from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.hackernews_items import Archive, build_archive
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
@@ -83,6 +84,16 @@ async def test_fifteen_hundred_hits_are_found_by_slices_of_time(
     newest = sorted(found_by_search(archive, "story", "comment"))[-1_500:]
     assert set(stored(database)) == set(newest)
     assert len(asked(fakes)) <= 16
+
+
+@pytest.mark.requirement("PL30")
+async def test_a_search_whose_server_fails_now_and_then_is_whole(
+    run_agent: RunAgent, fakes: FakeServer
+) -> None:
+    fakes.control.add(Fault(path="/hackernews/api/v1/*", status=502, times=2))
+    fakes.control.add(Fault(path="/hackernews/api/v1/*", status=429, retry_after_s=1))
+    outcome = await run_agent(mode="search", tags=["(story,comment)"], limit=300)
+    assert (outcome.counts, outcome.warnings) == (SaveCounts(inserted=300), ())
 
 
 async def test_a_search_without_an_end_in_sight_finds_everything_there_is(

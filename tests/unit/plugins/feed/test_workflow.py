@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.graph.result import RunStatus
-from agentic.core.http import url_key
+from agentic.core.http import FetchError, url_key
+from agentic.executors import SourceRefusedError
 from agentic.plugins.feed.client import FeedClient
 from agentic.plugins.feed.polls import FeedState, PollOutcome, Polls, WatchList
 from agentic.plugins.feed.workflow import Manners, default_workflow, poll_workflow
@@ -84,6 +85,36 @@ async def test_feeds_of_an_opml_are_watched_too(
         found = await poll(client, B, opml=place)
         assert [one.feed.url for one in found.polls] == [B, A]
         assert "a feed of the OPML" in found.warnings[0]
+
+
+async def test_an_opml_whose_server_fails_is_asked_for_again(
+    client: FeedClient, sites: ScriptedSites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.unit.plugins.feed.conftest import Answer
+
+    left = [FetchError("https://lists.test/", word, "no") for word in ("http_503", "decode")]
+
+    class Flaky(FeedClient):
+        async def opml(self, url: str) -> bytes:
+            if left:
+                raise left.pop()
+            return await super().opml(url)
+
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.001)
+    sites.answers["https://lists.test/"] = Answer(
+        f'<opml><body><outline xmlUrl="{A}"/></body></opml>'.encode()
+    )
+    found = await poll(Flaky(sites.connect), opml="https://lists.test/")
+    assert [one.feed.url for one in found.polls] == [A]
+
+
+async def test_an_opml_that_is_refused_is_asked_for_once(client: FeedClient, sites: ScriptedSites) -> None:
+    from tests.unit.plugins.feed.conftest import Answer
+
+    sites.answers["https://lists.test/"] = Answer(b"", status=404)
+    with pytest.raises(SourceRefusedError, match="http_404"):
+        await poll(client, opml="https://lists.test/")
+    assert len(sites.asked) == 1
 
 
 async def test_an_opml_that_is_not_there_fails_the_run(client: FeedClient) -> None:

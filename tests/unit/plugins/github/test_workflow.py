@@ -35,7 +35,7 @@ class Scripted(GithubClient):
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentic.plugins.github.workflow.FIRST_DELAY_S", 0.001)
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.001)
 
 
 def repo_of(target: Target) -> Found:

@@ -17,14 +17,20 @@ from agentic.plugins.hackernews.settings import HackerNewsSettings
 
 @dataclass(slots=True)
 class ScriptedApi:
-    """Answers each path with its JSON, or raises what stands there; notes what was asked."""
+    """Answers each path with its JSON, or raises what stands there; notes what was asked.
+
+    ``failures`` come first, one for each time that a path is asked for.
+    """
 
     answers: dict[str, object] = field(default_factory=dict)
+    failures: dict[str, list[FetchError]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
         path = urlsplit(request.url).path.removeprefix("/v0/")
         self.asked.append(path)
+        if left := self.failures.get(path):
+            raise left.pop(0)
         answer = self.answers.get(path)
         if isinstance(answer, FetchError):
             raise answer
@@ -38,6 +44,16 @@ class ScriptedApi:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Fetcher]:
         yield Fetcher(HackerNewsSettings().policy(), self)
+
+
+def failure(word: str, retry_after_s: float | None = None) -> FetchError:
+    """Make a failure of that class."""
+    return FetchError("https://hn.test/v0/x", word, "no", retry_after_s=retry_after_s)
+
+
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.001)
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.plugins.hackernews.conftest import failure
 
 from agentic.core.http import FetchError
-from agentic.executors import NothingReadError
+from agentic.executors import NothingReadError, SourceRefusedError
+from agentic.executors.retrying import TRIES
 from agentic.plugins.hackernews.client import HackerNewsClient
 from agentic.plugins.hackernews.items import HackerNewsItem, Stories, StoryQuery
 from agentic.plugins.hackernews.settings import MAX_PARALLEL, StoryList
@@ -18,11 +20,14 @@ from agentic.plugins.hackernews.workflow import default_workflow, story_workflow
 if TYPE_CHECKING:
     from tests.unit.plugins.hackernews.conftest import ScriptedApi
 
+PASSING = ["timeout", "connect", "http_503", "decode", "rate_limited"]
+FINAL = ["http_404", "gone", "blocked", "private_address"]
+
 Story = Callable[..., dict[str, object]]
 
 
 async def read(client: HackerNewsClient, **query: object) -> Stories:
-    run = await story_workflow(client).run(StoryQuery.model_validate(query))
+    run = await story_workflow(client, 5.0).run(StoryQuery.model_validate(query))
     return run.output(Stories)
 
 
@@ -74,6 +79,45 @@ async def test_an_item_that_cannot_be_read_is_a_warning_and_the_others_are_kept(
     assert gone.startswith("item 1 is gone")
     assert "http_500" in failed
     assert "check base_url" in odd
+    assert found.unread_count == 3
+    assert {number: api.asked.count(f"item/{number}.json") for number in (1, 2, 3, 4)} == {
+        1: 1,
+        2: TRIES,
+        3: 1,
+        4: 1,
+    }
+
+
+@pytest.mark.requirement("PL30")
+@pytest.mark.parametrize("path", ["topstories.json", "item/1.json"])
+@pytest.mark.parametrize("word", PASSING)
+async def test_what_passes_is_tried_again_and_nothing_is_missing(
+    api: ScriptedApi, client: HackerNewsClient, story: Story, path: str, word: str
+) -> None:
+    api.answers = {"topstories.json": [1, 2], "item/1.json": story(1), "item/2.json": story(2)}
+    api.failures[path] = [failure(word, 0.001), failure(word)]
+    found = await read(client)
+    assert ([s.item.id for s in found.stories], found.warnings, found.unread_count) == ([1, 2], (), 0)
+    assert api.asked.count(path) == 3
+
+
+@pytest.mark.parametrize("word", FINAL)
+async def test_a_refusal_is_not_tried_again_and_costs_no_other_item(
+    api: ScriptedApi, client: HackerNewsClient, story: Story, word: str
+) -> None:
+    api.answers = {"topstories.json": [1, 2], "item/1.json": failure(word), "item/2.json": story(2)}
+    found = await read(client)
+    assert [s.item.id for s in found.stories] == [2]
+    assert api.asked.count("item/1.json") == 1
+
+
+async def test_a_limit_that_lasts_too_long_is_not_waited_for(
+    api: ScriptedApi, client: HackerNewsClient
+) -> None:
+    api.answers["topstories.json"] = failure("rate_limited", 90)
+    with pytest.raises(SourceRefusedError, match="that is 90 s, more than max_wait_s"):
+        await read(client)
+    assert len(api.asked) == 1
 
 
 async def test_a_list_of_which_nothing_can_be_read_fails_the_run(

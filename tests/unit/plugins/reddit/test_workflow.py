@@ -35,7 +35,7 @@ class Scripted(RedditClient):
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentic.plugins.reddit.workflow.FIRST_DELAY_S", 0.001)
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.001)
 
 
 def posts_of(target: Target) -> Found:
