@@ -113,13 +113,14 @@ def find_workflow(name: str) -> Workflow:
 
     Raises:
         UnknownWorkflowError: There is neither.
+        DuplicateNameError: Two plugins claim the name.
         SpecError: The file is no pipeline.
     """
-    factory = get_registry().workflows.get(name)
-    if factory is not None:
-        return factory()
+    workflows = get_registry().workflows
+    if workflows.is_taken(name):
+        return workflows[name]()
     if Path(name).is_file():
         from agentic.core.pipeline import load_spec, outline
 
         return outline(load_spec(Path(name)), get_registry().actors)
-    raise UnknownWorkflowError(name, sorted(get_registry().workflows))
+    raise UnknownWorkflowError(name, sorted(workflows))

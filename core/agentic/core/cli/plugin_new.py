@@ -54,7 +54,7 @@ def _check(name: str, place: Path) -> None:
             f"{name!r} is no name for a platform; use small letters, digits and single hyphens between them, "
             f"{_MAX_NAME} at most, as in agentic plugin new my-shop"
         )
-    if name in get_registry().platforms:
+    if get_registry().platforms.is_taken(name):
         raise PluginNameError(
             f"there is a platform {name!r} already, see `agentic plugins`; choose another name"
         )

@@ -65,7 +65,7 @@ def describe_plugins(registry: PluginRegistry, installed: Iterable[EntryPoint]) 
     first: dict[str, EntryPoint] = {}
     for entry_point in installed:
         first.setdefault(entry_point.name, entry_point)
-    conflicts = _conflicts(registry)
+    conflicts = registry.clashes()  # from now on the plugins know the errors that their hooks raised
     return [
         _describe(plugin, PluginRegistry([first[plugin.name]] if plugin.hooks else []), conflicts)
         for plugin in sorted(registry.plugins.values(), key=lambda plugin: plugin.name)
@@ -75,9 +75,8 @@ def describe_plugins(registry: PluginRegistry, installed: Iterable[EntryPoint]) 
 def _describe(
     plugin: LoadedPlugin, alone: PluginRegistry, conflicts: Iterable[DuplicateNameError]
 ) -> PluginReport:
-    brought = {kind: _names(alone, offer) for kind, offer in OFFERS.items()}
-    claimed = [str(conflict) for conflict in conflicts if conflict.name in brought[conflict.kind]]
-    errors = [*plugin.errors, *claimed]
+    brought = {kind: sorted(offer(alone)) for kind, offer in OFFERS.items()}
+    errors = [*plugin.errors, *(str(clash) for clash in conflicts if plugin.label in clash.claimants)]
     return PluginReport(
         name=plugin.name,
         distribution=plugin.distribution,
@@ -90,27 +89,6 @@ def _describe(
         workflows=brought["workflow"],
         errors=errors,
     )
-
-
-def _conflicts(registry: PluginRegistry) -> list[DuplicateNameError]:
-    """Ask all plugins for all they bring; return the first conflict of each kind.
-
-    Afterwards ``registry.plugins`` know the errors that their hooks raised.
-    """
-    found = []
-    for offer in OFFERS.values():
-        try:
-            offer(registry)
-        except DuplicateNameError as exc:
-            found.append(exc)
-    return found
-
-
-def _names(registry: PluginRegistry, offer: Callable[[PluginRegistry], Iterable[str]]) -> list[str]:
-    try:
-        return sorted(offer(registry))
-    except DuplicateNameError as exc:  # it claims a name twice, which is reported with the other conflicts
-        return [exc.name]
 
 
 def _row(report: PluginReport) -> dict[str, object]:

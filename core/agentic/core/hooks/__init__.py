@@ -12,6 +12,7 @@ from agentic.core.hooks.manager import (
 )
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME, hookimpl, hookspec
 from agentic.core.hooks.observed import ObservedExecution, Observer
+from agentic.core.hooks.offers import Offers
 from agentic.core.hooks.platform import Platform
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "LoadedPlugin",
     "ObservedExecution",
     "Observer",
+    "Offers",
     "Platform",
     "PluginRegistry",
     "Severity",

@@ -16,6 +16,7 @@ from agentic.core.hooks.compatibility import misfit_of
 from agentic.core.hooks.findings import Check, Finding, findings_of
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.observed import Observer
+from agentic.core.hooks.offers import Offers
 from agentic.core.hooks.platform import Platform
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Claims = list[tuple["LoadedPlugin", list[tuple[str, T]]]]
+KINDS = ("platforms", "actors", "builders", "workflows")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
 
@@ -46,6 +48,11 @@ class LoadedPlugin:
     disabled: bool = False
     errors: list[str] = field(default_factory=list)
 
+    @property
+    def label(self) -> str:
+        """What errors call it."""
+        return f"{self.distribution} {self.version} ({self.name})"
+
     def note(self, error: str) -> None:
         """Add an error, once however often it happens."""
         if error not in self.errors:
@@ -55,7 +62,8 @@ class LoadedPlugin:
 class PluginRegistry:
     """The plugins of one process and what they offer, by name.
 
-    What plugins offer is gathered when first asked for and then kept.
+    What plugins offer is gathered when first asked for and then kept. A name that two of them claim is
+    nobody's: see :class:`Offers`.
     """
 
     def __init__(
@@ -69,17 +77,17 @@ class PluginRegistry:
             self._load(entry_point, frozenset(disabled))
 
     @cached_property
-    def _found_platforms(self) -> dict[str, Platform]:
+    def _found_platforms(self) -> Offers[Platform]:
         found: _Claims[Platform] = self._gather("agentic_platforms", lambda said: [(p.name, p) for p in said])
         return _by_name("platform", found)
 
     @property
-    def platforms(self) -> Mapping[str, Platform]:
+    def platforms(self) -> Offers[Platform]:
         """Platform name -> platform: of all plugins, then of :meth:`add_platform`."""
-        return {**self._found_platforms, **self._added}
+        return self._found_platforms.joined(self._added)
 
     @cached_property
-    def actors(self) -> Mapping[str, type[Actor]]:
+    def actors(self) -> Offers[type[Actor]]:
         """Actor name or alias -> actor class, of all plugins."""
         found: _Claims[type[Actor]] = self._gather(
             "agentic_actors", lambda said: [(name, a) for a in said for name in (a.name, *a.aliases)]
@@ -87,7 +95,7 @@ class PluginRegistry:
         return _by_name("actor", found)
 
     @cached_property
-    def builders(self) -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
+    def builders(self) -> Offers[Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
         """Builder name -> factory, of all plugins."""
         found: _Claims[Callable[[Mapping[str, type[Actor]]], PipelineBuilder]] = self._gather(
             "agentic_builders", lambda said: list(said.items())
@@ -95,7 +103,7 @@ class PluginRegistry:
         return _by_name("builder", found)
 
     @cached_property
-    def workflows(self) -> Mapping[str, Callable[[], Workflow]]:
+    def workflows(self) -> Offers[Callable[[], Workflow]]:
         """Workflow name -> factory, of all plugins."""
         found: _Claims[Callable[[], Workflow]] = self._gather(
             "agentic_workflows", lambda said: list(said.items())
@@ -107,6 +115,7 @@ class PluginRegistry:
 
         Raises:
             UnknownPlatformError: No loaded plugin brings it.
+            DuplicateNameError: Two of them do.
         """
         try:
             return self.platforms[name]
@@ -119,7 +128,7 @@ class PluginRegistry:
         Raises:
             DuplicateNameError: The name is taken.
         """
-        if platform.name in self.platforms:
+        if self.platforms.is_taken(platform.name):
             raise DuplicateNameError("platform", platform.name, "an installed plugin", "add_platform()")
         self._added[platform.name] = platform
 
@@ -138,27 +147,16 @@ class PluginRegistry:
             (impl.plugin_name, cast(Check, impl.function))
             for impl in self._manager.hook.agentic_doctor.get_hookimpls()
         ]
-        found = self._clashes()
-        checks += [(one.name, one.doctor) for one in self._usable_platforms().values() if one.doctor]
+        found = [Finding(f"plugins: {clash}") for clash in self.clashes()]
+        checks += [(one.name, one.doctor) for one in self.platforms.values() if one.doctor]
         found += findings_of(sorted(checks, key=lambda check: check[0]), deadline_s)
         broken = [f"{plugin.name}: {error}" for plugin in self.plugins.values() for error in plugin.errors]
         return [*map(Finding, broken), *found]
 
-    def _clashes(self) -> list[Finding]:
-        """Gather all that plugins bring; tell of names that two of them claim."""
-        found = []
-        for kind in ("_found_platforms", "actors", "builders", "workflows"):
-            try:
-                getattr(self, kind)
-            except DuplicateNameError as exc:
-                found.append(Finding(f"plugins: {exc}"))
-        return found
-
-    def _usable_platforms(self) -> Mapping[str, Platform]:
-        try:
-            return self.platforms
-        except DuplicateNameError:
-            return self._added
+    def clashes(self) -> list[DuplicateNameError]:
+        """Gather all that plugins bring, and return an error for each name that two of them claim."""
+        offers: list[Offers[Any]] = [getattr(self, kind) for kind in KINDS]
+        return [clash for offer in offers for clash in offer.clashes.values()]
 
     def _load(self, entry_point: importlib.metadata.EntryPoint, disabled: frozenset[str]) -> None:
         plugin = _describe(entry_point)
@@ -225,24 +223,8 @@ def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
     return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
 
 
-def _by_name(kind: str, claims: _Claims[T]) -> dict[str, T]:
-    """Index what plugins bring.
-
-    Raises:
-        DuplicateNameError: Two plugins claim one name.
-    """
-    owners: dict[str, LoadedPlugin] = {}
-    index: dict[str, T] = {}
-    for plugin, name, thing in ((plugin, *named) for plugin, brought in claims for named in brought):
-        if owner := owners.get(name):
-            raise DuplicateNameError(kind, name, _label(owner), _label(plugin))
-        owners[name] = plugin
-        index[name] = thing
-    return index
-
-
-def _label(plugin: LoadedPlugin) -> str:
-    return f"{plugin.distribution} {plugin.version} ({plugin.name})"
+def _by_name(kind: str, claims: _Claims[T]) -> Offers[T]:
+    return Offers.of(kind, ((plugin.label, *named) for plugin, brought in claims for named in brought))
 
 
 def _explain(exc: BaseException) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
 def agentic_platforms() -> Iterable[Platform]:
     """Return the platforms this plugin adds. Called once, when a platform is first asked for.
 
-    Two plugins claiming one name raise ``DuplicateNameError`` naming both. A plugin that raises here is
-    listed by ``agentic plugins`` with its error and brings no platform.
+    A name that two plugins claim is nobody's: asking for it raises ``DuplicateNameError`` naming both, and
+    all other names work. A plugin that raises here is listed by ``agentic plugins`` with its error and
+    brings no platform.
     """
     raise NotImplementedError
 

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from agentic.core.actors import Actor
+from agentic.core.hooks.offers import clash_over
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline.expressions import Lookup
 from agentic.core.pipeline.inputs import InputSpec
@@ -36,7 +37,9 @@ RESERVED_NAMES = frozenset({"inputs", "secrets"})
 
 
 def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
-    """Return the message for a name no actor has: the nearest one, and all there are."""
+    """Return the message for a name no actor has: who claim it, or the nearest one and all there are."""
+    if clash := clash_over(name, actors):
+        return str(clash)
     return unknown_word("actor", name, actors, sorted({actor.name for actor in actors.values()}))
 
 

@@ -121,7 +121,7 @@ def build(
     from agentic.mappers.pipelines import as_written
 
     registry = get_registry()
-    if builder not in registry.builders:
+    if not registry.builders.is_taken(builder):
         raise OptionError(f"--builder: {unknown_word('builder', builder, registry.builders)}")
     wanted = _read_intent(intent)
     spec = asyncio.run(registry.builders[builder](registry.actors).build(wanted))

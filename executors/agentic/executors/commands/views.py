@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from agentic.core.errors import UnknownPlatformError
+from agentic.core.errors import PluginError
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.commands.run_views import SHORT_ID_CHARS, state_of
@@ -49,7 +49,7 @@ def shown_config(agent: AgentModel) -> dict[str, JSONValue]:
         config = model.model_validate(agent.config)
         shown = config.model_dump(mode="json", exclude_unset=True, by_alias=True)
         return {name: Redactor.of_agent(agent).data(value) for name, value in shown.items()}
-    except (UnknownPlatformError, ValidationError):
+    except (PluginError, ValidationError):
         return hidden
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
+from agentic.core.hooks.offers import clash_over
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.records import record
 from agentic.core.types import ExecutorId
@@ -61,7 +62,7 @@ class WorkflowCatalog:
         *,
         size: int = 256,
     ) -> None:
-        self._factories = dict(factories)
+        self._factories = factories
         self._trusted = tuple(trusted)
         self._builders = dict(builders or {})
         self._size = size
@@ -114,6 +115,8 @@ class WorkflowCatalog:
             return self._factories[name]
         module, colon, attribute = name.partition(":")
         if not colon:
+            if clash := clash_over(name, self._factories):
+                raise UnknownWorkflowError(name, str(clash)) from clash
             known = ", ".join(sorted(self._factories)) or "none"
             raise UnknownWorkflowError(
                 name, f"no plugin has a workflow of this name (there are: {known}); is the plugin installed?"

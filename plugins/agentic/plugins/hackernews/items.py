@@ -181,7 +181,7 @@ class RankedItem(BaseModel):
 
 
 class Stories(BaseModel):
-    """What a run read. ``warnings`` holds a sentence for each of the ``unread_count`` items that it could not."""
+    """What a run read. ``warnings`` holds a sentence for each of the ``unread_count`` items it could not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -141,16 +141,20 @@ async def _results(ctx: ActorContext, given: SearchInput, page: Page) -> ListOut
 async def _by_platform(ctx: ActorContext, given: SearchInput, platform: str) -> SearchOutput:
     """Search with the actor of a platform, and return what of its results a search gives."""
     from agentic.core.hooks import get_registry
+    from agentic.core.hooks.offers import clash_over
     from agentic.core.pipeline.calls import call_until_done, known_parts
 
     actors = get_registry().actors
-    actor = actors.get(f"{platform}_search")
-    if actor is None:
+    name = f"{platform}_search"
+    if clash := clash_over(name, actors):
+        raise ActorError(str(clash), failure_class="reference") from clash
+    if name not in actors:
         known = sorted({name.removesuffix("_search") for name in actors if name.endswith("_search")})
         message = (
             f"no plugin searches {platform!r} (known: {', '.join(known) or 'none'}); see `agentic plugins`"
         )
         raise ActorError(message, failure_class="reference")
+    actor = actors[name]
     words: dict[str, JSONValue] = {"query": given.query, "keywords": given.query, "session": given.session}
     output = await call_until_done(actor, ctx, known_parts(actor, words))
     found = cast(Mapping[str, object], output.model_dump())

@@ -86,6 +86,32 @@ def test_two_claimants_of_one_platform_both_show_it_and_the_conflict(site: Site)
         assert "'twitter' is claimed by two plugins" in row.errors[0]
 
 
+def test_the_conflict_over_an_alias_is_shown_at_both_plugins(site: Site) -> None:
+    source = """
+        from agentic.core.actors import Actor
+        from agentic.core.hooks import hookimpl
+
+        class Reader(Actor):
+            name = "{name}"
+            aliases = ("read",)
+
+        @hookimpl
+        def agentic_actors():
+            return [Reader]
+    """
+    site.install("bird", source.format(name="bird_read"))
+    site.install("tweets", source.format(name="tweets_read"))
+    site.install("twitter", PLATFORM)
+    rows = {row.name: row for row in describe_plugins(site.registry(), site.entry_points())}
+    assert {name: row.status for name, row in rows.items()} == {
+        "bird": "error",
+        "tweets": "error",
+        "twitter": "ok",
+    }
+    assert rows["bird"].errors == rows["tweets"].errors
+    assert "the actor 'read' is claimed by two plugins" in rows["bird"].errors[0]
+
+
 def test_a_disabled_plugin_is_listed_as_disabled(site: Site) -> None:
     site.install("loud", "raise RuntimeError('imported')")
     (row,) = describe_plugins(site.registry("loud"), site.entry_points())

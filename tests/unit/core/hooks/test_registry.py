@@ -23,6 +23,33 @@ GOOD = """
         return [Platform(name="{platform}", executor=object, mapper=object)]
 """
 
+BOTH = """
+    from agentic.core.actors import Actor
+    from agentic.core.hooks import Platform, hookimpl
+
+    @hookimpl
+    def agentic_platforms():
+        return [Platform(name=name, executor=object, mapper=object) for name in ("{name}", "{own}")]
+
+    class Contested(Actor):
+        name = "{name}"
+
+    class Own(Actor):
+        name = "{own}"
+
+    @hookimpl
+    def agentic_actors():
+        return [Contested, Own]
+
+    @hookimpl
+    def agentic_builders():
+        return {{"{name}": object, "{own}": object}}
+
+    @hookimpl
+    def agentic_workflows():
+        return {{"{name}": object, "{own}": object}}
+"""
+
 
 @pytest.mark.requirement("BR03", "BR04", "PL07")
 def test_an_installed_distribution_brings_its_platform(site: Site) -> None:
@@ -135,13 +162,70 @@ def test_a_hook_that_asks_for_an_unknown_argument_brings_nothing_of_its_plugin(s
     assert dict(registry.platforms) == {}
 
 
-def test_two_plugins_claiming_one_platform_are_both_named(site: Site) -> None:
+def test_two_plugins_claiming_one_platform_are_both_named_when_it_is_asked_for(site: Site) -> None:
     site.install("bird", GOOD.format(platform="twitter"), version="1.5")
     site.install("tweets", GOOD.format(platform="twitter"), version="0.2")
-    with pytest.raises(DuplicateNameError) as caught:
-        _ = site.registry().platforms
-    assert "agentic-plugin-bird 1.5" in str(caught.value)
-    assert "agentic-plugin-tweets 0.2" in str(caught.value)
+    registry = site.registry()
+    for ask in (registry.platform, registry.platforms.__getitem__):
+        with pytest.raises(DuplicateNameError) as caught:
+            ask("twitter")
+        assert "agentic-plugin-bird 1.5" in str(caught.value)
+        assert "agentic-plugin-tweets 0.2" in str(caught.value)
+        assert "uninstall one, or name it in AGENTIC_DISABLED_PLUGINS" in str(caught.value)
+
+
+@pytest.mark.requirement("PL07")
+def test_a_contested_name_is_nobodys_and_all_others_work(site: Site) -> None:
+    site.install("bird", BOTH.format(name="twitter", own="bird"))
+    site.install("tweets", BOTH.format(name="twitter", own="tweets"))
+    site.install("third", BOTH.format(name="twitter", own="third"))
+    registry = site.registry()
+    for offers in (registry.platforms, registry.actors, registry.builders, registry.workflows):
+        assert (list(offers), len(offers)) == (["bird", "third", "tweets"], 3)
+        assert "twitter" not in offers
+        assert offers.get("twitter") is None
+        assert offers["bird"] is offers.get("bird")
+        with pytest.raises(DuplicateNameError, match="'twitter' is claimed by two plugins"):
+            _ = offers["twitter"]
+        with pytest.raises(KeyError):
+            _ = offers["nobody"]
+    assert [(clash.kind, clash.name) for clash in registry.clashes()] == [
+        ("platform", "twitter"),
+        ("actor", "twitter"),
+        ("builder", "twitter"),
+        ("workflow", "twitter"),
+    ]
+
+
+def test_of_an_actor_whose_alias_is_contested_the_name_works(site: Site) -> None:
+    source = """
+        from agentic.core.actors import Actor
+        from agentic.core.hooks import hookimpl
+
+        class Reader(Actor):
+            name = "{name}"
+            aliases = ("read",)
+
+        @hookimpl
+        def agentic_actors():
+            return [Reader]
+        """
+    site.install("bird", source.format(name="bird_read"))
+    site.install("tweets", source.format(name="tweets_read"))
+    actors = site.registry().actors
+    assert {*actors} == {"bird_read", "tweets_read"}
+    with pytest.raises(DuplicateNameError, match="the actor 'read'"):
+        _ = actors["read"]
+
+
+def test_a_contested_name_is_not_free_for_a_script_either(site: Site) -> None:
+    site.install("bird", GOOD.format(platform="twitter"))
+    site.install("tweets", GOOD.format(platform="twitter"))
+    registry = site.registry()
+    platform = Platform(name="twitter", executor=object, mapper=object)  # type: ignore[arg-type]  # never made
+    with pytest.raises(DuplicateNameError, match="'twitter'"):
+        registry.add_platform(platform)
+    assert "twitter" not in registry.platforms
 
 
 def test_disabling_one_of_two_claimants_settles_the_conflict(site: Site) -> None:
@@ -231,6 +315,13 @@ def test_two_claimants_of_one_platform_are_a_fault_among_the_others(site: Site) 
     findings = site.registry().findings()
     assert any("no_such_library" in finding.text for finding in findings)
     assert any("'twitter' is claimed by two plugins" in finding.text for finding in findings)
+
+
+def test_the_doctors_of_all_other_platforms_are_asked_when_one_is_contested(site: Site) -> None:
+    site.install("bird", GOOD.format(platform="twitter"))
+    site.install("tweets", GOOD.format(platform="twitter"))
+    site.install("ill", GOOD.format(platform="sick").replace("object)]", "object, doctor=lambda: ['ouch'])]"))
+    assert Finding("sick: ouch") in site.registry().findings()
 
 
 def test_two_claimants_of_one_actor_are_a_fault(site: Site) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentic.core.actors import Actor, PipelineError
+from agentic.core.errors import DuplicateNameError
+from agentic.core.hooks import Offers
 from agentic.core.pipeline import PipelineSpec, SpecError, load_spec, outline, parse_spec, read_spec
 
 Actors = dict[str, type[Actor]]
@@ -74,6 +76,31 @@ error_handling:
         "steps[2], line 8 column 5: unknown step type 'lop'; did you mean 'loop'?",
         "error_handling.timeout.retry, line 11 column 13: unknown key 'retry'; did you mean 'retry_count'?",
     ]
+
+
+def test_an_actor_that_two_plugins_claim_is_a_fault_where_it_is_named(actors: Actors) -> None:
+    clash = DuplicateNameError("actor", "fetch", "agentic-plugin-a 1.0 (a)", "agentic-plugin-b 2.0 (b)")
+    contested = Offers(actors, {"fetch": clash})
+    text = """
+name: shop
+error_handling:
+  timeout: {retry_with_actor: fetch}
+steps:
+  - actor: fetch
+"""
+    with pytest.raises(SpecError) as caught:
+        parse_spec(text, contested)
+    told = [str(fault).partition(" (")[0] for fault in caught.value.faults]
+    assert told == [
+        "steps[0].actor, line 6 column 5: the actor 'fetch' is claimed by two plugins, agentic-plugin-a 1.0"
+    ]
+    with pytest.raises(SpecError, match=r"line 4 column 13: the actor 'fetch' is claimed by two plugins"):
+        parse_spec(
+            text.replace("actor: fetch", "actor: aggregate", 2).replace(
+                "with_actor: aggregate", "with_actor: fetch"
+            ),
+            contested,
+        )
 
 
 def test_one_fault_makes_one_sentence(actors: Actors) -> None:
