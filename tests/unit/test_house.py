@@ -60,7 +60,7 @@ def test_importing_the_core_loads_no_heavy_library(library: str) -> None:
 def test_public_names_exist_are_sorted_and_documented(package: str) -> None:
     module = importlib.import_module(package)
     names = module.__all__
-    assert list(names) == sorted(names)
+    assert list(names) == sorted(names, key=lambda name: (not name.isupper(), name)), "constants first"
     for name in names:
         thing = getattr(module, name)
         assert not callable(thing) or getattr(thing, "__doc__", None), f"{package}.{name} has no docstring"

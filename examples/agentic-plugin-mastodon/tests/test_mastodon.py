@@ -188,6 +188,19 @@ def test_what_is_known_is_read_again_if_wanted_and_a_count_alone_is_no_update(
     assert (rows["5"].favourites, rows["4"].content) == (9, "<p>better</p>")
 
 
+def test_what_an_instance_says_is_not_there_any_more_is_gone(
+    config: Config, agentic_site: Site, run_agent: RunAgent
+) -> None:
+    again = {**config, "only_new": False}
+    agentic_site.serve(TAG, [status(1, language="en", edited_at="2026-03-01T11:00:00.000Z")])
+    run_agent("mastodon", again)
+    agentic_site.serve(TAG, [status(1, language=None, edited_at="2026-03-01T12:00:00.000Z")])
+
+    ran = run_agent("mastodon", again)
+
+    assert (ran.outcome.counts.updated, ran.rows(MastodonStatusModel)[0].language) == (1, None)
+
+
 def test_an_account_is_looked_up_and_a_boost_brings_what_it_boosts(
     config: Config, agentic_site: Site, run_agent: RunAgent
 ) -> None:

@@ -63,9 +63,11 @@ from agentic.mappers.schedules import (
     resume_schedule,
 )
 from agentic.mappers.snapshots import Counters, MetricSnapshotModel
+from agentic.mappers.stating import CLEARED, stated
 from agentic.mappers.upsert import upsert
 
 __all__ = [
+    "CLEARED",
     "AgentModel",
     "AgentResultModel",
     "Base",
@@ -120,6 +122,7 @@ __all__ = [
     "queue_execution",
     "resume_schedule",
     "save_outcome",
+    "stated",
     "upsert",
     "utc_now",
     "waiting_executions",

@@ -35,6 +35,7 @@ from agentic.mappers.driver import Converter, HotCursor, HotStatement, binders, 
 from agentic.mappers.errors import UnknownColumnError
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.one_of import OneOf
+from agentic.mappers.stating import CLEARED
 
 Key = tuple[object, ...]
 Row = Mapping[str, object]
@@ -100,12 +101,17 @@ class Target:
         return Entry(tuple([values[name] for name, _ in self._key_kinds]), values, tuple(removed))
 
     def record(self, values: Row, stored: Row | None, now: datetime) -> dict[str, object]:
-        """Return all columns for ``values``; what they leave out is as stored, or else the default."""
+        """Return all columns for ``values``.
+
+        What they leave out is as stored, or else the default; what they clear is the default.
+        """
         data: dict[str, object] = {}
         for name, default in self._defaults:
             value = values.get(name)
-            if value is None:
-                value = default() if stored is None else stored[name]
+            if value is None and stored is not None:
+                value = stored[name]
+            elif value is None or value is CLEARED:
+                value = default()
             data[name] = value
         content = {name: value for name, value in data.items() if name in self._content}
         content["content_hash"] = values.get("content_hash")
@@ -201,8 +207,9 @@ class Target:
         """The statement for rows that are stored."""
         insert = self._insert()
         new = insert.excluded
-        kept = {name: func.coalesce(new[name], self.table.c[name]) for name in (*self._data, "raw")}
-        changes = {**kept, **{name: new[name] for name in SEEN}}
+        # What a row leaves out was put in by `record`, from the row read under a lock; `raw` is not read.
+        kept = {"raw": func.coalesce(new["raw"], self.table.c["raw"])}
+        changes = {**kept, **{name: new[name] for name in (*self._data, *SEEN)}}
         return HotStatement(insert.on_conflict_do_update(index_elements=self.key, set_=changes))
 
     def _insert(self) -> PostgresqlInsert | SqliteInsert:
@@ -217,6 +224,10 @@ class Target:
         return self._made_binders
 
     def _fit(self, name: str, value: object, removed: list[str]) -> object:
+        if value is CLEARED:
+            if name not in self._data:
+                raise ValueError(f"its {name} cannot be cleared")
+            return value
         if isinstance(value, str):
             return clean_text(value)
         if name in self._texts and isinstance(value, list | dict):  # PostgreSQL would write a list out

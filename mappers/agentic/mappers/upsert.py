@@ -39,9 +39,10 @@ def upsert(  # noqa: PLR0913  # where, and what, and how each column is meant
     """Insert ``rows``, or update those whose key is stored already.
 
     What a row leaves out, or gives as None, keeps its stored value: a source that omits something never
-    erases it. Several rows with one key count as one, as if they had come one after the other. A row the
-    database refuses is rejected with a reason and the others are stored. Whatever is no JSON is taken out of
-    JSON columns, with a warning. ``last_seen_at``, ``execution_id`` and ``agent_id`` become the newest.
+    erases it. What the source says is not there the row gives as ``CLEARED``. Several rows with one key count
+    as one, as if they had come one after the other. A row the database refuses is rejected with a reason and
+    the others are stored. Whatever is no JSON is taken out of JSON columns, with a warning. ``last_seen_at``,
+    ``execution_id`` and ``agent_id`` become the newest.
 
     Args:
         session: In a transaction; what is refused is rolled back by savepoint.

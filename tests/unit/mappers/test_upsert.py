@@ -14,9 +14,12 @@ from tests.databases import only_sqlite
 
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import (
+    CLEARED,
     AgentModel,
     Base,
+    Counters,
     Database,
+    MetricSnapshotModel,
     SourceColumns,
     UnknownColumnError,
     UTCDateTime,
@@ -29,6 +32,7 @@ from agentic.mappers.target import Target
 from agentic.mappers.upsert import BATCH_SIZE
 
 KEY = ("project_id", "id")
+SCORE = Counters("test", {"score": "score"})
 NO_TITLE = {
     "sqlite": "NOT NULL constraint failed: upsert_stories.title",
     "postgresql": 'null value in column "title" of relation "upsert_stories" violates not-null constraint',
@@ -56,7 +60,11 @@ class Stories:
         self.warnings: list[str] = []
 
     def save(
-        self, *rows: dict[str, object], execution_id: str = "e1", volatile: Iterable[str] = ()
+        self,
+        *rows: dict[str, object],
+        execution_id: str = "e1",
+        volatile: Iterable[str] = (),
+        counters: Counters | None = None,
     ) -> SaveCounts:
         owner = {
             "project_id": self.agent.project_id,
@@ -70,6 +78,7 @@ class Stories:
                 [{**owner, **row} for row in rows],
                 key=KEY,
                 volatile=tuple(volatile),
+                counters=counters,
                 warn=self.warnings.append,
             )
 
@@ -120,6 +129,64 @@ def test_what_a_source_omits_is_not_erased_and_is_no_change(
     story = stories.one()
     assert (story.title, story.score, story.tags, story.is_dead) == ("a", 5.0, ["x"], True)
     assert (story.at, story.raw) == (noon, {"k": 1})
+
+
+def test_what_a_source_says_is_not_there_is_cleared_and_is_an_update(stories: Stories) -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    stories.save({"id": 1, "title": "a", "score": 5.0, "tags": ["x"], "is_dead": True, "at": noon, "rank": 1})
+    nothing = {"score": CLEARED, "tags": CLEARED, "is_dead": CLEARED, "at": CLEARED}
+    assert stories.save({"id": 1, **nothing}) == SaveCounts(updated=1)
+    story = stories.one()
+    assert (story.title, story.score, story.at, story.rank) == ("a", None, None, 1)
+    assert (story.is_dead, story.tags) == (False, []), "the defaults of a row that never had any"
+    assert stories.save({"id": 1, **nothing}) == SaveCounts(unchanged=1)
+
+
+def test_rows_of_one_batch_clear_keep_and_give_a_column_each_for_itself(stories: Stories) -> None:
+    stories.save(*({"id": i, "title": "a", "score": 5.0, "rank": 1} for i in range(4)))
+    counts = stories.save(
+        {"id": 0, "score": CLEARED},
+        {"id": 1, "title": "b"},
+        {"id": 2, "rank": CLEARED, "score": 7.0},
+        {"id": 3, "score": None},
+        {"id": 4, "title": "new", "score": CLEARED},
+    )
+    assert counts == SaveCounts(inserted=1, updated=3, unchanged=1)
+    assert [(s.title, s.score, s.rank) for s in stories.all()] == [
+        ("a", None, 1),
+        ("b", 5.0, 1),
+        ("a", 7.0, None),
+        ("a", 5.0, 1),
+        ("new", None, None),
+    ]
+
+
+def test_of_rows_with_one_key_the_last_that_says_something_wins(stories: Stories) -> None:
+    stories.save({"id": 1, "title": "a", "score": 5.0, "rank": 1})
+    stories.save({"id": 1, "score": CLEARED, "rank": CLEARED}, {"id": 1, "score": None, "rank": 3})
+    assert (stories.one().score, stories.one().rank) == (None, 3)
+
+
+@pytest.mark.parametrize("name", ["id", "raw", "execution_id"])
+def test_what_no_source_can_take_back_is_not_cleared(stories: Stories, name: str) -> None:
+    stories.save({"id": 1, "title": "a"})
+    assert stories.save({"id": 1, "title": "b", name: CLEARED}) == SaveCounts(rejected=1)
+    assert stories.warnings == [f"row 0 was rejected: its {name} cannot be cleared"]
+    assert stories.one().title == "a"
+
+
+def test_a_column_that_has_to_have_a_value_is_not_cleared(stories: Stories, backend: str) -> None:
+    stories.save({"id": 1, "title": "a"})
+    assert stories.save({"id": 1, "title": CLEARED}) == SaveCounts(rejected=1)
+    assert stories.warnings == [f"upsert_stories 1 was rejected: {NO_TITLE[backend]}"]
+
+
+def test_a_number_that_is_cleared_is_followed(stories: Stories) -> None:
+    stories.save({"id": 1, "title": "a", "score": 5.0}, counters=SCORE)
+    stories.save({"id": 1, "score": CLEARED}, counters=SCORE)
+    with stories.database.reading() as session:
+        found = session.scalars(select(MetricSnapshotModel.score).order_by(MetricSnapshotModel.observed_at))
+        assert found.all() == [5, None]
 
 
 def test_defaults_of_the_model_fill_a_new_row(stories: Stories) -> None:
@@ -236,9 +303,9 @@ def test_a_value_is_never_read_as_sql(stories: Stories) -> None:
 rows = st.fixed_dictionaries(
     {"id": st.integers(1, 4), "title": st.sampled_from("ab")},
     optional={
-        "score": st.sampled_from([None, 0.0, 1.0, 2.5]),
-        "rank": st.sampled_from([None, 0, 1]),
-        "tags": st.sampled_from([None, [], ["x"], {"y": 1.0}]),
+        "score": st.sampled_from([None, CLEARED, 0.0, 1.0, 2.5]),
+        "rank": st.sampled_from([None, CLEARED, 0, 1]),
+        "tags": st.sampled_from([None, CLEARED, [], ["x"], {"y": 1.0}]),
     },
 )
 
@@ -255,7 +322,11 @@ def test_any_batches_come_to_what_their_rows_come_to_one_by_one(
         before = dict(table)
         for row in batch:
             blank: dict[str, object] = {"score": None, "rank": None, "tags": []}
-            given_values = {name: value for name, value in row.items() if value is not None}
+            given_values = {
+                name: blank[name] if value is CLEARED else value
+                for name, value in row.items()
+                if value is not None
+            }
             table[row["id"]] = {**table.get(row["id"], blank), **given_values}
         ids = {row["id"] for row in batch}
         inserted = len(ids - before.keys())

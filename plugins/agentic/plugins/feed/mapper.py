@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from sqlalchemy import update
-
 from agentic.core.http import url_key
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.types import JSONValue
-from agentic.mappers import ResultMapper, upsert
+from agentic.mappers import CLEARED, ResultMapper, upsert
 from agentic.plugins.feed.models import ENTRY_KEY_LENGTH, FeedEntryModel, FeedModel
 from agentic.plugins.feed.polls import FeedState, Poll, Polls
 
@@ -48,15 +46,14 @@ class FeedResultMapper(ResultMapper):
         return True
 
     def _save_feeds(self, feeds: list[FeedState]) -> None:
-        project_id = self.agent.project_id
-        owner = {"project_id": project_id, "agent_id": self.agent.id, "execution_id": self.execution_id}
+        owner = {
+            "project_id": self.agent.project_id,
+            "agent_id": self.agent.id,
+            "execution_id": self.execution_id,
+        }
         rows = ({**feed_row(feed), **owner} for feed in feeds)
         volatile = (*STATE, "url_key")
         upsert(self.db_session, FeedModel, rows, key=("project_id", "id"), volatile=volatile, warn=self.warn)
-        # An upsert keeps what is stored where there is None now: here it means that there is none any more.
-        states = [{"project_id": project_id, "id": feed.id, **state_row(feed)} for feed in feeds]
-        if states:
-            self.db_session.execute(update(FeedModel), states)
 
     def _rows(self, polls: Iterable[Poll]) -> Iterator[dict[str, object]]:
         for poll in polls:
@@ -75,13 +72,9 @@ class FeedResultMapper(ResultMapper):
 
 
 def feed_row(feed: FeedState) -> dict[str, object]:
-    """Return the columns of a feed."""
-    return {**dict(feed), "url_key": url_key(feed.url)}
-
-
-def state_row(feed: FeedState) -> dict[str, object]:
-    """Return the columns that say how a feed's polls stand."""
-    return {name: value for name, value in feed_row(feed).items() if name not in SAID}
+    """Return the columns of a feed; how its polls stand is known whole: None stands for none there."""
+    polls = {name: CLEARED for name in STATE if getattr(feed, name) is None}
+    return {**dict(feed), **polls, "url_key": url_key(feed.url)}
 
 
 def entry_row(feed_id: str, item: Mapping[str, JSONValue]) -> dict[str, object]:

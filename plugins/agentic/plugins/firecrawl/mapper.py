@@ -11,7 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from agentic.core.http import canonical_url, url_key
 from agentic.core.pipeline import PipelineResult
 from agentic.core.types import JSONValue
-from agentic.mappers import ResultMapper
+from agentic.mappers import CLEARED, ResultMapper
 from agentic.mappers.columns import utc_now
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
 from agentic.plugins.firecrawl.found import NothingFoundError, found_in
@@ -92,9 +92,9 @@ def page_row(page: PageRecord) -> dict[str, object]:
         "url": page.url,
         "source_url": _text(page.metadata, "source_url"),
         "status": page.status,
-        "title": _text(page.metadata, "title"),
-        "description": _text(page.metadata, "description"),
-        "language": _text(page.metadata, "language"),
+        "title": _said(page.metadata, "title"),
+        "description": _said(page.metadata, "description"),
+        "language": _said(page.metadata, "language"),
         "markdown": page.markdown,
         "html": page.html,
         "links": page.links,
@@ -124,6 +124,11 @@ def link_row(link: LinkRecord, found_by: str, asked: str, position: int) -> dict
         "description": link.description or link.snippet or _text(link.metadata, "description"),
         "position": position,
     }
+
+
+def _said(metadata: Mapping[str, JSONValue], name: str) -> object:
+    """Return what the page says; what is named and empty it does not say any more."""
+    return _text(metadata, name) or (CLEARED if name in metadata else None)
 
 
 def _text(metadata: Mapping[str, JSONValue], name: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agentic.mappers import ResultMapper
+from agentic.mappers import ResultMapper, stated
 from agentic.plugins.github.items import GithubLabel, GithubRepo, GithubUser, IssueRecord, ReleaseRecord
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
@@ -16,7 +16,7 @@ REPO_NUMBERS = {"score": "stars", "forks": "forks", "watchers": "watchers", "ope
 
 
 class GithubResultMapper(ResultMapper):
-    """Upserts by GitHub's ids: what an answer leaves out stays as it was stored."""
+    """Upserts by GitHub's ids: what an answer leaves out stays as it was, what it says is null goes."""
 
     def save_results(self, results: Mapping[str, object]) -> bool:
         """Store ``repos``, ``issues``, ``releases``; a bad one is a warning, as is each of ``warnings``."""
@@ -45,10 +45,10 @@ def repo_row(repo: GithubRepo) -> dict[str, object]:
         "id": repo.id,
         "full_name": repo.full_name,
         "owner": repo.full_name.partition("/")[0],
-        "description": repo.description,
-        "homepage": repo.homepage or None,
-        "language": repo.language,
-        "license": repo.license.spdx_id if repo.license else None,
+        "description": stated(repo, "description", repo.description),
+        "homepage": stated(repo, "homepage", repo.homepage or None),
+        "language": stated(repo, "language", repo.language),
+        "license": stated(repo, "license", repo.license.spdx_id if repo.license else None),
         "topics": repo.topics,
         "default_branch": repo.default_branch,
         "stars": repo.stargazers_count,
@@ -77,17 +77,17 @@ def issue_row(record: IssueRecord) -> dict[str, object]:
         "is_pull_request": issue.pull_request is not None,
         "title": issue.title,
         "state": issue.state,
-        "state_reason": issue.state_reason,
+        "state_reason": stated(issue, "state_reason", issue.state_reason),
         "author": _login(issue.user),
         "labels": None if issue.labels is None else [word for word in map(_label, issue.labels) if word],
         "assignees": _logins(issue.assignees),
         "comments": issue.comments,
-        "body": issue.body,
+        "body": stated(issue, "body", issue.body),
         "locked": issue.locked,
         "draft": issue.draft,
         "created_at": issue.created_at,
         "updated_at": issue.updated_at,
-        "closed_at": issue.closed_at,
+        "closed_at": stated(issue, "closed_at", issue.closed_at),
         "merged_at": issue.pull_request.merged_at if issue.pull_request else None,
         "html_url": issue.html_url,
         "raw": _raw(issue),
@@ -103,8 +103,8 @@ def release_row(record: ReleaseRecord) -> dict[str, object]:
         "repo_id": record.repo_id,
         "repo": record.repo,
         "tag_name": release.tag_name,
-        "name": release.name,
-        "body": release.body,
+        "name": stated(release, "name", release.name),
+        "body": stated(release, "body", release.body),
         "draft": release.draft,
         "prerelease": release.prerelease,
         "author": _login(release.author),

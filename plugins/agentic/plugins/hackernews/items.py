@@ -54,6 +54,11 @@ class HackerNewsItem(BaseModel):
         """The title without HTML escapes."""
         return None if self.title is None else html.unescape(self.title)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was taken off it: what it leaves out is not there, as nothing empty is kept."""
+        return None not in (self.type, self.by) and not (self.deleted or self.dead)
+
 
 class HackerNewsUser(BaseModel):
     """Somebody who writes. ``created`` is in seconds since the epoch, ``about`` is HTML.

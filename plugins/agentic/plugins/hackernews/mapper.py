@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from agentic.mappers import ResultMapper
+from agentic.mappers import CLEARED, ResultMapper, stated
 from agentic.mappers.target import Row
 from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNewsUser, RankedItem
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
@@ -54,7 +54,7 @@ def row_of(ranked: RankedItem) -> dict[str, object]:
         "time": _moment(item.time),
         "title": item.plain_title,
         "url": item.url or None,
-        "text": item.text,
+        "text": item.text or (CLEARED if item.is_whole else None),
         "score": item.score,
         "descendants": item.descendants,
         "parent_id": item.parent,
@@ -68,6 +68,7 @@ def row_of(ranked: RankedItem) -> dict[str, object]:
 
 def hit_row(hit: AlgoliaHit) -> dict[str, object]:
     """Return the columns that a hit of a search fills: no rank, nor whether it is dead."""
+    field = "comment_text" if "comment" in hit.tags else "story_text"
     return {
         "id": hit.id,
         "type": next((kind for kind in KINDS if kind in hit.tags), None),
@@ -75,7 +76,9 @@ def hit_row(hit: AlgoliaHit) -> dict[str, object]:
         "time": _moment(hit.created_at_i) or hit.created_at,
         "title": hit.plain_title,
         "url": hit.url or None,
-        "text": hit.story_text or hit.comment_text,
+        "text": None
+        if hit.author is None
+        else stated(hit, field, hit.story_text or hit.comment_text or None),
         "score": hit.points,
         "descendants": hit.num_comments,
         "parent_id": hit.parent_id,
@@ -93,7 +96,7 @@ def node_row(node: AlgoliaNode) -> dict[str, object]:
         "time": _moment(node.created_at_i) or node.created_at,
         "title": node.plain_title,
         "url": node.url or None,
-        "text": node.text or None,
+        "text": None if node.is_deleted else stated(node, "text", node.text or None),
         "score": node.points,
         "parent_id": node.parent_id,
         "story_id": _above(node.story_id, node.id),
@@ -108,7 +111,7 @@ def user_row(user: HackerNewsUser) -> dict[str, object]:
         "id": user.id,
         "karma": user.karma,
         "created": _moment(user.created),
-        "about": user.about,
+        "about": stated(user, "about", user.about or None),
         "submitted_count": user.submitted_count,
         "raw": _raw(user),
     }

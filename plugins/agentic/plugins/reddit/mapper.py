@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import cast
 
 from pydantic import BaseModel
-from sqlalchemy import select, update
+from sqlalchemy import select
 
-from agentic.mappers import ResultMapper, utc_now
+from agentic.mappers import CLEARED, ResultMapper, stated, utc_now
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
 
@@ -65,12 +65,9 @@ class RedditResultMapper(ResultMapper):
         waiting = iter(sorted(rows, key=itemgetter("id")))
         while batch := list(islice(waiting, BATCH_SIZE)):
             stored = self._stored(model, [row["id"] for row in batch])
-            known = [(row, stored.get(row["id"], {})) for row in batch]
-            back = [row["id"] for row, old in known if row["deleted_at"] is None and old.get("deleted_at")]
-            if back and mode != "archive":
-                self._take_back(model, back)
-            for row, old in known:
-                yield {**row, **dict.fromkeys(_standing(row, old, mode))}
+            for row in batch:
+                back = _back(row) if row["deleted_at"] is None and mode != "archive" else {}
+                yield {**row, **back, **dict.fromkeys(_standing(row, stored.get(row["id"], {}), mode))}
 
     def _stored(self, model: Written, ids: Sequence[object]) -> dict[object, Mapping[str, object]]:
         columns = [getattr(model, name) for name in ("id", "deleted_at", *_numbers(model))]
@@ -78,14 +75,14 @@ class RedditResultMapper(ResultMapper):
         found = self.db_session.execute(query.order_by(model.id).with_for_update()).mappings()
         return {row["id"]: cast("Mapping[str, object]", row) for row in found}
 
-    def _take_back(self, model: Written, ids: Sequence[object]) -> None:
-        nothing = {"deleted_at": None, **({"removed_by": None} if model is RedditPostModel else {})}
-        which = (model.project_id == self.agent.project_id, model.id.in_(ids))
-        self.db_session.execute(update(model).where(*which).values(nothing))
-
 
 def _numbers(model: Written) -> Sequence[str]:
     return tuple(NUMBERS.values()) if model is RedditPostModel else ("score",)
+
+
+def _back(row: Row) -> Row:
+    """Return what is cleared of a thing that is there."""
+    return {name: CLEARED for name in ("deleted_at", "removed_by") if name in row}
 
 
 def _standing(row: Row, stored: Mapping[str, object], mode: str | None) -> Iterator[str]:
@@ -94,7 +91,7 @@ def _standing(row: Row, stored: Mapping[str, object], mode: str | None) -> Itera
     They are the time it was first seen to be gone, and numbers that an archive, which counts late, may not
     have counted yet.
     """
-    if stored.get("deleted_at") is not None:
+    if stored.get("deleted_at") is not None and row["deleted_at"] is not None:
         yield "deleted_at"
     if mode == "archive":
         counted = (name for name in NUMBERS.values() if stored.get(name) is not None)
@@ -110,7 +107,7 @@ def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
         "author": post.writer,
         "author_fullname": post.author_fullname,
         "title": _text(post.title),
-        "selftext": _text(post.selftext),
+        "selftext": None if post.is_gone else stated(post, "selftext", _text(post.selftext)),
         "url": post.url_overridden_by_dest or post.url,
         "domain": post.domain,
         "permalink": post.permalink,
@@ -123,8 +120,8 @@ def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:
         "locked": post.locked,
         "is_self": post.is_self,
         "is_video": post.is_video,
-        "flair": post.link_flair_text,
-        "distinguished": post.distinguished,
+        "flair": stated(post, "link_flair_text", post.link_flair_text),
+        "distinguished": stated(post, "distinguished", post.distinguished),
         "removed_by": post.removed_by_category,
         "crosspost_parent": post.crosspost_parent,
         "created_at": _moment(post.created_utc),
@@ -161,9 +158,9 @@ def subreddit_row(subreddit: RedditSubreddit) -> Row:
     return {
         "id": subreddit.fullname,
         "name": subreddit.display_name,
-        "title": subreddit.title or None,
-        "public_description": subreddit.public_description or None,
-        "description": subreddit.description or None,
+        "title": stated(subreddit, "title", subreddit.title or None),
+        "public_description": stated(subreddit, "public_description", subreddit.public_description or None),
+        "description": stated(subreddit, "description", subreddit.description or None),
         "subscribers": subreddit.subscribers,
         "active_users": subreddit.active_user_count if active is None else active,
         "over_18": subreddit.over18,

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, PageContents
+from agentic.mappers import CLEARED
 from agentic.mappers.one_of import OneOf
 from agentic.plugins.web.models import WebLinkModel
 
@@ -38,8 +39,8 @@ def content_rows(kept: Kept) -> Iterator[dict[str, object]]:
             yield {
                 "url_key": key,
                 "url": url,
-                "canonical_url": read.canonical_url,
-                "language": read.language,
+                "canonical_url": read.canonical_url or CLEARED,
+                "language": read.language or CLEARED,
                 "text": read.text,
                 "markdown": read.markdown,
                 "html": read.html,

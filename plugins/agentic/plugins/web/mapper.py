@@ -8,7 +8,7 @@ from typing import NamedTuple
 from agentic.core.http import url_key
 from agentic.core.pipeline import ATTEMPTS, CrawledPage, PipelineResult, attempt_records
 from agentic.core.types import JSONValue, SaveCounts
-from agentic.mappers import ResultMapper
+from agentic.mappers import CLEARED, ResultMapper
 from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
 from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
 
@@ -19,7 +19,7 @@ WAYS = ("fetched_at", "fetched_by", "attempts")
 class _Item(NamedTuple):
     key: str | None
     data: Mapping[str, JSONValue]
-    attempts: JSONValue
+    attempts: object
 
 
 class WebResultMapper(ResultMapper):
@@ -74,8 +74,8 @@ def page_row(page: CrawledPage) -> dict[str, object]:
         "url_key": url_key(page.final_url),
         "url": page.final_url,
         "status": page.status,
-        "content_type": page.content_type or None,
-        "title": page.title,
+        "content_type": page.content_type or CLEARED,
+        "title": CLEARED if page.title is None else page.title,
         "fetched_at": page.fetched_at,
         "fetched_by": page.fetched_by,
         "attempts": _tries(page),
@@ -89,5 +89,6 @@ def _item(item: Mapping[str, JSONValue], name: str) -> _Item:
     return _Item(None if value is None else str(value), data, item.get(ATTEMPTS))
 
 
-def _tries(page: CrawledPage) -> JSONValue:
-    return attempt_records(page.attempts) or None
+def _tries(page: CrawledPage) -> object:
+    """Return every try; where one was enough, those of an earlier time go."""
+    return attempt_records(page.attempts) or CLEARED

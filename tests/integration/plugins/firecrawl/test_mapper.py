@@ -83,6 +83,17 @@ def test_saving_twice_leaves_one_row_and_another_scrape_of_the_same_is_unchanged
     assert row.told == again["metadata"]
 
 
+def test_a_title_that_a_page_no_longer_has_is_gone_and_what_was_not_asked_for_stays(
+    database: Database, agent: AgentModel
+) -> None:
+    save(database, agent, "crawl", crawled(PAGE))
+    bare = {"url": URL, "status": 200, "metadata": {"title": "", "source_url": URL}}
+    assert save(database, agent, "crawl", crawled(bare)).counts == SaveCounts(updated=1)
+    with database.reading() as session:
+        (row,) = session.scalars(select(FirecrawlPageModel))
+    assert (row.title, row.markdown, row.links) == (None, "# Shop", [f"{URL}a"])
+
+
 def test_a_page_or_link_that_is_none_is_rejected_with_a_reason_and_the_others_are_stored(
     database: Database, agent: AgentModel
 ) -> None:

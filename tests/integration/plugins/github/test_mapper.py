@@ -114,7 +114,7 @@ def test_what_a_search_leaves_out_erases_nothing(
 ) -> None:
     agent = make_agent()
     save(agent, repos=[{**REPO, "subscribers_count": 5}], issues=of_repo(ISSUE))
-    short = {"id": ISSUE["id"], "number": 4, "title": "It hangs", "user": None, "body": None}
+    short = {"id": ISSUE["id"], "number": 4, "title": "It hangs", "user": None}
     save(agent, repos=[REPO], issues=[{"repo": "o/n", "item": short}])
     (repo,), (issue,) = rows(database, GithubRepoModel), rows(database, GithubIssueModel)
     assert repo.watchers == 5
@@ -124,6 +124,30 @@ def test_what_a_search_leaves_out_erases_nothing(
         "since today",
         ["bug"],
     )
+
+
+def test_what_github_says_is_not_there_any_more_is_gone(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    repo = {**REPO, "homepage": "https://o.test", "language": "C", "license": {"spdx_id": "MIT"}}
+    closed = {**ISSUE, "state": "closed", "state_reason": "completed", "closed_at": "2026-01-05T00:00:00Z"}
+    save(agent, repos=[repo], issues=of_repo(closed), releases=of_repo({**RELEASE, "name": "One"}))
+    bare = {**REPO, "description": None, "homepage": "", "language": None, "license": None}
+    opened = {**closed, "state": "open", "state_reason": None, "closed_at": None, "body": None}
+    found = save(
+        agent,
+        repos=[bare],
+        issues=of_repo(opened),
+        releases=of_repo({**RELEASE, "name": None, "body": ""}),
+    )
+    assert found.counts == SaveCounts(updated=3)
+    (row,), (issue,) = rows(database, GithubRepoModel), rows(database, GithubIssueModel)
+    (release,) = rows(database, GithubReleaseModel)
+    assert (row.description, row.homepage, row.language, row.license) == (None, None, None, None)
+    assert (issue.state, issue.state_reason, issue.closed_at, issue.body) == ("open", None, None, None)
+    assert (issue.title, issue.author) == ("It hangs", "ada")
+    assert (release.name, release.body or None) == (None, None)
 
 
 def test_a_label_that_is_taken_away_is_gone_and_an_issue_that_is_closed_is_an_update(

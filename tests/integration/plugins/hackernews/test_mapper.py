@@ -140,6 +140,35 @@ def test_a_deleted_item_is_marked_and_keeps_what_it_said(
     assert (row.deleted, row.by, row.title, row.text) == (True, "pg", "One", "<p>said")
 
 
+def test_a_text_that_was_edited_away_is_gone(database: Database, make_agent: MakeAgent, save: Save) -> None:
+    agent = make_agent()
+    without = {name: value for name, value in STORY.items() if name != "text"}
+    whole: list[dict[str, object]] = [
+        results(without),
+        {"hits": [{**HIT, "story_text": None}]},
+        {"nodes": [{"id": 7, "type": "story", "author": "pg", "title": "One", "text": None}]},
+    ]
+    for found in whole:
+        save(agent, results(STORY))
+        assert save(agent, found).counts == SaveCounts(updated=1)
+        assert rows(database)[0].text is None
+
+
+def test_a_dead_item_keeps_what_it_said(database: Database, make_agent: MakeAgent, save: Save) -> None:
+    agent = make_agent()
+    save(agent, results(STORY))
+    save(agent, results({"id": 7, "type": "story", "by": "pg", "time": 1_700_000_000, "dead": True}))
+    assert [(row.dead, row.text) for row in rows(database)] == [(True, "<p>said")]
+
+
+def test_what_a_user_no_longer_says_is_gone(database: Database, make_agent: MakeAgent, save: Save) -> None:
+    agent = make_agent()
+    save(agent, {"users": [USER]})
+    assert save(agent, {"users": [{**USER, "about": ""}]}).counts == SaveCounts(updated=1)
+    with database.reading() as session:
+        assert session.scalars(select(HackerNewsUserModel.about)).all() == [None]
+
+
 @pytest.mark.requirement("PL30")
 def test_a_bad_story_is_a_warning_and_the_others_are_stored(
     database: Database, make_agent: MakeAgent, save: Save

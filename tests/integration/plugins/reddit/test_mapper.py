@@ -165,6 +165,23 @@ def test_what_a_source_leaves_out_erases_nothing(
     assert (comment.score, comment.post_id) == (2, "t3_abc")
 
 
+@pytest.mark.parametrize("mode", ["oauth", "archive"])
+def test_what_a_source_says_is_not_there_any_more_is_gone(
+    database: Database, make_agent: MakeAgent, save: Save, mode: str
+) -> None:
+    agent = make_agent()
+    marked = {"link_flair_text": "News", "distinguished": "moderator"}
+    described = {"title": "Harbour", "public_description": "Of ships", "description": "# Ships"}
+    save(agent, mode=mode, posts=[{**POST, **marked}], subreddits=[{**SUBREDDIT, **described}])
+    bare = {**POST, "link_flair_text": None, "distinguished": None, "selftext": ""}
+    emptied = {**SUBREDDIT, "title": "", "public_description": "", "description": None}
+    assert save(agent, SECOND, mode, posts=[bare], subreddits=[emptied]).counts == SaveCounts(updated=2)
+    (post,), (subreddit,) = rows(database, RedditPostModel), rows(database, RedditSubredditModel)
+    assert (post.flair, post.distinguished, post.selftext) == (None, None, None)
+    assert (post.title, post.author, post.deleted_at) == ("Ships", "ada", None)
+    assert (subreddit.title, subreddit.public_description, subreddit.description) == (None, None, None)
+
+
 def test_edited_is_a_time_or_nothing(database: Database, make_agent: MakeAgent, save: Save) -> None:
     at = CREATED.timestamp()
     given = {"t3_a": False, "t3_b": True, "t3_c": at, "t3_d": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +14,7 @@ from agentic.core.actors import ContentsOutput, PageLink
 from agentic.core.hooks import get_registry
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, PageContents
+from agentic.core.pipeline.policies import Attempt
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent, Site
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution
@@ -93,6 +95,19 @@ class TestRows:
         }
         save(linking(ROOT))
         assert links() == {(a, ROOT): ("", False)}
+
+    def test_what_a_page_no_longer_says_is_gone_and_what_is_not_asked_for_stays(
+        self, save: Save, database: Database
+    ) -> None:
+        read = ContentsOutput(text="Said", html="<p>Said", language="en", canonical_url=f"{ROOT}c")
+        tries = (Attempt("fetch"), Attempt("fetch"))
+        save(replace(crawled(ROOT, PageContents(read=read)), title="One", attempts=tries))
+        bare = crawled(ROOT, PageContents(read=ContentsOutput(text="Said")))
+        assert save(replace(bare, content_type="")) == SaveCounts(updated=2)
+        with database.reading() as session:
+            (page,), (kept,) = session.scalars(select(WebPageModel)), session.scalars(select(WebContentModel))
+        assert (page.title, page.content_type, page.attempts) == (None, None, None)
+        assert (kept.text, kept.html, kept.language, kept.canonical_url) == ("Said", "<p>Said", None, None)
 
     def test_a_word_that_a_link_has_lost_is_lost_here_too(
         self, save: Save, links: Callable[[], Links]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agentic.core.http import HttpPolicy
 from agentic.core.types import JSONValue
-from agentic.mappers import AgentModel
+from agentic.mappers import CLEARED, AgentModel
 from agentic.plugins.github.executor import GithubAgentExecutor, query_of
 from agentic.plugins.github.items import GithubQuery, GithubRepo, IssueRecord, ReleaseRecord
 from agentic.plugins.github.mapper import issue_row, release_row, repo_row
@@ -91,7 +91,7 @@ def test_a_row_of_a_repository_has_plain_columns_and_the_answer_as_it_came() -> 
     }
     row = repo_row(GithubRepo.model_validate(answer))
     assert (row["id"], row["owner"], row["license"], row["stars"]) == (3_000_000_001, "o", "MIT", 5)
-    assert (row["homepage"], row["watchers"], row["archived"]) == (None, None, None)
+    assert (row["homepage"], row["watchers"], row["archived"]) == (CLEARED, None, None)
     assert row["raw"] == answer
 
 
