@@ -9,16 +9,15 @@ from operator import itemgetter
 from typing import cast
 
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 
-from agentic.mappers import CLEARED, ResultMapper, stated, utc_now
+from agentic.mappers import ResultMapper, stated, utc_now
 from agentic.plugins.reddit.models import RedditCommentModel, RedditPostModel, RedditSubredditModel
+from agentic.plugins.reddit.standing import MODES, UNCOUNTED, merged
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
 
 UNRIPE = timedelta(hours=36)
 """Until a post is about that old, an archive has no score of it, but writes 0 or 1."""
-
-UNCOUNTED = (0, 1)
 
 BATCH_SIZE = 500
 NUMBERS = {"score": "score", "comments": "num_comments"}
@@ -55,47 +54,30 @@ class RedditResultMapper(ResultMapper):
         return True
 
     def _beside_stored(self, model: Written, rows: Iterable[Row], mode: str | None) -> Iterator[Row]:
-        """Yield rows as they are to be stored, by what is known of their things.
-
-        What is there again has no time of being gone any more; an archive does not know, as it keeps what is
-        gone.
-        """
-        # All writers lock them by key, as the upsert does: who took back some first would wait for another
+        """Yield rows as they are to be stored, by what is known of their things."""
+        # All writers lock them by key, as the upsert does: who looked at some first would wait for another
         # writer that waits for them.
         waiting = iter(sorted(rows, key=itemgetter("id")))
         while batch := list(islice(waiting, BATCH_SIZE)):
-            stored = self._stored(model, [row["id"] for row in batch])
-            for row in batch:
-                back = _back(row) if row["deleted_at"] is None and mode != "archive" else {}
-                yield {**row, **back, **dict.fromkeys(_standing(row, stored.get(row["id"], {}), mode))}
+            stored = self._stored(model, [row["id"] for row in batch], mode)
+            yield from (merged(row, stored.get(row["id"], {}), mode) for row in batch)
 
-    def _stored(self, model: Written, ids: Sequence[object]) -> dict[object, Mapping[str, object]]:
-        columns = [getattr(model, name) for name in ("id", "deleted_at", *_numbers(model))]
+    def _stored(
+        self, model: Written, ids: Sequence[object], mode: str | None
+    ) -> dict[object, Mapping[str, object]]:
+        columns = [getattr(model, name) for name in _looked_at(model, mode)]
         query = select(*columns).where(model.project_id == self.agent.project_id, model.id.in_(ids))
         found = self.db_session.execute(query.order_by(model.id).with_for_update()).mappings()
         return {row["id"]: cast("Mapping[str, object]", row) for row in found}
 
 
-def _numbers(model: Written) -> Sequence[str]:
-    return tuple(NUMBERS.values()) if model is RedditPostModel else ("score",)
-
-
-def _back(row: Row) -> Row:
-    """Return what is cleared of a thing that is there."""
-    return {name: CLEARED for name in ("deleted_at", "removed_by") if name in row}
-
-
-def _standing(row: Row, stored: Mapping[str, object], mode: str | None) -> Iterator[str]:
-    """Yield the columns of ``row`` that give way to what is stored.
-
-    They are the time it was first seen to be gone, and numbers that an archive, which counts late, may not
-    have counted yet.
-    """
-    if stored.get("deleted_at") is not None and row["deleted_at"] is not None:
-        yield "deleted_at"
-    if mode == "archive":
-        counted = (name for name in NUMBERS.values() if stored.get(name) is not None)
-        yield from (name for name in counted if row[name] in UNCOUNTED)
+def _looked_at(model: Written, mode: str | None) -> Sequence[str]:
+    """Return the columns that decide what is stored; the best way to read takes the place of all others."""
+    if model is RedditCommentModel:
+        return ("id", "deleted_at", "score")
+    if mode == MODES[0]:
+        return ("id", "deleted_at")
+    return [column.key for column in inspect(model).columns if column.key != "raw"]
 
 
 def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:

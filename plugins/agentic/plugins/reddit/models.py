@@ -27,7 +27,8 @@ class RedditPostModel(SourceColumns, Base):
         removed_by: Who took it away: ``moderator``, ``deleted`` (its author), ``reddit``.
         crosspost_parent: Fullname of the post that it repeats.
         deleted_at: When it was first seen to be gone; empty while it is there.
-        source_mode: The way it was last read; a change of this alone is no update.
+        source_mode: The best way it was read by so far; a poorer one replaces nothing of what that told. A
+            change of this alone is no update.
     """
 
     __tablename__ = "reddit_posts"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -312,7 +313,8 @@ async def test_a_feed_becomes_rows_without_scores(
     assert (outcome.status, outcome.counts) == (ExecutionStatus.SUCCEEDED, SaveCounts(unchanged=100))
     row = post(database, "tree")
     assert (row.title, row.author, row.subreddit) == (TREE.facts["title"], TREE.facts["author"], HARBOR)
-    assert (row.selftext, row.is_self, row.source_mode) == (TREE.facts["selftext"], True, "feed")
+    assert (row.is_self, row.source_mode) == (True, "feed")
+    assert row.selftext == re.sub(r"\*\*|\[|\]\(.*?\)", "", str(TREE.facts["selftext"]))
     assert (row.score, row.num_comments, row.upvote_ratio, row.over_18) == (None, None, None, None)
     assert row.created_at == datetime.fromtimestamp(TREE.created, UTC)
     link = next(one for one in POSTS[:100] if not one.facts["is_self"])
@@ -328,7 +330,9 @@ async def test_a_feed_leaves_alone_what_another_way_has_told(
     before = post(database, "tree")
     outcome = await run_reddit(name="feed", mode="feed", subreddits=[HARBOR], limit=100)
     after = post(database, "tree")
-    assert (outcome.counts.inserted, after.source_mode) == (0, "feed")
+    assert (outcome.counts, after.source_mode) == (SaveCounts(unchanged=100), "oauth")
+    assert after.selftext == before.selftext == TREE.facts["selftext"]
+    assert "**" in (after.selftext or "")
     assert (after.score, after.num_comments, after.upvote_ratio) == (
         before.score,
         before.num_comments,

@@ -239,9 +239,51 @@ def test_a_way_of_reading_and_a_blurred_ratio_alone_are_no_update(
     again = save(agent, SECOND, "browser", posts=[{**POST, "upvote_ratio": 0.91}])
     assert again.counts == SaveCounts(unchanged=1)
     assert [(row.source_mode, row.upvote_ratio) for row in rows(database, RedditPostModel)] == [
-        ("browser", 0.91)
+        ("oauth", 0.91)
     ]
     assert save(agent, THIRD, posts=[{**POST, "score": 13}]).counts == SaveCounts(updated=1)
+
+
+def test_a_poorer_way_of_reading_fills_what_is_not_there_and_takes_the_place_of_nothing(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    whole = {**POST, "selftext": "**sail**", "link_flair_text": None}
+    save(agent, posts=[whole])
+    plain = {"name": "t3_abc", "title": "Ships!", "selftext": "sail", "url": "https://ships.test"}
+    assert save(agent, SECOND, "feed", posts=[plain]).counts == SaveCounts(updated=1)
+    copy = {**plain, "link_flair_text": "Old", "url": "https://other.test"}
+    for mode in ("feed", "browser", "archive"):
+        assert save(agent, THIRD, mode, posts=[copy]).counts == SaveCounts(unchanged=1)
+    (row,) = rows(database, RedditPostModel)
+    assert (row.title, row.selftext, row.url, row.flair) == ("Ships", "**sail**", "https://ships.test", None)
+    assert (row.source_mode, row.raw) == ("oauth", whole)
+
+
+def test_a_better_way_of_reading_takes_the_place_of_a_poorer_one(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    save(agent, mode="feed", posts=[{"name": "t3_abc", "title": "Ships", "selftext": "sail"}])
+    assert save(agent, SECOND, posts=[{**POST, "selftext": "**sail**"}]).counts == SaveCounts(updated=1)
+    assert save(agent, THIRD, posts=[{**POST, "selftext": ""}]).counts == SaveCounts(updated=1)
+    (row,) = rows(database, RedditPostModel)
+    assert (row.selftext, row.source_mode) == (None, "oauth")
+
+
+def test_a_poorer_way_of_reading_still_tells_numbers_and_what_is_gone_or_back(
+    database: Database, make_agent: MakeAgent, save: Save
+) -> None:
+    agent = make_agent()
+    save(agent, posts=[POST])
+    gone = {**POST, "selftext": "[removed]", "removed_by_category": "moderator", "score": 15}
+    save(agent, SECOND, "archive", posts=[gone])
+    (row,) = rows(database, RedditPostModel)
+    assert (row.deleted_at, row.removed_by) == (datetime.fromisoformat(SECOND), "moderator")
+    assert (row.selftext, row.score) == ("sail", 15)
+    save(agent, THIRD, "browser", posts=[{"name": "t3_abc", "score": 16}])
+    (row,) = rows(database, RedditPostModel)
+    assert (row.deleted_at, row.removed_by, row.score) == (None, None, 16)
 
 
 def test_how_scores_and_numbers_of_comments_went_is_kept(

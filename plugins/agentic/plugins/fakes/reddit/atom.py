@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from agentic.plugins.fakes.pages import Page
+from agentic.plugins.fakes.reddit.marking import html_of
 from agentic.plugins.fakes.reddit.things import Item, Post
 from agentic.plugins.fakes.reddit.views import SITE, Views
 
@@ -30,7 +31,7 @@ def _entry(view: Item) -> str:
     link = f"{SITE}{view['permalink']}"
     author = str(view["author"])
     text = str(view["selftext"])
-    body = f'<!-- SC_OFF --><div class="md"><p>{escape(text)}</p>\n</div><!-- SC_ON -->' if text else ""
+    body = f"<!-- SC_OFF -->{html_of(text)}<!-- SC_ON -->" if text else ""
     content = (
         f'{body} &#32; submitted by &#32; <a href="{SITE}/user/{author}"> /u/{author} </a> <br/> '
         f'<span><a href="{escape(str(view["url"]))}">[link]</a></span> &#32; '

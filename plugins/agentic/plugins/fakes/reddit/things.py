@@ -11,6 +11,7 @@ from random import Random
 
 from agentic.core.types import JSONValue
 from agentic.plugins.fakes.pages import TODAY
+from agentic.plugins.fakes.reddit.marking import marked_up
 from agentic.plugins.fakes.words import WORDS, heading, seeded, sentence
 
 Item = dict[str, JSONValue]
@@ -202,7 +203,7 @@ class _Builder:
             "author": author,
             "author_fullname": _user_id(author),
             "title": heading(random, 5),
-            "selftext": f"{sentence(random, 20)}." if is_self else "",
+            "selftext": marked_up(f"{sentence(random, 20)}.") if is_self else "",
             "is_self": is_self,
             "domain": f"self.{subreddit['display_name']}" if is_self else "example.org",
             "score": random.randrange(3_000),

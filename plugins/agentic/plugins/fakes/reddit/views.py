@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.reddit.marking import html_of
 from agentic.plugins.fakes.reddit.things import DELETED, REMOVED, Comment, Item, Post, Subreddit
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Views:
             view["selftext"] = DELETED if facts["is_self"] else ""
         elif facts["name"] in self._account.removed:
             view |= {"selftext": REMOVED, "removed_by_category": "moderator"}
+        if text := str(view["selftext"]):
+            view["selftext_html"] = f"<!-- SC_OFF -->{html_of(text)}<!-- SC_ON -->"
         return self._told(view)
 
     def comment(self, post: Post, comment: Comment) -> Item:

@@ -1,0 +1,62 @@
+"""What of a row that was read gives way to what is stored of its thing: pure rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agentic.mappers import CLEARED
+
+MODES = ("oauth", "archive", "browser", "feed")
+"""Ways to read a post: the nearest to what its author wrote first."""
+
+WHOLE = frozenset({"oauth", "archive"})
+"""Ways that tell all of a post."""
+
+CLEARABLE = frozenset({"selftext", "flair", "distinguished"})
+"""What may be there no more, though the post is: in a row of a way that tells all, None says so."""
+
+MOVING = frozenset({"id", "score", "num_comments", "upvote_ratio", "removed_by", "deleted_at"})
+"""What every way tells as it is now, if it tells it at all."""
+
+UNCOUNTED = (0, 1)
+"""What an archive, which counts late, writes before it has counted."""
+
+Row = Mapping[str, object]
+
+
+def merged(row: Row, stored: Row, mode: str | None) -> dict[str, object]:
+    """Return ``row`` as it is to be stored.
+
+    What is there again has no time of being gone any more; an archive does not know, as it keeps what is
+    gone.
+
+    Args:
+        row: Of a post or a comment, as read.
+        stored: Its row by now; empty if there is none.
+        mode: The way it was read.
+    """
+    is_back = row["deleted_at"] is None and mode != "archive"
+    back = {name: CLEARED for name in ("deleted_at", "removed_by") if is_back and name in row}
+    return {**row, **dict.fromkeys(_standing(row, stored, mode)), **back}
+
+
+def is_poorer(mode: str | None, other: object) -> bool:
+    """Tell whether a post read by ``mode`` says less, or says it later, than one read by ``other``."""
+    return other in MODES and (mode not in MODES or MODES.index(str(mode)) > MODES.index(str(other)))
+
+
+def _standing(row: Row, stored: Row, mode: str | None) -> Iterator[str]:
+    """Yield the columns that stay as they are stored: when it was first seen to be gone, numbers that an
+    archive may not have counted, and all that a better way has told.
+    """
+    if stored.get("deleted_at") is not None:
+        yield "deleted_at"
+    if mode == "archive":
+        counted = (name for name in ("score", "num_comments") if stored.get(name) is not None)
+        yield from (name for name in counted if row[name] in UNCOUNTED)
+    if is_poorer(mode, stored.get("source_mode")):
+        yield "raw"
+        is_told = stored["source_mode"] in WHOLE and stored["deleted_at"] is None
+        for name in row.keys() - MOVING:
+            if stored.get(name) is not None or (is_told and name in CLEARABLE):
+                yield name
