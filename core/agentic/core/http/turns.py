@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from agentic.core.http.budget import BudgetUnavailableError, HostBudget, Turn
@@ -20,6 +20,18 @@ log = get_logger(__name__)
 
 T = TypeVar("T")
 
+
+class ResourceOf(Protocol):
+    """Tells which part of a host a URL is of, where the host keeps a limit for each part."""
+
+    def __call__(self, url: str, /) -> str:
+        """Return a name for it; "" where the limit is that of the host."""
+        ...
+
+
+RESOURCE = "resource"
+"""``detail`` of a failure that is about the limit of one part of a host."""
+
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 
@@ -31,11 +43,17 @@ class HostTurns:
         policy: How many connections, how often, and for how long to wait.
         budget: When each host may be asked again.
         sleep: Waits that many seconds.
+        resource_of: Which part of a host is asked, where the host keeps a limit for each.
     """
 
     def __init__(
-        self, policy: HttpPolicy, budget: HostBudget, sleep: Callable[[float], Awaitable[None]]
+        self,
+        policy: HttpPolicy,
+        budget: HostBudget,
+        sleep: Callable[[float], Awaitable[None]],
+        resource_of: ResourceOf | None = None,
     ) -> None:
+        self._resource_of = resource_of
         self._policy = policy
         self._budget = budget
         self._sleep = sleep
@@ -67,12 +85,17 @@ class HostTurns:
             await self._enter(host, lane, url, interval_s)
         return lane.leave
 
-    async def note(self, failure: FetchError, host: str) -> None:
-        """Let nobody ask ``host`` for as long as ``failure`` says that it wants peace."""
+    async def note(self, failure: FetchError, url: str) -> None:
+        """Let nobody ask the host of ``url`` for as long as ``failure`` says that it wants peace.
+
+        Where its ``detail`` is ``resource``, other parts of the host may still be asked.
+        """
         if failure.failure_class != FailureClass.RATE_LIMITED or not failure.retry_after_s:
             return
-        log.info("host.blocked", host=host, status=failure.status, wait_s=failure.retry_after_s)
-        await self.block(host, failure.retry_after_s)
+        resource = self._resource(url) if failure.detail == RESOURCE else ""
+        name = resource or host_of(url)
+        log.info("host.blocked", host=name, status=failure.status, wait_s=failure.retry_after_s)
+        await self.block(name, failure.retry_after_s)
 
     async def block(self, host: str, seconds: float) -> None:
         """Let nobody ask ``host`` for so long."""
@@ -83,10 +106,16 @@ class HostTurns:
     async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         await lane.slots.acquire()
         try:
+            if resource := self._resource(url):
+                await self._wait(resource, lane, url, 0.0)
             await self._wait(host, lane, url, interval_s)
         except BaseException:
             lane.slots.release()
             raise
+
+    def _resource(self, url: str) -> str:
+        resource = self._resource_of(url) if self._resource_of else ""
+        return f"{host_of(url)} ({resource})" if resource else ""
 
     async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
@@ -121,7 +150,8 @@ class HostTurns:
             f"{host} asked for {blocked_s:.0f} s of peace, more than max_wait_s "
             f"({self._policy.max_wait_s:g} s); try again then"
         )
-        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=blocked_s, detail="host")
+        detail = "host" if host == host_of(url) else RESOURCE
+        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=blocked_s, detail=detail)
 
 
 class _Lane:

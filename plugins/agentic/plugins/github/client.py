@@ -74,7 +74,8 @@ class GithubClient:
         return found.model_copy(update={target.what: records})
 
     async def _search(self, target: Target, session: HttpSession | None) -> Found:
-        options = {"q": target.name, "per_page": min(PER_PAGE, target.limit)}
+        options: dict[str, object] = {"q": target.name, "per_page": min(PER_PAGE, target.limit)}
+        options |= {"sort": target.sort, "order": target.order} if target.sort else {}
         items: list[Answer] = []
         total, is_incomplete = 0, False
         async for response in self._pages(f"search/{target.kind}?{urlencode(options)}", session):

@@ -10,7 +10,7 @@ from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
 from agentic.plugins.github.client import GithubClient
 from agentic.plugins.github.items import Found, GithubQuery
-from agentic.plugins.github.judging import GithubVerdict
+from agentic.plugins.github.judging import GithubVerdict, resource_of
 from agentic.plugins.github.settings import GithubSettings
 from agentic.plugins.github.workflow import github_workflow
 
@@ -33,7 +33,11 @@ class GithubAgentExecutor(ApiAgentExecutor):
 
     def verdict(self) -> Verdict:
         """Return GitHub's own rules."""
-        return GithubVerdict()
+        return GithubVerdict(self.settings().base_url)
+
+    def resource_of(self, url: str) -> str:
+        """Return which of GitHub's limits a request counts against."""
+        return resource_of(self.settings().base_url, url)
 
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, and what it wants to read."""
@@ -64,6 +68,8 @@ def query_of(settings: GithubSettings, now: datetime) -> GithubQuery:
         repos=settings.repos,
         query=settings.query,
         kind=settings.kind,
+        sort=settings.sort,
+        order=settings.order,
         state=settings.state,
         since=since,
         limit=settings.limit,

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from agentic.core.types import JSONValue
-from agentic.plugins.github.settings import Mode, SearchKind, State
+from agentic.plugins.github.settings import Mode, Order, SearchKind, Sort, State
 
 Answer = dict[str, JSONValue]
 """A thing as the API gives it. Whether it is one shows when it is stored: a bad one costs no other."""
@@ -25,6 +25,8 @@ class GithubQuery(BaseModel):
     repos: tuple[str, ...] = ()
     query: str | None = None
     kind: SearchKind = "repositories"
+    sort: Sort | None = None
+    order: Order = "desc"
     state: State = "all"
     since: AwareDatetime | None = None
     limit: PositiveInt = 100
@@ -41,6 +43,8 @@ class Target(BaseModel):
     what: Literal["repos", "issues", "releases", "search"]
     name: str
     kind: SearchKind = "repositories"
+    sort: Sort | None = None
+    order: Order = "desc"
     state: State = "all"
     since: AwareDatetime | None = None
     limit: PositiveInt = 100

@@ -2,7 +2,8 @@
 
 The rules are at https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: 403 or 429 is a
 limit if it says ``Retry-After``, if nothing of the hour is left (then until its end), or if it speaks of a
-secondary limit (then for a minute, and twice as long each time it is said again).
+secondary limit (then for a minute, and twice as long each time it is said again). What is left is counted for
+each resource by itself, searches being one; a secondary limit is of everything.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime
 from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse
 from agentic.core.http.failures import failure_of
 from agentic.core.masking import mask_known
+from agentic.core.http.turns import RESOURCE
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 3_600.0
@@ -30,9 +32,14 @@ ADVICE = {
 
 
 class GithubVerdict:
-    """Judges the answers to one agent; implements :data:`~agentic.core.http.failures.Verdict`."""
+    """Judges the answers to one agent; implements :data:`~agentic.core.http.failures.Verdict`.
 
-    def __init__(self) -> None:
+    Args:
+        base_url: Root of the API.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
         self._refused_in_a_row = 0
 
     def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
@@ -44,6 +51,8 @@ class GithubVerdict:
         said = message_of(response)
         if is_limit(response, said):
             scope = "account" if request.session is not None else "host"
+            if self._is_of_resource(response):
+                scope = RESOURCE
             reason = f"GitHub's limit is reached: {said or response.status}"
             wait_s = self._pause_s(response, failure)
             return _failure(response, FailureClass.RATE_LIMITED, reason, wait_s, scope)
@@ -54,6 +63,12 @@ class GithubVerdict:
         reason = f"GitHub answered {response.status}: {said}{advice}"
         return _failure(response, word, reason, failure.retry_after_s, "")
 
+    def _is_of_resource(self, response: HttpResponse) -> bool:
+        """Tell whether only the resource that was asked is used up."""
+        named = response.headers.get("x-ratelimit-resource", "").strip()
+        is_told = "retry-after" not in response.headers and _left(response.headers) == "0"
+        return is_told and named == resource_of(self._base_url, response.url)
+
     def _pause_s(self, response: HttpResponse, failure: FetchError) -> float:
         """Return the seconds that GitHub wants peace for."""
         is_told = "retry-after" in response.headers or _left(response.headers) == "0"
@@ -62,6 +77,11 @@ class GithubVerdict:
         pause_s = min(FIRST_PAUSE_S * 2.0**self._refused_in_a_row, LONGEST_PAUSE_S)
         self._refused_in_a_row += 1
         return pause_s
+
+
+def resource_of(base_url: str, url: str) -> str:
+    """Return what GitHub calls the limit that a request to ``url`` counts against."""
+    return "search" if url.startswith(f"{base_url.rstrip('/')}/search/") else "core"
 
 
 def is_limit(response: HttpResponse, said: str) -> bool:

@@ -37,7 +37,18 @@ PATIENCE_S = 30.0
 Mode = Literal["repos", "issues", "releases", "search"]
 SearchKind = Literal["repositories", "issues"]
 State = Literal["open", "closed", "all"]
+Sort = Literal[
+    "stars", "forks", "help-wanted-issues", "updated", "created", "comments", "reactions", "interactions"
+]
+Order = Literal["asc", "desc"]
 RepoName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")]
+
+
+SORTS: dict[SearchKind, frozenset[Sort]] = {
+    "repositories": frozenset({"stars", "forks", "help-wanted-issues", "updated"}),
+    "issues": frozenset({"updated", "created", "comments", "reactions", "interactions"}),
+}
+"""What each kind of search can be sorted by."""
 
 
 class GithubSettings(ApiSettings):
@@ -59,6 +70,12 @@ class GithubSettings(ApiSettings):
     kind: SearchKind = Field(
         default="repositories", description="What mode search looks for; issues are pull requests, too."
     )
+    sort: Sort | None = Field(
+        default=None,
+        description="Order of a search: stars, forks, help-wanted-issues or updated for repositories; "
+        "updated, created, comments, reactions or interactions for issues. Best match if left out.",
+    )
+    order: Order = Field(default="desc", description="Which end of sort comes first: desc or asc.")
     state: State = Field(default="all", description="Which issues mode issues reads.")
     since: AwareDatetime | None = Field(default=None, description="Only issues that changed since then.")
     days: PositiveInt | None = Field(default=None, description="Only issues that changed in so many days.")
@@ -66,7 +83,7 @@ class GithubSettings(ApiSettings):
         default=PER_PAGE,
         ge=1,
         le=MAX_ROWS,
-        description="Rows of each repository, or of the search, newest first.",
+        description="Rows of the search, or of each repository: what changed last, the newest releases.",
     )
     token: str | None = Field(
         default=None,
@@ -99,6 +116,19 @@ class GithubSettings(ApiSettings):
         if token is not None and SECRET.fullmatch(token) is None:
             raise ValueError("name a stored secret, as ${secrets.NAME}; see `agentic secrets set`")
         return token
+
+    @model_validator(mode="after")
+    def _can_be_sorted(self) -> Self:
+        if self.sort is None:
+            if self.order != "desc":
+                raise ValueError("order needs a sort; without one a search gives its best match first")
+            return self
+        if self.query is None:
+            raise ValueError("sort is for a search: give a query")
+        known = SORTS[self.kind if self.mode == "search" else "repositories"]
+        if self.sort not in known:
+            raise ValueError(f"such a search has no sort {self.sort}; take one of {', '.join(sorted(known))}")
+        return self
 
     @model_validator(mode="after")
     def _says_what_to_read(self) -> Self:

@@ -27,7 +27,16 @@ class Plan(Executor):
         """Say what is to be read."""
         if query.query is not None:
             kind = query.kind if query.mode == "search" else "repositories"
-            return [Target(what="search", name=query.query, kind=kind, limit=query.limit)]
+            return [
+                Target(
+                    what="search",
+                    name=query.query,
+                    kind=kind,
+                    sort=query.sort,
+                    order=query.order,
+                    limit=query.limit,
+                )
+            ]
         what = "repos" if query.mode == "search" else query.mode
         names = {name.lower(): name for name in query.repos}.values()
         return [

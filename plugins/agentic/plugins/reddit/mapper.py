@@ -77,7 +77,7 @@ def _looked_at(model: Written, mode: str | None) -> Sequence[str]:
         return ("id", "deleted_at", "score")
     if mode == MODES[0]:
         return ("id", "deleted_at")
-    return [column.key for column in inspect(model).columns if column.key != "raw"]
+    return [column.key for column in inspect(RedditPostModel).columns if column.key != "raw"]
 
 
 def post_row(post: RedditPost, mode: str | None, read_at: datetime) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Literal
 
 import github
 import pytest
@@ -102,6 +103,26 @@ def test_repositories_are_searched_by_words_and_qualifiers(hub: github.Github) -
     stars = [repo.stargazers_count for repo in found]
     assert stars == sorted(stars, reverse=True)
     assert [repo.full_name for repo in hub.search_repositories("harbor user:octo")] == [HARBOR]
+
+
+def test_what_is_searched_for_comes_in_the_order_that_is_asked_for(hub: github.Github) -> None:
+    forks = [repo.forks_count for repo in hub.search_repositories("user:octo", sort="forks", order="asc")]
+    assert forks == sorted(forks)
+    issues = list(islice(hub.search_issues(f"repo:{HARBOR}", sort="updated", order="desc"), 50))
+    changed = [issue.updated_at for issue in issues]
+    assert changed == sorted(changed, reverse=True)
+    assert [issue.number for issue in issues] != sorted((one.number for one in issues), reverse=True)
+
+
+@pytest.mark.parametrize("resource", ["core", "search"])
+def test_each_resource_has_a_limit_of_its_own_and_is_named(
+    fakes: FakeServer, hub: github.Github, resource: Literal["core", "search"]
+) -> None:
+    fakes.control.github.change(GithubOrder(remaining=0, reset_s=60, resource=resource))
+    paths = {"core": f"/repos/{HARBOR}", "search": "/search/repositories?q=harbor"}
+    for name, path in paths.items():
+        status, headers, _ = hub.requester.requestJson("GET", path)
+        assert (headers["x-ratelimit-resource"], status) == (name, 403 if name == resource else 200)
 
 
 def test_issues_are_searched_and_a_search_ends_at_the_thousandth(fakes: FakeServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from pydantic import SecretStr
@@ -20,7 +21,10 @@ from agentic.core.http import (
     HttpResponse,
     HttpSession,
     ProcessBudget,
+    ResourceOf,
     Turn,
+    Verdict,
+    failure_of,
 )
 from agentic.core.masking import MASK, mask_known
 
@@ -55,9 +59,22 @@ class Script:
     def budget(self) -> ProcessBudget:
         return ProcessBudget(clock=self.clock)
 
-    def fetcher(self, budget: HostBudget | None = None, **policy: object) -> Fetcher:
-        chosen = HttpPolicy.model_validate({"obey_robots": False, **policy})
-        return Fetcher(chosen, self, budget=budget or self.budget(), clock=self.clock, sleep=self.sleep)
+    def fetcher(
+        self,
+        budget: HostBudget | None = None,
+        verdict: Verdict = failure_of,
+        resource_of: ResourceOf | None = None,
+        **policy: object,
+    ) -> Fetcher:
+        return Fetcher(
+            HttpPolicy.model_validate({"obey_robots": False, **policy}),
+            self,
+            budget=budget or self.budget(),
+            verdict=verdict,
+            resource_of=resource_of,
+            clock=self.clock,
+            sleep=self.sleep,
+        )
 
     @property
     def urls(self) -> list[str]:
@@ -438,3 +455,40 @@ async def test_what_was_sent_to_say_who_asks_is_masked_from_then_on() -> None:
         )
     )
     assert mask_known("minted-7d-zebra own-7d-zebra") == f"{MASK} {MASK}"
+
+
+def part_of(url: str) -> str:
+    return url.split("/")[3]
+
+
+def spent(request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
+    """Refuse /one/spent for itself alone, and /one/stop for everything."""
+    word = request.url.rpartition("/")[2]
+    detail = {"spent": "resource", "stop": "host"}.get(word)
+    if detail is None:
+        return None
+    return FetchError(request.url, "rate_limited", "no more", retry_after_s=60, detail=detail)
+
+
+@pytest.mark.parametrize(("last", "waited"), [("spent", [0, 60]), ("stop", [60, 60])])
+async def test_a_limit_of_one_part_of_a_host_keeps_no_other_part_waiting(
+    last: str, waited: list[int]
+) -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(verdict=spent, resource_of=part_of, max_wait_s=100)
+    with pytest.raises(FetchError, match="no more"):
+        await fetcher.fetch(f"http://api.test/one/{last}")
+    for part in ("two", "one"):
+        await fetcher.fetch(f"http://api.test/{part}/")
+    assert [at - 100 for at, _ in world.sent[1:]] == waited
+
+
+async def test_who_would_wait_too_long_for_a_part_of_a_host_is_told_which() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(verdict=spent, resource_of=part_of, max_wait_s=1)
+    with pytest.raises(FetchError, match="no more"):
+        await fetcher.fetch("http://api.test/one/spent")
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch("http://api.test/one/spent")
+    assert "api.test:80 (one) asked for 60 s of peace" in str(caught.value)
+    assert (caught.value.detail, len(world.sent)) == ("resource", 1)

@@ -44,7 +44,7 @@ class ScriptedApi:
     async def connect(self) -> AsyncIterator[Fetcher]:
         policy = GithubSettings(repos=("o/n",)).policy()
         budget = ProcessBudget()
-        yield Fetcher(policy, self, budget=budget, cache=MemoryCache(), verdict=GithubVerdict())
+        yield Fetcher(policy, self, budget=budget, cache=MemoryCache(), verdict=GithubVerdict(BASE))
 
 
 @pytest.fixture

@@ -130,6 +130,13 @@ async def test_a_search_that_was_given_up_half_way_is_a_warning(
     assert found.warnings == ("GitHub ran out of time and did not search everything; narrow the query",)
 
 
+async def test_a_search_is_asked_for_in_an_order(api: ScriptedApi, client: GithubClient) -> None:
+    path = "search/issues?q=is%3Apr&per_page=100&sort=updated&order=asc"
+    api.put(path, {"total_count": 0, "items": []})
+    await client.read(Target(what="search", name="is:pr", kind="issues", sort="updated", order="asc"))
+    assert api.asked == [path]
+
+
 @pytest.mark.parametrize(
     "following", [f"{BASE}/{ISSUES}", "https://elsewhere.test/p2", "http://github.test/p2"]
 )

@@ -10,8 +10,9 @@ import pytest
 
 from agentic.core.http import FetchError, Headers, HttpRequest, HttpResponse, HttpSession
 from agentic.core.masking import MASK, remember_secrets
-from agentic.plugins.github.judging import MESSAGE_LIMIT, GithubVerdict
+from agentic.plugins.github.judging import MESSAGE_LIMIT, GithubVerdict, resource_of
 
+BASE = "https://api.test"
 NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 
@@ -23,15 +24,16 @@ def refusal(
     verdict: GithubVerdict | None = None,
     session: HttpSession | None = None,
     fields: Mapping[str, str] | None = None,
+    url: str = "https://api.test/x?q=1",
 ) -> FetchError:
     content = message if isinstance(message, dict) else {"message": message}
     response = HttpResponse(
-        url="https://api.test/x?q=1",
+        url=url,
         status=status,
         headers=Headers({"content-type": "application/json", **(fields or {})}.items()),
         body=json.dumps(content).encode(),
     )
-    found = (verdict or GithubVerdict())(HttpRequest(url=response.url, session=session), response, NOW)
+    found = (verdict or GithubVerdict(BASE))(HttpRequest(url=response.url, session=session), response, NOW)
     assert found is not None
     return found
 
@@ -45,6 +47,35 @@ def test_the_primary_limit_lasts_until_its_reset(status: int) -> None:
     assert (found.failure_class, found.retry_after_s, found.detail) == ("rate_limited", 90, "host")
 
 
+@pytest.mark.parametrize(
+    ("resource", "detail"), [("search", "resource"), ("core", "host"), ("", "host"), ("graphql", "host")]
+)
+def test_the_primary_limit_is_that_of_the_resource_it_names(resource: str, detail: str) -> None:
+    left = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW.timestamp()) + 90)}
+    fields = {**left, **({"x-ratelimit-resource": resource} if resource else {})}
+    url = "https://api.test/search/issues?q=1"
+    assert refusal(403, "API rate limit exceeded", url=url, fields=fields).detail == detail
+
+
+def test_a_secondary_limit_is_that_of_everything() -> None:
+    fields = {"x-ratelimit-remaining": "5", "x-ratelimit-resource": "search"}
+    url = "https://api.test/search/issues?q=1"
+    session = HttpSession(name="token")
+    assert refusal(403, SECONDARY, url=url, session=session, fields=fields).detail == "account"
+
+
+@pytest.mark.parametrize(
+    ("url", "resource"),
+    [
+        ("https://api.test/search/issues?q=1", "search"),
+        ("https://api.test/repos/o/search/issues", "core"),
+        ("https://elsewhere.test/search/issues", "core"),
+    ],
+)
+def test_searches_are_a_resource_of_their_own(url: str, resource: str) -> None:
+    assert resource_of("https://api.test/", url) == resource
+
+
 @pytest.mark.parametrize("status", [403, 429])
 def test_a_secondary_limit_lasts_as_long_as_it_says(status: int) -> None:
     found = refusal(status, SECONDARY, fields={"retry-after": "7", "x-ratelimit-remaining": "50"})
@@ -53,7 +84,7 @@ def test_a_secondary_limit_lasts_as_long_as_it_says(status: int) -> None:
 
 @pytest.mark.parametrize("status", [403, 429])
 def test_a_secondary_limit_that_does_not_say_lasts_a_minute_and_then_twice_as_long(status: int) -> None:
-    verdict = GithubVerdict()
+    verdict = GithubVerdict(BASE)
     far_off = str(int(NOW.timestamp()) + 3000)
     fields = {"x-ratelimit-remaining": "50", "x-ratelimit-reset": far_off}
     waits = [refusal(status, SECONDARY, verdict=verdict, fields=fields).retry_after_s for _ in range(8)]
@@ -61,7 +92,7 @@ def test_a_secondary_limit_that_does_not_say_lasts_a_minute_and_then_twice_as_lo
 
 
 def test_an_answer_in_between_lets_the_waits_begin_anew() -> None:
-    verdict = GithubVerdict()
+    verdict = GithubVerdict(BASE)
     refusal(403, SECONDARY, verdict=verdict)
     fine = HttpResponse(url="https://api.test/x", status=200, headers=Headers(), body=b"{}")
     assert verdict(HttpRequest(url=fine.url), fine, NOW) is None
@@ -108,7 +139,7 @@ def test_a_refused_query_says_what_is_wrong_with_it() -> None:
 @pytest.mark.parametrize("body", [b"<html>oops</html>", b"[]", b'{"message": 7}', b""])
 def test_a_refusal_that_says_nothing_is_judged_as_any_sites_is(body: bytes) -> None:
     response = HttpResponse(url="https://api.test/x", status=502, headers=Headers(), body=body)
-    found = GithubVerdict()(HttpRequest(url=response.url), response, NOW)
+    found = GithubVerdict(BASE)(HttpRequest(url=response.url), response, NOW)
     assert found is not None
     assert (found.failure_class, "502 Bad Gateway" in str(found)) == ("http_502", True)
 

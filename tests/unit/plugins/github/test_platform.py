@@ -33,6 +33,13 @@ NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
         ({"mode": "issues", "repos": ["o/n"], "days": 3, "since": "2026-01-01T00:00:00Z"}, "not both"),
         ({"mode": "issues", "repos": ["o/n"], "since": "2026-01-01T00:00:00"}, "timezone"),
         ({"mode": "issues", "repos": ["o/a", "o/b"], "limit": 5000}, "more than 5000 rows"),
+        ({"repos": ["o/n"], "sort": "stars"}, "sort is for a search"),
+        (
+            {"mode": "search", "query": "x", "kind": "issues", "sort": "stars"},
+            "has no sort stars; take one of",
+        ),
+        ({"query": "x", "sort": "comments"}, "has no sort comments; take one of forks"),
+        ({"query": "x", "order": "asc"}, "order needs a sort"),
         ({"repos": ["o"]}, "pattern"),
         ({"repos": ["o/n/x"]}, "pattern"),
         ({"repos": ["o/n?x"]}, "pattern"),
@@ -67,7 +74,14 @@ def test_a_token_is_named_and_never_part_of_the_state() -> None:
     assert executor.create_initial_state() == {
         "agent_name": "gh",
         "goals": [],
-        "query": {"mode": "repos", "repos": ["o/n"], "kind": "repositories", "state": "all", "limit": 100},
+        "query": {
+            "mode": "repos",
+            "repos": ["o/n"],
+            "kind": "repositories",
+            "order": "desc",
+            "state": "all",
+            "limit": 100,
+        },
     }
 
 

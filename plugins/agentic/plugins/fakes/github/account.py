@@ -30,6 +30,9 @@ class GithubOrder(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     remaining: NonNegativeInt | None = Field(default=None, description="Requests left in each window now.")
+    resource: Resource | None = Field(
+        default=None, description="Whose windows these are; of every resource when left out."
+    )
     reset_s: PositiveInt | None = Field(
         default=None, description="Seconds until those windows end, from the next request on."
     )
@@ -73,6 +76,7 @@ class GithubAccount:
         self._clock = clock
         self._lock = Lock()
         self._left_until: float | None
+        self._left_of: Resource | None
         self.reset()
 
     def look(self, who: str, resource: Resource) -> Standing:
@@ -107,6 +111,7 @@ class GithubAccount:
             if order.remaining is not None:
                 self._windows.clear()
                 self._left, self._left_s, self._left_until = order.remaining, order.reset_s or 3_600, None
+                self._left_of = order.resource
 
     def reset(self) -> None:
         """Forget who asked, and what was changed."""
@@ -115,6 +120,7 @@ class GithubAccount:
             self._order = GithubOrder()
             self._secondary_left = 0
             self._left, self._left_s = 0, 0
+            self._left_of = None
             self._left_until = 0.0
             self.closed: set[str] = set()
 
@@ -123,6 +129,6 @@ class GithubAccount:
         if self._left_until is None:
             # Windows begin with who asks first, so a test that is slow to start still meets the limit.
             self._left_until = now + self._left_s
-        if now < self._left_until:
+        if now < self._left_until and self._left_of in (None, resource):
             return Standing(resource, limit, max(limit - self._left, 0), ceil(self._left_until))
         return Standing(resource, limit, 0, ceil(now + WINDOW_S[resource]))

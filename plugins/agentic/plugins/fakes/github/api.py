@@ -27,7 +27,13 @@ from agentic.plugins.fakes.github.account import LIMITS, GithubAccount, Resource
 from agentic.plugins.fakes.github.archive import OLD_NAME, RENAMED, Item, Repo, build_archive
 from agentic.plugins.fakes.github.credentials import OTHER_TOKEN, TOKEN
 from agentic.plugins.fakes.github.paging import BadPageError, base_of, paged
-from agentic.plugins.fakes.github.searching import SEARCH_LIMIT, fault_in, find_issues, find_repos
+from agentic.plugins.fakes.github.searching import (
+    SEARCH_LIMIT,
+    fault_in,
+    find_issues,
+    find_repos,
+    sorted_views,
+)
 from agentic.plugins.fakes.github.views import issue_view, json_list, release_view, repo_view
 from agentic.plugins.fakes.pages import TODAY, Page, json_page
 
@@ -206,7 +212,9 @@ class Github:
         return _page(json_list(part), link)
 
     def _found(self, request: Request, items: list[Item]) -> Page:
-        part, link = paged(request, items[:SEARCH_LIMIT], is_bounded=True)
+        asked = request.query_params
+        shown = sorted_views(items, asked.get("sort"), asked.get("order"))
+        part, link = paged(request, shown[:SEARCH_LIMIT], is_bounded=True)
         return _page({"total_count": len(items), "incomplete_results": False, "items": json_list(part)}, link)
 
 

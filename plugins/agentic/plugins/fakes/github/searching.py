@@ -6,11 +6,21 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 
+from agentic.core.types import JSONValue
 from agentic.plugins.fakes.github.archive import Item, Repo
 
 SEARCH_LIMIT = 1_000
 MAX_QUERY = 256
 MAX_OPERATORS = 5
+SORTS = {
+    "stars": "stargazers_count",
+    "forks": "forks_count",
+    "updated": "updated_at",
+    "created": "created_at",
+    "comments": "comments",
+}
+"""Orders of a search, and the field that each goes by."""
+
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 _COMPARED = re.compile(r"(>=|<=|>|<)?(\d+)")
 
@@ -24,6 +34,18 @@ def fault_in(query: str) -> str:
     if len(_OPERATORS.findall(query)) > MAX_OPERATORS:
         return "More than five AND / OR / NOT operators were used."
     return ""
+
+
+def sorted_views(views: list[Item], sort: str | None, order: str | None) -> list[Item]:
+    """Return what was found in the order that is asked for; as it is if that is none the fake knows."""
+    if sort not in SORTS:
+        return views
+    # Of equal ones that come first which would without an order.
+    return sorted(views, key=lambda view: _rank(view[SORTS[sort]]), reverse=order != "asc")
+
+
+def _rank(value: JSONValue) -> tuple[int, str]:
+    return (value, "") if isinstance(value, int) else (0, str(value))
 
 
 def find_repos(repos: Iterable[Repo], query: str) -> list[Repo]:
