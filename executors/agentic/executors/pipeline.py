@@ -15,7 +15,7 @@ from agentic.executors.errors import ExecutionError
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
     from sqlalchemy.orm import Session
 
-    from agentic.core.pipeline import CrawledPage, PipelineSpec
+    from agentic.core.pipeline import CrawledPage, FailedPage, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
     from agentic.mappers.frontier import SqlCrawlStore
@@ -50,6 +50,15 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             f"platform {self.agent.agent_platform!r} has no place for the pages that {pipeline!r} crawls; "
             f"run it as an agent of the platform 'web'"
         )
+
+    def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
+        """Mark the rows of pages that are not there any more, in the transaction that gives them up.
+
+        Called off the event loop, as :meth:`save_pages` is. By default nothing is marked.
+        """
+        from agentic.core.types import SaveCounts
+
+        return SaveCounts()
 
     def create_initial_state(self) -> dict[str, object]:
         """Return the agent's name and goals, its pipeline's name, and every input.
@@ -138,6 +147,7 @@ class _Frontiers:
             project_id=agent.project_id,
             run=execution_id,
             save=partial(_save, executor, self._pipeline),
+            mark_gone=executor.mark_gone,
         )
 
 

@@ -43,6 +43,7 @@ from agentic.mappers.frontier_statements import (
 from agentic.mappers.models import FrontierState
 
 RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
+GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
 
 KNOWN_KEYS = 50_000
 """Links a store remembers to be in the frontier: a site's pages repeat the same ones."""
@@ -58,7 +59,15 @@ class SqlCrawlStore:
     all the same, the first commit counts; the later one stores nothing for that page.
     """
 
-    def __init__(self, database: Database, *, project_id: str, run: str, save: RowSink) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        project_id: str,
+        run: str,
+        save: RowSink,
+        mark_gone: GoneSink | None = None,
+    ) -> None:
         """Remember where the crawl lives; nothing is read or written yet.
 
         Args:
@@ -66,11 +75,14 @@ class SqlCrawlStore:
             project_id: Owns the crawl.
             run: Names the crawl within its project; a later store with the same name goes on with it.
             save: Stores the rows of the pages, in the transaction that marks them done.
+            mark_gone: Marks the rows of pages that are not there any more, in the transaction that gives
+                them up.
         """
         self._database = database
         self._project_id = project_id
         self._run = run
         self._save = save
+        self._mark_gone = mark_gone
         self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
         self._known: set[str] = set()
 
@@ -126,9 +138,12 @@ class SqlCrawlStore:
                 entries = self._claim(cursor, slice_id, wanted)
                 if entries and wanted.taken is not None:
                     wanted.taken(entries)
-                fresh, done, failed = self._mark(cursor, batch)
-                counts = self._count(cursor, added, done, failed)
+                fresh, given_up, failed = self._mark(cursor, batch)
+                counts = self._count(cursor, added, len(fresh), failed)
             saved = self._save(session, fresh) if fresh else SaveCounts()
+            gone = [page for page in given_up if page.gone_status and page.has_row]
+            if gone and self._mark_gone is not None:
+                saved += self._mark_gone(session, gone)
         self._remember(batch.links)
         return Exchange(saved=saved, entries=entries, counts=counts)
 
@@ -137,18 +152,18 @@ class SqlCrawlStore:
             rows = [{**self._mine, "page_key": e.url_key, "own_holder": str(slice_id)} for e in entries]
             cursor.run_each(GIVE_BACK, rows)
 
-    def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], int, int]:
-        """Mark pages; return those that were not done before, and what that adds to the counts."""
+    def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], list[FailedPage], int]:
+        """Mark pages; return those not done before, those given up now, and how many more failed."""
         keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
-            return [], 0, 0
+            return [], [], 0
         states: dict[str, str] = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
         fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
         given_up = [page for page in batch.failed if states.get(page.url_key, "") in _OPEN]
         cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
         cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
         again = sum(states.get(page.url_key) == FrontierState.FAILED for page in fresh)
-        return fresh, len(fresh), len(given_up) - again
+        return fresh, given_up, len(given_up) - again
 
     def _done(self, page: CrawledPage) -> dict[str, Value]:
         return {

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -101,6 +102,29 @@ async def taken(store: CrawlStore, limit: int, slice_id: SliceId = SLICE) -> Seq
 async def written(store: CrawlStore, batch: CrawlBatch) -> SaveCounts:
     """Write down what was done, and take no page."""
     return (await store.exchange(SLICE, batch, 0)).saved
+
+
+async def test_only_pages_that_are_gone_and_given_up_now_are_told_to_whoever_marks_them(crawl: Crawl) -> None:
+    told: list[str] = []
+
+    def mark(session: Session, pages: Sequence[FailedPage]) -> SaveCounts:
+        told.extend(page.url_key for page in pages)
+        return SaveCounts(updated=len(pages))
+
+    store = SqlCrawlStore(
+        crawl.database, project_id=crawl.agent.project_id, run="r1", save=crawl.save, mark_gone=mark
+    )
+    await store.seed(links("a", "b", "c", "d", "e"))
+    given_up = [
+        replace(failed("a"), failure_class="http_404"),
+        replace(failed("b"), failure_class="gone"),
+        replace(failed("c"), failure_class="gone", has_row=False),
+        failed("d"),
+    ]
+    batch = CrawlBatch(failed=given_up, done=[page("e")])
+    assert await written(store, batch) == SaveCounts(inserted=1, updated=2)
+    assert await written(store, batch) == SaveCounts()
+    assert told == ["a", "b"]
 
 
 async def test_seeding_counts_only_pages_not_known_yet(crawl: Crawl) -> None:

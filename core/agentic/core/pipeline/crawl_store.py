@@ -94,7 +94,8 @@ class CrawledPage:
 class FailedPage:
     """A page given up: the failure class that decided it, a message for people, and every try.
 
-    ``is_letter`` says that it is to be kept with the dead letters.
+    ``is_letter`` says that it is to be kept with the dead letters, ``has_row`` that the crawl keeps a row of
+    each page.
     """
 
     url: str
@@ -104,6 +105,12 @@ class FailedPage:
     message: str
     attempts: tuple[Attempt, ...] = ()
     is_letter: bool = False
+    has_row: bool = True
+
+    @property
+    def gone_status(self) -> int | None:
+        """What its server answered if that was that it is not there: 404 or 410."""
+        return {"http_404": 404, "gone": 410}.get(self.failure_class)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,7 @@ class Visitor:
         count = len(outcome.attempts)
         if isinstance(outcome, GivenUp):
             return Visit(
-                failed=_failed(entry, outcome),
+                failed=_failed(entry, outcome, has_row=self.step.store.pages),
                 links=tuple(links),
                 ends_pipeline=outcome.then == "fail",
                 attempt_count=count,
@@ -196,7 +196,7 @@ class Visitor:
         )
 
 
-def _failed(entry: FrontierEntry, outcome: GivenUp) -> FailedPage:
+def _failed(entry: FrontierEntry, outcome: GivenUp, *, has_row: bool) -> FailedPage:
     return FailedPage(
         url=entry.url,
         url_key=entry.url_key,
@@ -205,4 +205,5 @@ def _failed(entry: FrontierEntry, outcome: GivenUp) -> FailedPage:
         message=outcome.failure.message,
         attempts=outcome.attempts,
         is_letter=outcome.then == "dead_letter",
+        has_row=has_row,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentic.core.pipeline import CrawledPage, PipelineSpec
+from agentic.core.pipeline import CrawledPage, FailedPage, PipelineSpec
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.pipeline import PipelineAgentExecutor
 from agentic.plugins.web.settings import WebSettings
@@ -36,3 +36,9 @@ class WebAgentExecutor(PipelineAgentExecutor):
         from agentic.plugins.web.mapper import WebResultMapper
 
         return WebResultMapper(session, self.execution_id, self.agent).save_pages(pipeline, pages)
+
+    def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:
+        """Mark rows of ``web_pages``."""
+        from agentic.plugins.web.mapper import WebResultMapper
+
+        return WebResultMapper(session, self.execution_id, self.agent).mark_gone(pages)

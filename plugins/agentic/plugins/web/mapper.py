@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sqlalchemy import select
+
 from agentic.core.http import url_key
-from agentic.core.pipeline import ATTEMPTS, CrawledPage, PipelineResult, attempt_records
+from agentic.core.pipeline import ATTEMPTS, CrawledPage, FailedPage, PipelineResult, attempt_records
 from agentic.core.types import JSONValue, SaveCounts
-from agentic.mappers import CLEARED, ResultMapper
+from agentic.mappers import CLEARED, ResultMapper, utc_now
 from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
 from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
 
@@ -52,6 +54,18 @@ class WebResultMapper(ResultMapper):
         saved += self._save_items(pipeline, items)
         return saved + self._keep(kept) if (kept := kept_of(pages)) else saved
 
+    def mark_gone(self, pages: Sequence[FailedPage]) -> SaveCounts:
+        """Mark the stored rows of pages that are not there any more; return what became of the rows."""
+        found = {url_key(page.url): page.gone_status for page in pages}
+        stored = (WebPageModel.project_id == self.agent.project_id, WebPageModel.url_key.in_(found))
+        query = select(WebPageModel.url_key, WebPageModel.gone_at).where(*stored)
+        # Who has a row locked stores that page right now, and may wait for rows of ours.
+        known = self.db_session.execute(query.with_for_update(skip_locked=True)).all()
+        rows = [
+            {"url_key": key, "status": found[key], "gone_at": gone_at or utc_now()} for key, gone_at in known
+        ]
+        return self.save_rows(WebPageModel, rows, volatile=WAYS)
+
     def _keep(self, kept: Kept) -> SaveCounts:
         """Store what else a crawl keeps of pages; the links of a page take the place of those it had."""
         saved = self.save_rows(WebContentModel, content_rows(kept))
@@ -74,6 +88,7 @@ def page_row(page: CrawledPage) -> dict[str, object]:
         "url_key": url_key(page.final_url),
         "url": page.final_url,
         "status": page.status,
+        "gone_at": CLEARED,
         "content_type": page.content_type or CLEARED,
         "title": CLEARED if page.title is None else page.title,
         "fetched_at": page.fetched_at,

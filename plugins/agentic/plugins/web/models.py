@@ -18,6 +18,8 @@ class WebPageModel(SourceColumns, Base):
         url_key: Hash of ``url``.
         url: Canonical, where redirects end: pages that lead to one place are one row.
         status: HTTP status.
+        gone_at: When it was first found not to be there any more (404, 410); empty while it is there. All
+            that was stored of it stays.
         content_type: Media type, None where the server named none.
         title: Text of ``<title>``.
         fetched_at: When it was last fetched.
@@ -30,6 +32,7 @@ class WebPageModel(SourceColumns, Base):
     url_key: Mapped[str] = mapped_column(String(64), primary_key=True)
     url: Mapped[str] = mapped_column(Text)
     status: Mapped[int]
+    gone_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     content_type: Mapped[str | None] = mapped_column(String(200))
     title: Mapped[str | None] = mapped_column(Text)
     fetched_at: Mapped[datetime] = mapped_column(UTCDateTime)

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import event, select
+from tests.databases import only_postgresql
 
 from agentic.core.actors import ContentsOutput, PageLink
 from agentic.core.hooks import get_registry
 from agentic.core.http import url_key
-from agentic.core.pipeline import CrawledPage, PageContents
+from agentic.core.pipeline import CrawledPage, FailedPage, PageContents
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent, Site
@@ -42,6 +43,12 @@ def crawled(url: str, contents: PageContents | None = None, body: str = "") -> C
         content_hash=body,
         fetched_at=datetime(2026, 1, 1, tzinfo=UTC),
         contents=contents,
+    )
+
+
+def missing(url: str, failure_class: str = "http_404") -> FailedPage:
+    return FailedPage(
+        url=url, url_key=url_key(url), depth=0, failure_class=failure_class, message="not there"
     )
 
 
@@ -76,6 +83,17 @@ class TestRows:
         return save
 
     @pytest.fixture
+    def mark_gone(self, database: Database, agent: AgentModel) -> Save:
+        """Mark pages as an execution of its own."""
+
+        def mark(*pages: FailedPage) -> SaveCounts:
+            with database.joined() as session:
+                execution = create_execution(session, agent)
+                return WebResultMapper(session, execution.id, agent).mark_gone(pages)
+
+        return mark
+
+    @pytest.fixture
     def links(self, database: Database) -> Callable[[], Links]:
         def links() -> Links:
             with database.reading() as session:
@@ -108,6 +126,37 @@ class TestRows:
             (page,), (kept,) = session.scalars(select(WebPageModel)), session.scalars(select(WebContentModel))
         assert (page.title, page.content_type, page.attempts) == (None, None, None)
         assert (kept.text, kept.html, kept.language, kept.canonical_url) == ("Said", "<p>Said", None, None)
+
+    @pytest.mark.parametrize(("failure_class", "status"), [("http_404", 404), ("gone", 410)])
+    def test_a_page_that_is_gone_is_marked_and_keeps_its_words_until_it_is_back(
+        self, save: Save, mark_gone: Save, database: Database, failure_class: str, status: int
+    ) -> None:
+        page = replace(crawled(ROOT, PageContents(read=ContentsOutput(text="Said"))), title="One")
+        save(page)
+        gone = missing(ROOT, failure_class)
+        assert mark_gone(gone, missing(f"{ROOT}never")) == SaveCounts(updated=1)
+        with database.reading() as session:
+            (first,) = session.scalars(select(WebPageModel))
+            kept = session.scalars(select(WebContentModel.text)).one()
+        assert (first.status, first.title, kept) == (status, "One", "Said")
+        assert first.gone_at is not None
+        # Not there again, it is not gone anew.
+        assert mark_gone(gone) == SaveCounts(unchanged=1)
+        with database.reading() as session:
+            assert session.scalars(select(WebPageModel.gone_at)).all() == [first.gone_at]
+        assert save(page) == SaveCounts(updated=1, unchanged=1)
+        with database.reading() as session:
+            (back,) = session.scalars(select(WebPageModel))
+        assert (back.status, back.gone_at, back.title) == (200, None, "One")
+
+    @only_postgresql
+    def test_who_marks_pages_waits_for_nobody_that_stores_them(
+        self, save: Save, mark_gone: Save, database: Database
+    ) -> None:
+        save(crawled(ROOT))
+        with database.writing() as other:
+            other.execute(select(WebPageModel.url_key).with_for_update())
+            assert mark_gone(missing(ROOT)) == SaveCounts()
 
     def test_a_word_that_a_link_has_lost_is_lost_here_too(
         self, save: Save, links: Callable[[], Links]
@@ -249,6 +298,32 @@ class TestACrawl:
         again = run_agent("web", config)
         # One page more, with its words; the link to it is now followed.
         assert again.outcome.counts == SaveCounts(inserted=2, updated=1, unchanged=9)
+
+    def test_a_page_that_a_later_crawl_does_not_find_is_marked(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        run_agent("web", config)
+        agentic_site.fail("/a", status=404)
+        gone = run_agent("web", config)
+        found = {row.url.rpartition("/")[2]: row for row in gone.rows(WebPageModel)}
+        assert {name: (row.status, row.gone_at is None) for name, row in found.items()} == {
+            "": (200, True),
+            "a": (404, False),
+            "x.txt": (200, True),
+        }
+        assert {row.text for row in gone.rows(WebContentModel)} == {"A G X", "Words.out", "plain words"}
+        assert gone.outcome.counts.updated == 1
+        back = run_agent("web", config)
+        assert [(row.status, row.gone_at) for row in back.rows(WebPageModel)] == [(200, None)] * 3
+
+    def test_a_crawl_that_keeps_no_rows_of_pages_marks_none(
+        self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
+    ) -> None:
+        run_agent("web", config)
+        agentic_site.fail("/a", status=404)
+        crawl: JSONValue = {"type": "crawl", "start": f"{agentic_site.url}/", "store": {"pages": False}}
+        ran = run_agent("web", {**config, "pipeline": {"name": "site", "steps": [crawl]}})
+        assert [row.gone_at for row in ran.rows(WebPageModel)] == [None] * 3
 
     def test_an_agent_may_say_what_a_packaged_pipeline_keeps(
         self, config: dict[str, JSONValue], run_agent: RunAgent, agentic_site: Site
