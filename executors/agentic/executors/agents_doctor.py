@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # sqlalchemy is loaded when somebody asks the doctor
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
-def _nothing(_: BaseModel) -> tuple[()]:
+def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
@@ -36,12 +36,14 @@ class AgentsDoctor(Generic[SettingsT]):
         platform: Name of the platform.
         settings: What the platform validates configs by; None where its agents take none.
         look: Says what else is wrong with an agent, in words that follow its name: ``has no token``.
+        look_into: Says so by what is stored in the database.
         secrets: Names of secrets that an agent needs besides those its config names as ``${secrets.NAME}``.
     """
 
     platform: str
     settings: type[SettingsT] | None = None
     look: Callable[[SettingsT], Iterable[Finding]] = _nothing
+    look_into: Callable[[Database, AgentModel, SettingsT], Iterable[Finding]] = _nothing
     secrets: Callable[[SettingsT], Iterable[str]] = _nothing
 
     def __call__(self) -> Iterator[Finding]:
@@ -82,9 +84,8 @@ class AgentsDoctor(Generic[SettingsT]):
             yield from faults[agent.id]
             settings = self._read(agent)
             if settings is not None:
-                yield from (
-                    Finding(f"{_shown(agent)} {one.text}", one.severity) for one in self.look(settings)
-                )
+                said = (*self.look(settings), *self.look_into(database, agent, settings))
+                yield from (Finding(f"{_shown(agent)} {one.text}", one.severity) for one in said)
             for reason in missing.of(agent, self._secret_names(agent, settings)):
                 yield Finding(f"{_shown(agent)} cannot get its secret: {reason}")
 

@@ -90,12 +90,13 @@ def read(
             "changed_at": now,
         }
     )
+    left_out = max(len(found.items) - max_entries, 0)
     return Poll(
         feed=after,
         outcome=PollOutcome.READ,
         entries=found.items[:max_entries],
-        left_out=max(len(found.items) - max_entries, 0),
-        warnings=_moved(feed, after),
+        left_out=left_out,
+        warnings=(*_moved(feed, after), *_left_out(after, len(found.items), left_out)),
     )
 
 
@@ -172,6 +173,12 @@ def _moved(before: FeedState, after: FeedState) -> tuple[str, ...]:
     if before.disabled_at is not None:
         told.append(f"{before.name} is back; it is watched again")
     return tuple(told)
+
+
+def _left_out(feed: FeedState, count: int, left_out: int) -> tuple[str, ...]:
+    if not left_out:
+        return ()
+    return (f"{feed.name} has {count:,} entries, and {left_out:,} of them were left out; raise max_entries",)
 
 
 def _gone(feed: FeedState, error: FetchError, now: datetime) -> Poll:

@@ -13,7 +13,7 @@ MAX_PARALLEL = 16
 MAX_POLLS = 250
 """What a run reads is a message of its graph: 300 feeds of 50 short entries took 280 MiB."""
 MIN_INTERVAL_S = 15 * 60
-MAX_INTERVAL_S = 60 * 60
+MAX_INTERVAL_S = 24 * 60 * 60
 MAX_WAIT_S = 5.0
 """A host that wants peace for longer is asked by a later run: nobody waits for it inside of one."""
 
@@ -31,7 +31,7 @@ class FeedSettings(BaseModel):
         default=MIN_INTERVAL_S,
         ge=MIN_INTERVAL_S,
         le=MAX_INTERVAL_S,
-        description="From one poll of a feed to the next; longer if the feed or its server wants that.",
+        description="From one poll of a feed to the next: up to a day, and longer if the feed wants that.",
     )
     ignore_schedule: bool = Field(default=False, description="Ask feeds before they are due.")
     ask_disabled: bool = Field(
@@ -43,7 +43,9 @@ class FeedSettings(BaseModel):
         le=2 * MAX_FEEDS,
         description="Feeds asked by one run: those that wait longest; others are left to the next.",
     )
-    max_entries: int = Field(default=500, ge=1, le=5_000, description="Kept of one answer, the first ones.")
+    max_entries: int = Field(
+        default=500, ge=1, le=5_000, description="Kept of one answer, the first ones; more are a warning."
+    )
     obey_robots: bool = Field(default=True, description="Whether robots.txt counts.")
     requests_per_second: PositiveFloat | None = Field(default=None, description="Per host, if wanted.")
     timeout_s: PositiveFloat = Field(default=30, description="For one request.")

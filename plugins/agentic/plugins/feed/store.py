@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import or_, select
 
 from agentic.core.http import url_key
-from agentic.mappers import Database
+from agentic.mappers import AgentModel, Database
 from agentic.plugins.feed.models import FeedModel
 from agentic.plugins.feed.polls import FeedState
 
@@ -32,6 +32,32 @@ def known_feeds(database: Database, project_id: str, urls: Sequence[str]) -> lis
             )
             found |= {row.id: state_of(row) for row in session.scalars(query)}
     return list(found.values())
+
+
+def troubled_feeds(
+    database: Database, agent: AgentModel, urls: Sequence[str], *, is_all: bool
+) -> list[FeedState]:
+    """Return the feeds of an agent that fail or are gone, those that fail longest first; blocks.
+
+    Args:
+        database: Holds them.
+        agent: Watches them.
+        urls: Of feeds that it lists itself.
+        is_all: Those that it asked last are meant, too, as nobody knows here what its OPML lists.
+    """
+    keys = {url_key(url) for url in urls}
+    query = (
+        select(FeedModel)
+        .where(FeedModel.project_id == agent.project_id)
+        .where(or_(FeedModel.failures > 0, FeedModel.disabled_at.is_not(None)))
+        .order_by(FeedModel.failures.desc(), FeedModel.url)
+    )
+    with database.reading() as session:
+        return [
+            state_of(row)
+            for row in session.scalars(query)
+            if {row.id, row.url_key} & keys or (is_all and row.agent_id == agent.id)
+        ]
 
 
 def state_of(row: FeedModel) -> FeedState:

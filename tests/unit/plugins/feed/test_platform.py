@@ -36,7 +36,7 @@ def agent(**config: JSONValue) -> AgentModel:
         ({"feeds": [URL, "ftp://blog.test/"]}, "feed 1: "),
         ({"feeds": ["https://me:secret@blog.test/"]}, "feed 0 has a user name"),
         ({"feeds": [URL], "min_interval_s": 899}, "min_interval_s"),
-        ({"feeds": [URL], "min_interval_s": 3_601}, "min_interval_s"),
+        ({"feeds": [URL], "min_interval_s": 86_401}, "min_interval_s"),
         ({"feeds": [URL], "max_entries": 0}, "max_entries"),
         ({"opml": ""}, "opml"),
     ],

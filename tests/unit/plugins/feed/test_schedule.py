@@ -13,6 +13,7 @@ from agentic.core.reading.feeds import Feed, Item
 from agentic.plugins.feed import schedule
 from agentic.plugins.feed.polls import FeedState, PollOutcome, WatchList
 from agentic.plugins.feed.schedule import LONGEST_S, due, max_age_s, wait_after, watched
+from agentic.plugins.feed.settings import FeedSettings
 
 NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
 FLOOR_S = 900.0
@@ -154,6 +155,23 @@ def test_a_limit_without_a_time_is_a_failure(word: str) -> None:
 def test_entries_beyond_the_limit_are_counted() -> None:
     poll = schedule.read(state(), answer(), feed(count=5), NOW, floor_s=FLOOR_S, max_entries=3)
     assert ([item["id"] for item in poll.entries], poll.left_out) == (["0", "1", "2"], 2)
+
+
+def test_that_entries_were_left_out_is_a_warning_with_their_count() -> None:
+    poll = schedule.read(state(), answer(), feed(count=5), NOW, floor_s=FLOOR_S, max_entries=3)
+    (told,) = poll.warnings
+    assert told.endswith(
+        "at https://blog.test/feed.xml has 5 entries, and 2 of them were left out; raise max_entries"
+    )
+    whole = schedule.read(state(), answer(), feed(count=3), NOW, floor_s=FLOOR_S, max_entries=3)
+    assert whole.warnings == ()
+
+
+def test_a_floor_of_a_day_is_kept_by_feeds_that_answer_and_by_those_that_fail() -> None:
+    day_s = float(FeedSettings(feeds=(URL,), min_interval_s=86_400).min_interval_s)
+    read = schedule.read(state(), answer(), feed(60), NOW, floor_s=day_s, max_entries=3)
+    failed = schedule.failed(state(), ValueError("away"), NOW, floor_s=day_s)
+    assert (waited_s(read.feed), waited_s(failed.feed)) == (day_s, day_s)
 
 
 @pytest.mark.parametrize(
