@@ -99,7 +99,7 @@ def page_row(page: PageRecord) -> dict[str, object]:
         "html": page.html,
         "links": page.links,
         "item": page.item,
-        "metadata": page.metadata,
+        "metadata": page.metadata or None,
         "scraped_at": page.scraped_at,
     }
 

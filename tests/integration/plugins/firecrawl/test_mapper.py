@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sqlalchemy import select
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue, SaveCounts
+from agentic.executors.testing import MapperContract, MapperSamples
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -26,13 +27,64 @@ from agentic.plugins.firecrawl.models import FirecrawlLinkModel, FirecrawlPageMo
 pytestmark = pytest.mark.integration
 
 URL = "https://shop.example/"
+NOON = "2026-11-02T12:00:00Z"
 PAGE: dict[str, JSONValue] = {
     "url": URL,
     "status": 200,
+    "scraped_at": NOON,
     "markdown": "# Shop",
     "links": [f"{URL}a"],
     "metadata": {"title": "Shop", "source_url": URL, "scrape_id": "1"},
 }
+
+
+def results(mode: str, *answers: dict[str, Any]) -> dict[str, object]:
+    """Return what a pipeline of a mode gives."""
+    empty: dict[str, object] = {"failures": {}, "failed_items": [], "retried": [], "skipped": []}
+    return {"pipeline": f"firecrawl_{mode}", "item_key": "url", "items": list(answers), "counts": {}, **empty}
+
+
+def crawled(*pages: object) -> dict[str, Any]:
+    return {"items": list(pages), "failed": [], "robots_blocked": [], "counts": {"credits": len(pages)}}
+
+
+OTHER: dict[str, JSONValue] = {
+    "url": f"{URL}a",
+    "markdown": "A",
+    "scraped_at": NOON,
+    "metadata": {"title": "A"},
+}
+SHORTER = [{"url": page["url"], "scraped_at": NOON} for page in (PAGE, OTHER)]
+ODD = {**PAGE, "metadata": {"title": "Shop", "odd": float("nan")}}
+
+
+@pytest.mark.requirement("PL21", "PL28", "PL30")
+class TestMapper(MapperContract):
+    platform = "firecrawl"
+    config: ClassVar[dict[str, JSONValue]] = {"mode": "crawl", "url": URL}
+    samples = MapperSamples(
+        results=results("crawl", crawled(PAGE, OTHER)),
+        row_count=2,
+        shorter=results("crawl", crawled(*SHORTER)),
+        with_a_bad_one=results("crawl", crawled({"url": "mailto:ann"}, PAGE, OTHER)),
+        with_no_json=results("crawl", crawled(ODD, OTHER)),
+    )
+
+
+class TestMapperOfSearches(MapperContract):
+    """What a search finds is links, and pages where they were scraped, too."""
+
+    platform = "firecrawl"
+    config: ClassVar[dict[str, JSONValue]] = {"mode": "search", "query": "lamps"}
+    samples = MapperSamples(
+        results=results("search", {"items": [PAGE, {"url": f"{URL}b", "title": "B", "snippet": "New"}]}),
+        row_count=3,
+        shorter=results("search", {"items": [{**SHORTER[0], "metadata": {}}, {"url": f"{URL}b"}]}),
+        with_a_bad_one=results(
+            "search", {"items": [PAGE, {"url": ""}, {"url": f"{URL}b", "title": "B", "snippet": "New"}]}
+        ),
+        with_no_json=results("search", {"items": [ODD, {"url": f"{URL}b"}]}),
+    )
 
 
 @pytest.fixture
@@ -50,25 +102,11 @@ def agent(database: Database) -> AgentModel:
 
 
 def save(database: Database, agent: AgentModel, mode: str, answer: dict[str, Any]) -> ResultMapper:
-    results = {
-        "pipeline": f"firecrawl_{mode}",
-        "item_key": "url",
-        "items": [answer],
-        "counts": {},
-        "failures": {},
-        "failed_items": [],
-        "retried": [],
-        "skipped": [],
-    }
     with database.joined() as session:
         execution = create_execution(session, agent)
         mapper = get_result_mapper("firecrawl", session, execution.id, agent)
-        assert mapper.save_results(results)
+        assert mapper.save_results(results(mode, answer))
     return mapper
-
-
-def crawled(*pages: object) -> dict[str, Any]:
-    return {"items": list(pages), "failed": [], "robots_blocked": [], "counts": {"credits": len(pages)}}
 
 
 def test_saving_twice_leaves_one_row_and_another_scrape_of_the_same_is_unchanged(

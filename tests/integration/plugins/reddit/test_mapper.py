@@ -13,6 +13,7 @@ from tests.databases import only_postgresql
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import SaveCounts
+from agentic.executors.testing import MapperContract, MapperSamples
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,
@@ -64,6 +65,32 @@ COMMENT: Item = {
     "created_utc": CREATED.timestamp(),
 }
 SUBREDDIT: Item = {"name": "t5_h", "display_name": "harbor", "subscribers": 100, "accounts_active": 4}
+
+
+WHOLE: Item = {
+    "source_mode": "oauth",
+    "read_at": FIRST,
+    "posts": [POST],
+    "comments": [COMMENT],
+    "subreddits": [SUBREDDIT],
+}
+
+
+@pytest.mark.requirement("PL14", "PL21", "PL28", "PL30")
+class TestMapper(MapperContract):
+    platform = "reddit"
+    samples = MapperSamples(
+        results=WHOLE,
+        row_count=3,
+        shorter={
+            "read_at": SECOND,
+            "posts": [{"name": "t3_abc"}],
+            "comments": [{"name": "t1_c"}],
+            "subreddits": [{"name": "t5_h", "display_name": "harbor"}],
+        },
+        with_a_bad_one={**WHOLE, "posts": [{"title": "no id"}, POST]},
+        with_no_json={**WHOLE, "comments": [{**COMMENT, "odd": float("nan")}]},
+    )
 
 
 @pytest.fixture
