@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+CONSTRAINTS = REPOSITORY / "constraints.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,10 @@ def installed(folder: Path, *projects: Path) -> Path:
 
     The libraries that they need are borrowed from the environment that this is run in.
     """
-    wheels, environment = folder / "wheels", folder / "environment"
-    for project in (REPOSITORY, *projects):
-        pip("wheel", "--no-deps", "--wheel-dir", str(wheels), str(project))
+    environment = folder / "environment"
+    wheels = built(folder, *projects)
     venv.create(environment)
-    python = str(environment / "bin" / "python")
-    pip("--python", python, "install", "--no-index", "--no-deps", *map(str, wheels.glob("*.whl")))
+    pip("--python", python_of(environment), "install", "--no-index", "--no-deps", *map(str, wheels))
     # Only now: pip would take what is borrowed for installed. Our own editable installation is not seen
     # through it, as a .pth file is read in the environment's own folder alone.
     site = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
@@ -61,6 +60,32 @@ def installed(folder: Path, *projects: Path) -> Path:
     return environment
 
 
+def resolved(folder: Path, *projects: Path, extras: str) -> Path:
+    """Make an environment as users do: pip finds what our wheel with these extras, and the others, ask for.
+
+    Nothing is borrowed: a library that a wheel does not ask for is missing.
+    """
+    environment = folder / "environment"
+    ours, *others = built(folder, *projects)
+    venv.create(environment, with_pip=True)
+    wanted = [f"{ours}[{extras}]", *map(str, others)]
+    pip("--python", python_of(environment), "install", "--constraint", str(CONSTRAINTS), *wanted)
+    return environment
+
+
+def built(folder: Path, *projects: Path) -> list[Path]:
+    """Return the wheels of this project and of others."""
+    for project in (REPOSITORY, *projects):
+        pip("wheel", "--no-deps", "--wheel-dir", str(folder / "wheels"), str(project))
+    return sorted((folder / "wheels").glob("*.whl"), key=lambda wheel: "agentic_pipelines" not in wheel.name)
+
+
+def python_of(environment: Path) -> str:
+    return str(environment / "bin" / "python")
+
+
 def pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    subprocess.run(command, check=True, timeout=110)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    told = f"pip failed; is a package index within reach?\n{' '.join(command)}\n{done.stderr}"
+    assert done.returncode == 0, told

@@ -99,7 +99,7 @@ def test_several_of_them_are_there_together(listed: Listed) -> None:
     assert told == {name: (f"agentic-plugin-{name}", [name]) for name in NAMES}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES[1:])  # those of quotes are run by test_guides.py
 def test_its_own_tests_pass_in_that_environment(machine: Machine, name: str) -> None:
     passed = machine.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder_of(name)))
     assert " passed" in passed
