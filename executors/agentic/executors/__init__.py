@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from agentic.executors.lazily import loaded
 
 if TYPE_CHECKING:
     from agentic.executors.agents_doctor import AgentsDoctor
@@ -54,6 +55,4 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     # Every command and every TAB imports this package; with the database it would take half a second more.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return loaded(__name__, _HOMES, name)

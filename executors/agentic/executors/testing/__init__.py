@@ -14,33 +14,24 @@
 ``agentic_fakes`` comes with the fakes (``agentic-pipelines[local]``).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pytest
 
-# pytest does not find them by itself, as they are in a namespace.
-pytest.register_assert_rewrite(
-    *(
-        f"agentic.executors.testing.{name}"
-        for name in (
-            "acting",
-            "actor_contract",
-            "contract",
-            "endings",
-            "executor_contract",
-            "mapper_contract",
-            "mapping",
-        )
-    )
-)
+from agentic.executors.lazily import loaded
 
-from agentic.executors.testing.actor_contract import ActorContract, Failing  # noqa: E402 - rewritten first
-from agentic.executors.testing.contract import PlatformContract  # noqa: E402
-from agentic.executors.testing.executor_contract import ExecutorContract  # noqa: E402
-from agentic.executors.testing.homes import Home  # noqa: E402
-from agentic.executors.testing.mapper_contract import MapperContract, MapperSamples  # noqa: E402
-from agentic.executors.testing.running import Ran, RunAgent  # noqa: E402
-from agentic.executors.testing.secrets import Secrets  # noqa: E402
-from agentic.executors.testing.sites import Site  # noqa: E402
-from agentic.executors.testing.workflows import RunWorkflow  # noqa: E402
+if TYPE_CHECKING:
+    from agentic.executors.testing.actor_contract import ActorContract, Failing
+    from agentic.executors.testing.contract import PlatformContract
+    from agentic.executors.testing.executor_contract import ExecutorContract
+    from agentic.executors.testing.homes import Home
+    from agentic.executors.testing.mapper_contract import MapperContract, MapperSamples
+    from agentic.executors.testing.running import Ran, RunAgent
+    from agentic.executors.testing.secrets import Secrets
+    from agentic.executors.testing.sites import Site
+    from agentic.executors.testing.workflows import RunWorkflow
 
 __all__ = [
     "ActorContract",
@@ -56,3 +47,28 @@ __all__ = [
     "Secrets",
     "Site",
 ]
+
+_HOMES = {
+    "ActorContract": "actor_contract",
+    "ExecutorContract": "executor_contract",
+    "Failing": "actor_contract",
+    "Home": "homes",
+    "MapperContract": "mapper_contract",
+    "MapperSamples": "mapper_contract",
+    "PlatformContract": "contract",
+    "Ran": "running",
+    "RunAgent": "running",
+    "RunWorkflow": "workflows",
+    "Secrets": "secrets",
+    "Site": "sites",
+}
+
+# pytest does not find them by itself, as they are in a namespace.
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{name}" for name in ("acting", "endings", "mapping", *_HOMES.values()))
+)
+
+
+def __getattr__(name: str) -> object:
+    # pytest loads the fixtures, and so this package, wherever it is installed: all of it would take a second.
+    return loaded(__name__, _HOMES, name)

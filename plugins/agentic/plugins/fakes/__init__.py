@@ -20,22 +20,3 @@
 :func:`agentic.plugins.fakes.app.create_app` gives the bare ASGI application. Starlette and uvicorn come with
 ``pip install 'agentic-pipelines[local]'`` and are loaded when a fake is started.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from agentic.core.hooks import hookimpl
-
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["agentic_commands"]
-
-
-@hookimpl
-def agentic_commands(app: typer.Typer) -> None:
-    """Add ``agentic fakes``."""
-    from agentic.plugins.fakes.cli import fakes_app
-
-    app.add_typer(fakes_app, name="fakes")

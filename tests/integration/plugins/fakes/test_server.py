@@ -242,7 +242,7 @@ def test_without_the_extra_the_error_says_what_to_install(library: str) -> None:
 
 def test_loading_the_plugin_loads_no_server_library() -> None:
     code = (
-        "import sys, agentic.plugins.fakes\n"
+        "import sys, agentic.plugins.fakes.plugin\n"
         "sys.exit(not {'starlette', 'uvicorn', 'agentic.plugins.fakes.app'}.isdisjoint(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
