@@ -19,17 +19,28 @@ from agentic.mappers import (
     add_agent,
     find_execution,
 )
-from agentic.mappers.catalog import change_agent
+from agentic.mappers.catalog import change_agent, disable_agent, enable_agent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFacts:
-    """What an agent is to be. ``goals`` of None leave those of an agent that is changed as they are."""
+    """What an agent is to be.
+
+    Attributes:
+        name: Of the agent.
+        platform: Runs it.
+        config: All of it.
+        goals: None leaves those of an agent that is changed as they are, unless ``is_whole``.
+        is_disabled: Counts only with ``is_whole``; else an agent that is changed stays enabled or disabled.
+        is_whole: Whether all of the agent is told, so that what is None is to be none.
+    """
 
     name: str
     platform: str
     config: Mapping[str, JSONValue] = field(default_factory=dict)
     goals: str | None = None
+    is_disabled: bool = False
+    is_whole: bool = False
 
 
 def put_agent(
@@ -54,9 +65,11 @@ def put_agent(
     elif not replace:
         raise DuplicateAgentError(facts.name, project.name)
     else:
-        goals = agent.goals if facts.goals is None else facts.goals
+        goals = agent.goals if facts.goals is None and not facts.is_whole else facts.goals
         change_agent(session, agent, platform=facts.platform, config=facts.config, goals=goals)
     check_agent(session, agent)
+    if facts.is_whole:
+        (disable_agent if facts.is_disabled else enable_agent)(session, agent)
     return agent
 
 

@@ -232,13 +232,16 @@ class TestFiles:
         )
         assert [row["name"] for row in full.json("projects", "list")] == ["default"]
 
-    def test_what_the_file_lacks_stays(self, full: Shell) -> None:
+    def test_agents_that_the_file_does_not_name_stay_and_of_what_it_names_all_is_as_it_says(
+        self, full: Shell
+    ) -> None:
         new = "project: {name: default}\nagents: [{name: new, platform: hackernews}]"
         Path("project.yaml").write_text(new)
-        full("projects", "import", "project.yaml")
+        done = full.json("projects", "import", "project.yaml")
         assert [row["name"] for row in full.json("agents", "list")] == ["ask", "new", "top"]
+        assert done["changes"][0]["changed"] == ["description", "max_running"]
         shown = full.json("projects", "show", "default")
-        assert (shown["description"], shown["max_running"]) == ("what is new", 4)
+        assert (shown["description"], shown["max_running"]) == (None, None)
 
     def test_secrets_are_named_and_never_told(self, full: Shell) -> None:
         text = full("projects", "export", "default")

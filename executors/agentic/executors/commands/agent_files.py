@@ -32,6 +32,7 @@ class _Agent(BaseModel):
     platform: str = Field(min_length=1)
     goals: str | None = None
     config: dict[str, JSONValue] = {}
+    disabled: bool = False
 
 
 class _File(BaseModel):
@@ -49,6 +50,7 @@ def told_agent(agent: AgentModel) -> dict[str, JSONValue]:
         "platform": agent.agent_platform,
         **({"goals": agent.goals} if agent.goals is not None else {}),
         "config": shown_config(agent),
+        **({"disabled": True} if agent.disabled_at is not None else {}),
     }
 
 
@@ -87,7 +89,14 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
                 f"not told; put the secret in, or better a reference to a stored one"
             )
     return [
-        AgentFacts(name=agent.name, platform=agent.platform, config=agent.config, goals=agent.goals)
+        AgentFacts(
+            name=agent.name,
+            platform=agent.platform,
+            config=agent.config,
+            goals=agent.goals,
+            is_disabled=agent.disabled,
+            is_whole=True,
+        )
         for agent in found.agents
     ]
 

@@ -14,7 +14,6 @@ from agentic.core.types import JSONValue
 from agentic.executors.commands.agent_files import told_agent
 from agentic.executors.schedule_times import shown_interval
 from agentic.mappers import (
-    AgentModel,
     CatchUp,
     ExecutionModel,
     ProjectModel,
@@ -59,7 +58,7 @@ def count_rows(session: Session, project: ProjectModel) -> dict[str, int]:
 
 def told_project(session: Session, project: ProjectModel) -> dict[str, JSONValue]:
     """Return a project as its file has it: secrets by name, of pipelines the newest version."""
-    agents = [_told_agent(agent) for agent in list_agents(session, project.id)]
+    agents = [told_agent(agent) for agent in list_agents(session, project.id)]
     newest = {kept.name: kept.spec for kept in reversed(list_pipelines(session, project.id))}
     pipelines = [told(dict(spec)) for _, spec in sorted(newest.items())]
     stored = {secret.name for secret in list_secrets(session, project.id)}
@@ -82,10 +81,6 @@ def _rows(name: str, rows: Iterable[JSONValue]) -> dict[str, JSONValue]:
     """Leave out what there is none of."""
     found = list(rows)
     return {name: found} if found else {}
-
-
-def _told_agent(agent: AgentModel) -> dict[str, JSONValue]:
-    return {**told_agent(agent), **({"disabled": True} if agent.disabled_at is not None else {})}
 
 
 def _told_schedule(schedule: ScheduleModel) -> dict[str, JSONValue]:

@@ -44,7 +44,7 @@ class _Part(BaseModel):
 
 
 class ProjectPart(_Part):
-    """The project itself; what is left out stays as it is."""
+    """The project itself; what is left out is none."""
 
     name: Name
     description: str | None = None
@@ -52,7 +52,7 @@ class ProjectPart(_Part):
 
 
 class AgentPart(_Part):
-    """An agent; goals that are left out stay as they are."""
+    """An agent; goals that are left out are none."""
 
     name: Name
     platform: Name

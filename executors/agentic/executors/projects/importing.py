@@ -1,4 +1,4 @@
-"""What is to be changed so that a project is as its file says; what the file lacks stays as it is."""
+"""What is to be changed so that a project is as its file says; what the file does not name stays as it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from agentic.mappers import (
     pause_schedule,
     resume_schedule,
 )
-from agentic.mappers.catalog import describe_project, disable_agent, enable_agent, limit_project
+from agentic.mappers.catalog import describe_project, limit_project
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.pipelines import find_stored, store_pipeline
 from agentic.mappers.schedules import remove_schedule
@@ -83,10 +83,10 @@ def _put_project(session: Session, wanted: ProjectPart, name: str) -> tuple[Proj
     except UnknownProjectError:
         owner, outcome = add_project(session, name), ADDED
     changed = []
-    if wanted.description is not None and wanted.description != owner.description:
+    if wanted.description != owner.description:
         describe_project(session, owner, wanted.description)
         changed.append("description")
-    if wanted.max_running is not None and wanted.max_running != owner.max_running:
+    if wanted.max_running != owner.max_running:
         limit_project(session, owner, wanted.max_running)
         changed.append("max_running")
     if outcome == UNCHANGED and changed:
@@ -154,14 +154,20 @@ class _Import:
         }
         if missing:
             raise FaultyPartError(*missing)
-        facts = AgentFacts(name=wanted.name, platform=wanted.platform, config=config, goals=wanted.goals)
+        facts = AgentFacts(
+            name=wanted.name,
+            platform=wanted.platform,
+            config=config,
+            goals=wanted.goals,
+            is_disabled=wanted.disabled,
+            is_whole=True,
+        )
         try:
             agent = put_agent(self.session, self.owner, facts, replace=True)
         except AgentConfigError as exc:
             raise FaultyPartError(*(config_fault(fault) for fault in exc.faults)) from None
         except AgenticError as exc:
             raise FaultyPartError(Fault(message=str(exc), place=("platform",))) from None
-        (disable_agent if wanted.disabled else enable_agent)(self.session, agent)
         self._note_change("agent", wanted.name, before, stand_of(agent))
 
     def _put_schedule(self, wanted: SchedulePart) -> None:
