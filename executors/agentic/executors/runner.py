@@ -200,7 +200,9 @@ def _refuse(database: Database, execution: ExecutionModel, error: str) -> None:
 async def _rested(handle: AsyncRunHandle) -> None:
     try:
         await handle.rest()
+        await handle.rest_of_children(CANCEL_GRACE_S)
     except asyncio.CancelledError:
         await handle.cancel()
         await handle.rest(CANCEL_GRACE_S)
+        await handle.rest_of_children(CANCEL_GRACE_S)
         raise

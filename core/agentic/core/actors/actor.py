@@ -83,3 +83,14 @@ class Actor(ABC, Generic[InputT, OutputT]):
         Raises:
             ActorError: It cannot be done; the failure class decides what the pipeline does about it.
         """
+
+    async def abandon(self, ctx: ActorContext, given: InputT, /) -> None:
+        """End what a call began elsewhere, as it is not called again: its run was broken off, or it given up.
+
+        At least once, by whichever process ends the run, also when nothing was begun: ``ctx.once`` gives what
+        it gave to the call, or does what it is told to if there was none. A run that is resumed later makes
+        the call again, with the same ``ctx.once``. It has ten seconds.
+
+        Raises:
+            ActorError: It may go on there; the message says where, and what to do about it.
+        """

@@ -34,6 +34,7 @@ class DecisionKind(StrEnum):
     FALLBACK_CHOSEN = "fallback.chosen"
     STEP_RERUN = "step.rerun"
     ITEM_GIVEN_UP = "item.given_up"
+    CALL_LEFT = "call.left"
     REQUEST_RAISED = "request.raised"
     REQUEST_ANSWERED = "request.answered"
     REQUEST_EXPIRED = "request.expired"

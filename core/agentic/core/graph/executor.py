@@ -143,6 +143,22 @@ class Executor:
             raise self._misfit(chosen.outlet, "returned", returned)
         return returned
 
+    @property
+    def abandons(self) -> bool:
+        """Whether :meth:`abandon` has anything to do."""
+        return type(self).abandon is not Executor.abandon
+
+    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+        """End what was begun elsewhere for ``message``; by default nothing.
+
+        Called when the run ends by a failure, a cancellation or its deadline, before it is noted as ended:
+        for each message that was being handled, or was to be handled next. At least once, and maybe by
+        another process: what is done here has to stand a repetition. ``ctx.once`` gives what it gave before,
+        what is sent, yielded or written is lost. It has :data:`~agentic.core.graph.abandoning.ABANDON_S`
+        seconds. An exception is told as a line of log, and changes nothing. A run that is resumed handles
+        the message again, and ``ctx.once`` still gives what it gave: what was ended has to be found out.
+        """
+
     def check_sent(self, message: object) -> None:
         """Raise :class:`SendTypeError` if no handler declares to send such a message."""
         if not self._sends.fits(message):

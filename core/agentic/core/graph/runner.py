@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.config import WorkflowConfig
@@ -166,6 +167,8 @@ class Runner:
             yielded_at = time.perf_counter()
             while self._state.status is RunStatus.RUNNING:
                 await self._superstep()
+                if self._is_over:
+                    await self._abandon()
                 if self._snapshots is not None:
                     await self._save()
                 if time.perf_counter() - yielded_at > _YIELD_AFTER_S:
@@ -173,6 +176,7 @@ class Runner:
                     yielded_at = time.perf_counter()
         except asyncio.CancelledError:
             self.cancel()
+            await self._abandon()
             await self._save()
             raise
         return self.result()
@@ -352,6 +356,15 @@ class Runner:
             raise _StoppedError(result.error)
         return result
 
+    @property
+    def _is_over(self) -> bool:
+        return self._state.status is not RunStatus.RUNNING
+
+    async def _abandon(self) -> None:
+        """Let executors end what they began elsewhere, if the run ends before they are done with it."""
+        if calls := abandoned(self._graph, self._state):
+            await abandon(calls, self._link, self._state)
+
     async def _save(self) -> None:
         """Save a checkpoint, if the run is stored and something happened since the last one."""
         snapshots = self._snapshots
@@ -369,6 +382,7 @@ class Runner:
             self._live(EventKind.CHECKPOINT_FAILED, told)
             if self._config.on_checkpoint_failure == "fail":
                 self._fail_unsaved(exc)
+                await self._abandon()
         else:
             self._tell_saved()
             if self._listener is not None:

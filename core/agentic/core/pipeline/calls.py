@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again
 from agentic.core.pipeline.attempts import GivenUp, Manner, Success, Tell, try_until_settled
@@ -104,6 +104,31 @@ class ActorCall:
         ctx = replace(ctx, is_rerun=True)
         given = await self.prepare(state, ctx)
         await call_until_done(self.actors[self.actor], ctx, given.config)
+
+    @property
+    def abandons(self) -> bool:
+        """Whether one of the actors has something to end that it began elsewhere."""
+        return any(True for _ in self._beginners())
+
+    async def abandon(self, ctx: ActorContext, given: Given) -> None:
+        """Let the actors that may have been called end what they began elsewhere.
+
+        Raises:
+            ActorError: Something may go on there.
+        """
+        for name, actor in self._beginners():
+            config = given.config if name == self.actor else known_parts(actor, given.config)
+            try:
+                checked = actor.Input.model_validate(config)
+            except ValidationError:
+                continue  # with such an input it was not called
+            await actor().abandon(ctx, checked)
+
+    def _beginners(self) -> Iterator[tuple[str, type[Actor]]]:
+        fallbacks = (rule.retry_with_actor for rules in self.levels for rule in rules.values())
+        for name in dict.fromkeys([self.actor, *filter(None, fallbacks)]):
+            if self.actors[name].abandon is not Actor.abandon:
+                yield name, self.actors[name]
 
     async def _attempt(self, name: str, ctx: ActorContext, given: Given) -> BaseModel | Again:
         actor = self.actors[name]

@@ -10,6 +10,7 @@ from typing import cast
 
 from agentic.core.actors import ActorContext, ActorError, Again
 from agentic.core.graph import Executor, WorkflowContext, handler
+from agentic.core.pipeline.abandoning import abandon_call
 from agentic.core.pipeline.attempts import GivenUp
 from agentic.core.pipeline.calls import ActorCall, Given, results_of
 from agentic.core.pipeline.expressions import ReferenceFailedError
@@ -86,7 +87,7 @@ class ActorNode(Executor):
             return await leave_out(self._place, state, exc, ctx)
         except ReferenceFailedError as exc:
             return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        return await self._turn(ActorTurn(state=state, done=(), after_s=0.0), ctx)
+        return await self._turn(_first_turn(state), ctx)
 
     @handler
     async def go_on(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
@@ -94,10 +95,28 @@ class ActorNode(Executor):
         await asyncio.sleep(turn.after_s)
         return await self._turn(turn, ctx)
 
+    @property
+    def abandons(self) -> bool:
+        """Whether one of its actors has something to end that it began elsewhere."""
+        return self._call.abandons
+
+    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+        """Let the actor end what it began elsewhere."""
+        turn = message if isinstance(message, ActorTurn) else _first_turn(cast(PipelineState, message))
+        context = self._context_of(ctx, Once(ctx, turn.done))
+        try:
+            given = await self._call.prepare(turn.state, context)
+        except MissingResultError:
+            return  # it was never called
+        await abandon_call(self._call, context, given, ctx)
+
+    def _context_of(self, ctx: WorkflowContext, once: Once) -> ActorContext:
+        return replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._place.step}", once=once)
+
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
         once = Once(ctx, turn.done)
-        context = replace(self._context(ctx.run_id), call=f"{ctx.run_id}/{self._place.step}", once=once)
+        context = self._context_of(ctx, once)
         try:
             given = await self._call.prepare(state, context)
         except MissingResultError as exc:
@@ -108,7 +127,10 @@ class ActorNode(Executor):
         outcome = await self._call.run(context, given, state, tell)
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._place.step, failure=outcome.failure, attempts=outcome.attempts)
-            return await give_up(self._place, state, failed, outcome.then, ctx)
+            follows = await give_up(self._place, state, failed, outcome.then, ctx)
+            if self.abandons:  # a run that fails by it sees to this itself
+                await abandon_call(self._call, replace(context, once=once.known), given, ctx)
+            return follows
         if isinstance(outcome.value, Again):
             ctx.report_progress(0, None, outcome.value.note)
             return ActorTurn(state=state, done=once.done, after_s=outcome.value.after_s)
@@ -116,6 +138,10 @@ class ActorNode(Executor):
             retried = Retried(step=self._place.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
         return self._place.bind(state, _shown(results_of(outcome.value), given))
+
+
+def _first_turn(state: PipelineState) -> ActorTurn:
+    return ActorTurn(state=state, done=(), after_s=0.0)
 
 
 class Once:
@@ -138,6 +164,10 @@ class Once:
         value = await self._ctx.once(f"actor:{name}", work)
         self.done = (*self.done, (name, dump(value)))
         return value
+
+    async def known(self, name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
+        """Return what is known, or what ``work`` gives now; remember nothing of it."""
+        return await self(name, work) if name in dict(self.done) else await work()
 
 
 def first_state(spec: PipelineSpec, given: dict[str, JSONValue], keep: frozenset[str]) -> PipelineState:

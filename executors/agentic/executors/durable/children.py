@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import takewhile
 
 from agentic.core.graph.errors import RestoredError
 from agentic.core.graph.links import SubCall
@@ -32,6 +33,8 @@ from agentic.executors.durable.beginning import begin, take_up
 from agentic.executors.durable.catalog import NODE_MARK
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.image import Plan, RunImage
+
+BROKEN_OFF = frozenset({RunStatus.FAILED, RunStatus.CANCELLED})
 
 STOPPED_AROUND = "the run around it was broken off"
 """Why a child run is cancelled whose parent ended without it; it goes on when the parent does."""
@@ -155,6 +158,31 @@ def stop_children(ledger: LedgerTransaction, run_id: RunId) -> None:
             ledger.request_cancel(child.run_id, STOPPED_AROUND)
         else:
             pause_with_children(ledger, child.run_id, is_paused=True)
+
+
+def stopped_children(ledger: LedgerTransaction, run_id: RunId) -> Sequence[RunId]:
+    """Return the child runs of a run that were stopped with it, and have not ended yet."""
+    return [child.run_id for child in ledger.children(run_id) if child.cancel_reason is not None]
+
+
+def has_stopping(ledger: LedgerTransaction, run_id: RunId) -> bool:
+    """Whether a run below one that was broken off was stopped, too, and has not ended yet."""
+    run = ledger.run(run_id)
+    if run is None or run.status not in BROKEN_OFF:
+        return False
+    rows = ledger.list_activations(run_id=run_id)
+    last = takewhile(lambda row: row.id.superstep == run.superstep, rows)
+    return any(
+        _is_stopping(ledger, RunId(f"{run_id}/{row.id.executor_id}.{row.id.superstep}.{row.id.shard}"))
+        for row in last
+    )
+
+
+def _is_stopping(ledger: LedgerTransaction, run_id: RunId) -> bool:
+    run = ledger.run(run_id)
+    if run is None:
+        return False
+    return has_stopping(ledger, run_id) if run.status.is_final else run.cancel_reason is not None
 
 
 def _was_stopped_around(run: RunRow) -> bool:

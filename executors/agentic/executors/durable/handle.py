@@ -11,7 +11,7 @@ from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
-from agentic.executors.durable.children import info_of
+from agentic.executors.durable.children import has_stopping, info_of
 from agentic.executors.durable.control import answer, cancel, pause, resume
 from agentic.executors.durable.host import RunHost
 
@@ -65,6 +65,16 @@ class AsyncRunHandle:
                 await self._host.rests.wait(self.run_id, pause_s)
                 pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
         return run
+
+    async def rest_of_children(self, timeout_s: float | None = None) -> None:
+        """Wait until the child runs have ended, too, that were stopped with the run.
+
+        Raises:
+            TimeoutError: One goes on still.
+        """
+        async with asyncio.timeout(timeout_s):
+            while await self._host.lane.do(lambda ledger: has_stopping(ledger, self.run_id)):  # noqa: ASYNC110
+                await asyncio.sleep(_FIRST_LOOK_S)
 
     async def events(self, after: int = 0) -> list[WorkflowEvent]:
         """Return the durable events of the run above a sequence, in order."""

@@ -40,7 +40,7 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
     surroundings = Surroundings(
         read_child=partial(read_child, host),
         keep_once=partial(_keep_once, host, image, lease, activation.origin),
-        tell=None if host.tell is None else partial(_tell, host.tell, image),
+        tell=None if host.tell is None else partial(tell_clean, host.tell, image),
         deadline=await _own_deadline(host, image),
         history=image.config.history or host.history,
     )
@@ -56,7 +56,8 @@ async def _own_deadline(host: RunHost, image: RunImage) -> float | None:
     return deadline + time.time() - await host.lane.do(lambda ledger: ledger.now())
 
 
-def _tell(tell: Callable[[WorkflowEvent], None], image: RunImage, event: WorkflowEvent) -> None:
+def tell_clean(tell: Callable[[WorkflowEvent], None], image: RunImage, event: WorkflowEvent) -> None:
+    """Tell an event without what nobody may see."""
     tell(image.clean(event))
 
 
@@ -82,11 +83,15 @@ async def _past(
     progress = activation.delivery.progress if text is None else read_progress(codec, text)
     if lease.fence == 1 and not progress.origin:
         return progress
-    run_id, origin = image.run_id, activation.origin
-    effects = await host.lane.do(lambda ledger: ledger.effects(run_id, origin))
+    return await with_effects(host, image, activation.origin, progress)
+
+
+async def with_effects(host: RunHost, image: RunImage, origin: str, progress: Progress) -> Progress:
+    """Return the progress of an activation with what the ledger holds of its calls of ``ctx.once``."""
+    effects = await host.lane.do(lambda ledger: ledger.effects(image.run_id, origin))
     if not effects:
         return progress
-    once = {key: read_value(codec, text) for key, text in effects.items()}
+    once = {key: read_value(image.workflow.codec, text) for key, text in effects.items()}
     return replace(progress, origin=origin, once={**progress.once, **once})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.errors import CheckpointError
 from agentic.core.ledger import (
     ActivationOutcome,
     ActivationRow,
@@ -16,14 +16,19 @@ from agentic.core.ledger import (
     RunRow,
 )
 from agentic.core.ledger.records import NO_LIMIT
+from agentic.core.logging import get_logger
 from agentic.core.records import record
 from agentic.core.types import RunId
-from agentic.executors.durable.children import stop_children
+from agentic.executors.durable.abandoning import abandon_calls
+from agentic.executors.durable.children import BROKEN_OFF, stop_children, stopped_children
 from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of
 from agentic.executors.durable.deciding import Standing, decide
 from agentic.executors.durable.encoding import read_progress, read_result
+from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.host import RunHost, mark, pending
 from agentic.executors.durable.image import Plan, RunImage
+
+log = get_logger(__name__)
 
 _MAX_ROUNDS = 20
 _OPEN = frozenset(status for status in ActivationStatus if status.is_open)
@@ -79,6 +84,7 @@ async def tend(
             decision = decide(image, view.run, standing_of(image, view), view.now)
             if decision is None:
                 return None
+            await abandon_calls(host, image, decision.state)
             plan = image.plan([decision], view.now)
             is_unwanted = view.run.cancel_reason is not None
             claimant = host.me if goes_on and not is_unwanted else None
@@ -88,11 +94,24 @@ async def tend(
                 if on_plan is not None:
                     on_plan(plan)
                 await host.spread(written.others)
+                if plan.state.status in BROKEN_OFF:
+                    await _tend_stopped(host, run_id)
+                    return None
                 if plan.is_settled or is_unwanted:
                     continue
                 return written.claimed
             host.images.drop(run_id)
     return None
+
+
+async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
+    """Let the child runs end that were stopped with a run; those of them that run are told of it."""
+    for child in await host.lane.do(lambda ledger: stopped_children(ledger, run_id)):
+        host.leases.look()
+        try:
+            await tend(host, child)
+        except (CheckpointError, UnknownWorkflowError) as exc:
+            log.info("run.refused", run_id=child, reason=str(exc))
 
 
 def write_plan(
@@ -108,7 +127,7 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
     """Write a plan, with what else follows from it; False when somebody else decided first."""
     if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
         return False
-    if plan.state.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
+    if plan.state.status in BROKEN_OFF:
         stop_children(ledger, run.run_id)
     if plan.on_commit:
         ledger.apply(plan.on_commit)

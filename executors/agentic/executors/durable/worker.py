@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
+from agentic.core.graph.abandoning import abandoned
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError, error_text
 from agentic.core.graph.messages import ActivationResult
@@ -303,16 +304,21 @@ class DurableWorker:
 
     async def _finish_step(self, job: _Job, result: ActivationResult) -> Claimed | None:
         """Keep the result of the only activation of a superstep with the decision that follows from it."""
-        image, host = job.image, self._host
+        image, host, ended = job.image, self._host, _LOST
         async with image.lock:
             now = time.time()
             decision = commit(image.graph, image.config, image.state, [result], now)
-            plan = image.plan([decision], now)
-            ended = await self._unless_overtaken(lambda ledger: self._write_step(ledger, job, result, plan))
-            if ended.is_advanced:
-                self._take(image, plan)
-            else:
-                host.images.drop(image.run_id)
+            if not (leaves_calls := abandoned(image.graph, decision.state)):
+                plan = image.plan([decision], now)
+                ended = await self._unless_overtaken(
+                    lambda ledger: self._write_step(ledger, job, result, plan)
+                )
+                if ended.is_advanced:
+                    self._take(image, plan)
+                else:
+                    host.images.drop(image.run_id)
+        if leaves_calls:  # to end them takes time, in which the claim may be lost: first the result is kept
+            return await self._finish(job, result)
         await host.spread(ended.others)
         return await self._tend(image.run_id) if ended.is_last else ended.claimed
 

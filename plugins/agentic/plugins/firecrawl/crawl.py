@@ -16,6 +16,7 @@ from agentic.plugins.firecrawl.client import Firecrawl, open_firecrawl
 from agentic.plugins.firecrawl.crawl_jobs import Found, Job, State, begin, collect, end, look, pause_s
 from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, record_of, summary_of
 from agentic.plugins.firecrawl.extracted import item_of
+from agentic.plugins.firecrawl.job_calls import call_off, current_job
 from agentic.plugins.firecrawl.options import ListingInput
 from agentic.plugins.firecrawl.rules import CrawlRules
 
@@ -88,7 +89,7 @@ class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
     """Lets Firecrawl crawl a site: begun once, looked at from time to time, by whichever worker is there.
 
     The crawl's id is written down as soon as it is known, so that a run whose process was killed goes on to
-    look at the crawl it has begun.
+    look at the crawl it has begun. A run that is broken off cancels it.
     """
 
     name = "firecrawl_crawl"
@@ -103,7 +104,9 @@ class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
         """Return the pages once the crawl is completed."""
         timeout_s = given.timeout_s or ctx.http.policy.timeout_s
         service = await open_firecrawl(ctx, given, timeout_s)
-        job = Job.read(await ctx.once(ONCE, lambda: begin(service, given.url, given.settings(timeout_s))))
+        job = await current_job(
+            ctx, ONCE, lambda: begin(service, given.url, given.settings(timeout_s)), given
+        )
         try:
             return await self._look(ctx, service, given, job)
         except ActorError as exc:
@@ -112,6 +115,10 @@ class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
                 raise
             after_s = max(pause_s(elapsed_s, given.deadline_s), exc.retry_after_s or 0.0)
             return Again(after_s=after_s, note=f"the crawl {job.id} could not be looked at: {exc}")
+
+    async def abandon(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> None:
+        """Cancel the crawl."""
+        await call_off(ctx, ONCE, given)
 
     async def _look(
         self, ctx: ActorContext, service: Firecrawl, given: FirecrawlCrawlInput, job: Job

@@ -41,6 +41,11 @@ class Job:
         told = cast(Mapping[str, Any], kept)
         return cls(str(told["id"]), float(told["begun_at"]))
 
+    @property
+    def path(self) -> str:
+        """Where it is at the service."""
+        return f"/v2/crawl/{quote(self.id, safe='')}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
@@ -112,7 +117,7 @@ async def look(service: Firecrawl, job: Job) -> State:
         ActorError: It is no longer kept (``gone``), or there is no answer.
     """
     try:
-        return await _state(service, f"/v2/crawl/{quote(job.id, safe='')}")
+        return await _state(service, job.path)
     except ActorError as exc:
         if exc.status != 404:
             raise

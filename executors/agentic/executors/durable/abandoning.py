@@ -1,0 +1,62 @@
+"""Lets executors end what they began elsewhere, before a durable run is written down as ended.
+
+Outside of any transaction, by whoever decides about the run. If that process is killed meanwhile the run has
+not ended, and whoever decides about it next does this again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from dataclasses import replace
+from functools import partial
+
+from structlog.contextvars import bound_contextvars
+
+from agentic.core.graph.abandoning import abandon, abandoned
+from agentic.core.graph.errors import HandlerError
+from agentic.core.graph.links import RunLink, SubCall
+from agentic.core.graph.messages import Activation
+from agentic.core.graph.parcel import storing
+from agentic.core.graph.progress import SubRun
+from agentic.core.graph.result import RunResult
+from agentic.core.graph.state import RunState
+from agentic.core.graph.workflow import Workflow
+from agentic.executors.durable.host import RunHost
+from agentic.executors.durable.image import RunImage
+from agentic.executors.durable.preparing import tell_clean, with_effects
+
+
+async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None:
+    """Let executors end what they began elsewhere, if ``state`` is the end of a run that was broken off.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    calls = abandoned(image.graph, state)
+    if not calls:
+        return
+    link = RunLink(
+        graph=image.graph,
+        run_id=image.run_id,
+        path=state.path,
+        clock=time.time,
+        tell=None if host.tell is None else partial(tell_clean, host.tell, image),
+        run_sub=_refuse,
+        pack=storing(image.workflow.codec),
+        keeps_inputs=True,
+        is_stored=True,
+    )
+    known = [await _with_effects(host, image, call) for call in calls]
+    with bound_contextvars(**image.log_context):
+        await abandon(known, link, state)
+
+
+async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation:
+    """Return a call that knows what it did once, also when its process was killed."""
+    progress = await with_effects(host, image, call.origin, call.delivery.progress)
+    return replace(call, delivery=replace(call.delivery, progress=progress))
+
+
+def _refuse(workflow: Workflow, _: object, call: SubCall) -> Awaitable[tuple[RunResult, SubRun]]:
+    raise HandlerError(f"{call.path}: a run that ends begins no other one ({workflow.id})")

@@ -1,0 +1,125 @@
+"""The job of a call: begun once, found again by whoever goes on, called off when nobody does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.types import JSONValue
+from agentic.plugins.firecrawl.client import open_firecrawl
+from agentic.plugins.firecrawl.crawl_jobs import Job, end, look
+from agentic.plugins.firecrawl.settings import ServiceInput
+
+END_S = 3.0
+"""What the service gets to end a job, in each of three tries."""
+
+LAST_S = 10.0
+"""How long the answer is waited for that tells the id of a job nobody wants any more."""
+
+Begin = Callable[[], Awaitable[JSONValue]]
+
+
+async def current_job(ctx: ActorContext, name: str, begin: Begin, given: ServiceInput) -> Job:
+    """Return the job of this call; begin it if there is none.
+
+    A job that is begun while the call is cancelled is called off, before anybody could know of it.
+
+    Args:
+        ctx: Of the call.
+        name: Under which the job is remembered.
+        begin: Begins one.
+        given: Names the service.
+
+    Raises:
+        ActorError: It cannot be begun.
+    """
+    key = name
+    while True:
+        job = await _once(ctx, key, begin, given)
+        if not await ctx.memory.get(_ended(job)):
+            return job
+        key = f"{name}/{job.id}"
+
+
+async def call_off(ctx: ActorContext, name: str, given: ServiceInput) -> None:
+    """End the job of a call, if it has one; when the call is made again, it begins another one.
+
+    Args:
+        ctx: Of the call.
+        name: Under which the job is remembered.
+        given: Names the service.
+
+    Raises:
+        ActorError: It may go on.
+    """
+    key = name
+    while (kept := await ctx.once(key, _nothing)) is not None:
+        job = Job.read(kept)
+        if not await ctx.memory.get(_ended(job)):
+            await _call_off(ctx, job, given)
+            return
+        key = f"{name}/{job.id}"
+
+
+async def _call_off(ctx: ActorContext, job: Job, given: ServiceInput) -> None:
+    try:
+        async with asyncio.timeout(END_S):
+            service = await open_firecrawl(ctx, given, END_S)
+            is_ended = await end(service, job) or (await look(service, job)).status == "cancelled"
+    except (ActorError, TimeoutError) as exc:
+        if isinstance(exc, ActorError) and exc.status == 404:
+            return  # it is no longer kept
+        raise _unended(job, exc) from exc
+    if is_ended:
+        await ctx.memory.put(_ended(job), True)
+
+
+async def _once(ctx: ActorContext, key: str, begin: Begin, given: ServiceInput) -> Job:
+    """Return the job of that name, begun now if there is none; call it off if nobody gets to know of it."""
+    begun: list[Job] = []
+
+    async def kept() -> JSONValue:
+        told = await _whole(begin, begun)
+        begun.append(Job.read(told))
+        return told
+
+    try:
+        return Job.read(await ctx.once(key, kept))
+    except asyncio.CancelledError:
+        for job in begun:
+            with suppress(ActorError):
+                await _call_off(ctx, job, given)
+        raise
+
+
+async def _whole(begin: Begin, begun: list[Job]) -> JSONValue:
+    """Begin a job; if that is cancelled meanwhile, wait for its id."""
+    begins = asyncio.ensure_future(begin())
+    try:
+        return await asyncio.shield(begins)
+    except asyncio.CancelledError:
+        await asyncio.wait([begins], timeout=LAST_S)
+        begins.cancel()
+        with suppress(ActorError, asyncio.CancelledError, asyncio.InvalidStateError):
+            begun.append(Job.read(begins.result()))
+        raise
+
+
+async def _nothing() -> JSONValue:
+    return None
+
+
+def _ended(job: Job) -> str:
+    """Name what the project remembers of a job that was called off."""
+    return f"firecrawl.ended/{job.id}"
+
+
+def _unended(job: Job, exc: ActorError | TimeoutError) -> ActorError:
+    reason = str(exc) or f"no answer within {END_S:g} s"
+    message = (
+        f"the crawl {job.id} may go on at Firecrawl, and be paid for, as it could not be cancelled "
+        f"({reason}); cancel it there: DELETE {job.path} with your key"
+    )
+    return ActorError(message, failure_class=getattr(exc, "failure_class", "timeout"))
