@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agentic.plugins.fakes.control import Control, Fault
+from agentic.plugins.fakes.breaking import broken
+from agentic.plugins.fakes.control import Control
 from agentic.plugins.fakes.pages import Page, Site
 from agentic.plugins.fakes.validators import answer
 
@@ -57,14 +57,11 @@ class Faulty:
             await self._app(scope, receive, send)
             return
         with self._control.request(scope["path"], scope["query_string"].decode("latin-1")) as fault:
-            if fault is None:
-                await self._app(scope, receive, send)
-            else:
+            answer = self._app
+            if fault is not None:
                 await asyncio.sleep(fault.delay_s)
-                answer = self._app if fault.status is None else _refusal(fault.status, fault)
-                await answer(
-                    scope, receive, send if fault.truncate is None else _cutting(send, fault.truncate)
-                )
+                answer = broken(self._app, fault, self._control.clock)
+            await answer(scope, receive, send)
 
 
 def page_response(page: Page, request: Request) -> Response:
@@ -80,24 +77,3 @@ def _host(scope: Scope, asked: dict[bytes, bytes]) -> str:
         return asked[b"host"].decode("latin-1")
     host, port = scope["server"]
     return f"{host}:{port}"
-
-
-def _refusal(status: int, fault: Fault) -> Response:
-    phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else str(status)
-    headers = {} if fault.retry_after_s is None else {"retry-after": str(fault.retry_after_s)}
-    if fault.location is not None:
-        headers["location"] = fault.location
-    return PlainTextResponse(phrase, status, headers=headers)
-
-
-def _cutting(send: Send, limit: int) -> Send:
-    """Return a ``send`` that stops after ``limit`` bytes of the body; the server then cuts the connection."""
-
-    async def cut(message: Message) -> None:
-        body: bytes = message.get("body", b"")
-        if message["type"] == "http.response.body" and len(body) > limit:
-            await send({"type": "http.response.body", "body": body[:limit], "more_body": True})
-        else:
-            await send(message)
-
-    return cut

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Lock
-from typing import Self
-
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.clock import FakeClock
+from agentic.plugins.fakes.faults import Fault
 from agentic.plugins.fakes.feeds.orders import FeedOrders
 from agentic.plugins.fakes.firecrawl.account import Account
 from agentic.plugins.fakes.github.account import GithubAccount
@@ -23,33 +22,7 @@ from agentic.plugins.fakes.news.revisions import Revisions
 from agentic.plugins.fakes.reddit.account import RedditAccount
 from agentic.plugins.fakes.sink import Sink
 
-
-class Fault(BaseModel):
-    """What goes wrong with requests whose path fits ``path``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    path: str = Field(pattern=r"^[/*]", description="Pattern of paths without query; * also crosses slashes.")
-    status: int | None = Field(default=None, ge=300, le=599, description="Answer with it and nothing else.")
-    times: PositiveInt | None = Field(default=1, description="Requests it happens to; null: until the reset.")
-    delay_s: float = Field(default=0.0, ge=0, le=600, description="Seconds to wait before answering.")
-    retry_after_s: NonNegativeInt | None = Field(
-        default=None, description="Sent as Retry-After with the status."
-    )
-    location: str | None = Field(default=None, description="Where a status below 400 sends the client on to.")
-    truncate: NonNegativeInt | None = Field(
-        default=None, description="Bytes of the body to send before the connection is cut."
-    )
-
-    @model_validator(mode="after")
-    def _does_something(self) -> Self:
-        if self.retry_after_s is not None and self.status is None:
-            raise ValueError("retry_after_s needs a status, for example 429")
-        if (self.location is not None) != (self.status is not None and self.status < 400):
-            raise ValueError("location and a status below 400, for example 301, need each other")
-        if self.status is None and self.truncate is None and not self.delay_s:
-            raise ValueError("nothing would go wrong; give status, delay_s or truncate")
-        return self
+__all__ = ["Control", "Fault"]
 
 
 @dataclass(slots=True)
@@ -62,6 +35,7 @@ class Control:
     """Keeps faults and counts; may be used from another thread than the server's.
 
     Attributes:
+        clock: The time at all fakes.
         sessions: Who is logged in to the job board.
         tokens: The tokens of its API.
         revisions: Changes to the newspaper's articles.
@@ -75,20 +49,22 @@ class Control:
     """
 
     def __init__(self) -> None:
+        self.clock = FakeClock()
+        now = self.clock.now
         self._lock = Lock()
         self._faults: list[_Armed] = []
         self._requests: Counter[str] = Counter()
         self._in_flight = 0
         self._peak = 0
         self.sessions = Sessions()
-        self.tokens = Tokens()
+        self.tokens = Tokens(now)
         self.revisions = Revisions()
         self.feeds = FeedOrders()
-        self.rate_limits = RateLimits()
+        self.rate_limits = RateLimits(now)
         self.flakes = Flakes()
-        self.firecrawl = Account()
-        self.github = GithubAccount()
-        self.reddit = RedditAccount()
+        self.firecrawl = Account(self.clock)
+        self.github = GithubAccount(now)
+        self.reddit = RedditAccount(now)
         self.sink = Sink()
 
     def add(self, fault: Fault) -> None:
@@ -103,7 +79,7 @@ class Control:
             self._requests.clear()
             self._peak = self._in_flight
         memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)
-        for memory in (*memories, self.feeds, self.firecrawl, self.github, self.reddit):
+        for memory in (*memories, self.feeds, self.firecrawl, self.github, self.reddit, self.clock):
             memory.reset()
 
     def stats(self) -> dict[str, JSONValue]:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from agentic.plugins.fakes.asgi import CONTROL
+from agentic.plugins.fakes.clock import ClockOrder
 from agentic.plugins.fakes.control import Control, Fault
 from agentic.plugins.fakes.feeds.orders import FeedOrder
 from agentic.plugins.fakes.firecrawl.account import AccountOrder
@@ -34,6 +35,8 @@ class ControlPanel:
         """Return all routes."""
         return [
             Route(f"{CONTROL}/faults", self.add_fault, methods=["POST"]),
+            Route(f"{CONTROL}/clock", self.tell_time),
+            Route(f"{CONTROL}/clock", self.change_time, methods=["POST"]),
             Route(f"{CONTROL}/sessions", self.change_sessions, methods=["POST"]),
             Route(f"{CONTROL}/revise", self.revise, methods=["POST"]),
             Route(f"{CONTROL}/feeds", self.change_feeds, methods=["POST"]),
@@ -50,6 +53,18 @@ class ControlPanel:
         if isinstance(order, Fault):
             self._control.add(order)
         return _told(order)
+
+    async def change_time(self, request: Request) -> Response:
+        """``POST /__control/clock``: move the time on, let it stand still or go on."""
+        order = await _read(ClockOrder, request)
+        if isinstance(order, ClockOrder):
+            self._control.clock.change(order)
+        return _told(order)
+
+    async def tell_time(self, request: Request) -> Response:  # noqa: ARG002 - starlette hands it over
+        """``GET /__control/clock``: what time it is at the fakes."""
+        moment = self._control.clock.moment()
+        return JSONResponse({"now": moment.timestamp(), "date": moment.isoformat()})
 
     async def change_sessions(self, request: Request) -> Response:
         """``POST /__control/sessions``: let the sessions and tokens of the job board end."""

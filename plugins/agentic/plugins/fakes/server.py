@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from agentic.core.logging import get_logger
 from agentic.plugins.fakes.app import create_app, require
+from agentic.plugins.fakes.clock import FakeClock
 from agentic.plugins.fakes.control import Control
 from agentic.plugins.fakes.errors import AddressTakenError
 
@@ -59,6 +60,11 @@ class FakeServer:
             create_app(seed=seed, stories=stories, products=products, control=self.control)
         )
         self._thread: Thread | None = None
+
+    @property
+    def clock(self) -> FakeClock:
+        """The time at the fakes."""
+        return self.control.clock
 
     @property
     def url(self) -> str:

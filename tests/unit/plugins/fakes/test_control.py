@@ -105,5 +105,5 @@ def test_a_fault_that_makes_no_sense_is_refused_by_the_name_of_its_field(fields:
 
 
 def test_a_fault_that_does_nothing_is_refused() -> None:
-    with pytest.raises(ValidationError, match="give status, delay_s or truncate"):
+    with pytest.raises(ValidationError, match="give delay_s or one of status, truncate"):
         Fault(path="/")

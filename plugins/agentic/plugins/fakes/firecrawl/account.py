@@ -6,6 +6,8 @@ from threading import Lock
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
+from agentic.plugins.fakes.clock import FakeClock
+
 PLAN_CREDITS = 100_000
 
 
@@ -23,13 +25,15 @@ class Account:
     """Credits of the one team; may be used from another thread than the server's.
 
     Attributes:
+        clock: What time it is.
         credits: Spent so far, on scrapes, maps, searches and pages crawled.
         plan_credits: What the team may spend.
         polls: A job says ``scraping`` at least as often before it says ``completed``.
         documents_per_page: Documents in one answer about a job; ``next`` leads to more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: FakeClock | None = None) -> None:
+        self.clock = clock or FakeClock()
         self._lock = Lock()
         self._used_keys: set[str] = set()
         self.reset()

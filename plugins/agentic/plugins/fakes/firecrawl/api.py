@@ -96,7 +96,8 @@ class Firecrawl:
         """Answer ``POST /crawl``."""
         asked = CrawlRequest.model_validate_json(await request.body())
         self._check_credits(1)
-        job = Job(id=self._new_id(), url=asked.url, options=asked.scrape_options, crawl=asked)
+        now = self._account.clock.moment()
+        job = Job(id=self._new_id(), url=asked.url, options=asked.scrape_options, created=now, crawl=asked)
         await start_crawl(job, asked, self._scraper(request))
         return self._started(job, request)
 
@@ -105,7 +106,7 @@ class Firecrawl:
         asked = BatchRequest.model_validate_json(await request.body())
         self._check_credits(len(asked.urls))
         good, bad = _sorted_out(asked)
-        job = Job(id=self._new_id(), url=asked.urls[0], options=asked)
+        job = Job(id=self._new_id(), url=asked.urls[0], options=asked, created=self._account.clock.moment())
         job.add(good, 0)
         return {**self._started(job, request), **({"invalidURLs": [*bad]} if bad else {})}
 
@@ -180,7 +181,8 @@ class Firecrawl:
     def _job(self, request: Request) -> Job:
         job = self._jobs.get(request.path_params["id"])
         is_batch = "/batch/" in request.url.path
-        if job is None or (job.crawl is None) != is_batch:
+        is_there = job is not None and job.is_kept(self._account.clock.moment())
+        if job is None or not is_there or (job.crawl is None) != is_batch:
             raise RefusalError(404, "Job not found")
         return job
 

@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -29,10 +29,10 @@ class Job:
     id: str
     url: str
     options: ScrapeOptions
+    created: datetime
     crawl: CrawlRequest | None = None
     rules: Protego | None = None
     status: Literal["scraping", "completed", "cancelled"] = "scraping"
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
     polls: int = 0
     credits: int = 0
     waiting: deque[tuple[str, int]] = field(default_factory=deque)
@@ -45,6 +45,10 @@ class Job:
     def total(self) -> int:
         """Pages known so far."""
         return len(self.documents) + len(self.waiting)
+
+    def is_kept(self, now: datetime) -> bool:
+        """Whether its results are there still."""
+        return now < self.created + KEPT_FOR
 
     @property
     def expires_at(self) -> str:
@@ -112,16 +116,16 @@ async def poll(job: Job, scraper: Scraper, account: Account) -> None:
     job.polls += 1
     for _ in range(PAGES_PER_POLL):
         if job.waiting:
-            await _fetch(job, *job.waiting.popleft(), scraper)
+            await _fetch(job, *job.waiting.popleft(), scraper, account.clock.moment())
     job.settle(account.polls)
 
 
-async def _fetch(job: Job, url: str, depth: int, scraper: Scraper) -> None:
+async def _fetch(job: Job, url: str, depth: int, scraper: Scraper, now: datetime) -> None:
     try:
         document, links = await scraper.scrape(url, job.options)
     except RefusalError as refusal:
         number = f"{job.id}-{len(job.errors)}"
-        moment = datetime.now(UTC).isoformat()
+        moment = now.isoformat()
         error: dict[str, JSONValue] = {"id": number, "timestamp": moment, "url": url, "error": str(refusal)}
         job.errors.append({**error, **({"code": refusal.code} if refusal.code else {})})
         return

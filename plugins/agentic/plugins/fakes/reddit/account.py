@@ -88,13 +88,14 @@ class RedditAccount:
         with self._lock:
             self._granted += 1
             token = f"fake-token-{self._granted}"
-            self._tokens[token] = client
+            self._tokens[token] = (client, self._clock() + TOKEN_LIFETIME_S)
             return token
 
     def client_of(self, token: str) -> str | None:
         """Return whose token it is; None if it is not good."""
         with self._lock:
-            return self._tokens.get(token)
+            client, ends = self._tokens.get(token, (None, 0.0))
+            return client if self._clock() < ends else None
 
     def count(self, client: str) -> tuple[Standing, bool]:
         """Count a request; return how ``client`` stands now, and whether it is answered."""
@@ -146,7 +147,7 @@ class RedditAccount:
     def reset(self) -> None:
         """Forget who asked, and what was changed."""
         with self._lock:
-            self._tokens: dict[str, str] = {}
+            self._tokens: dict[str, tuple[str, float]] = {}
             self._granted = 0
             self._windows: dict[str, tuple[int, float]] = {}
             self._order = RedditOrder()
