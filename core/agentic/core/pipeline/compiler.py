@@ -18,7 +18,7 @@ from agentic.core.pipeline.crawl_report import add_totals
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
-from agentic.core.pipeline.naming import names_needed, outputs_of, step_ids
+from agentic.core.pipeline.naming import names_needed, needed_names, outer_names, outputs_of, step_ids
 from agentic.core.pipeline.nodes import ActorNode, InputsNode, ResultNode
 from agentic.core.pipeline.places import Place, Within
 from agentic.core.pipeline.policies import Levels
@@ -97,6 +97,7 @@ class _Surroundings:
         spec: The pipeline it belongs to.
         levels: Rules for failures, nearest first.
         needed_after: Names needed after the row.
+        always: Names that steps which are run anew look at.
         prefix: Ids of the steps around it, for people: ``"details/"``.
         node: Ids of the choices around it, for executors: ``"check."``.
         within: What giving up ends.
@@ -105,6 +106,7 @@ class _Surroundings:
     spec: PipelineSpec
     levels: Levels
     needed_after: frozenset[str]
+    always: frozenset[str]
     prefix: str = ""
     node: str = ""
     within: Within = "run"
@@ -132,9 +134,9 @@ class _Compiler:
         spec = self._spec
         config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS, run_timeout_s=spec.limits.max_seconds)
         builder = WorkflowBuilder(spec.name, self._version(), config)
-        first = InputsNode("pipeline.inputs", spec, self._needed(spec.steps) | RESULT_NAMES)
+        around = self._within(spec, ())
+        first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around))
         builder.set_start(first)
-        around = _Surroundings(spec=spec, levels=(spec.error_handling,), needed_after=RESULT_NAMES)
         self._row(builder, _Row(first, ResultNode("pipeline.result", spec)), spec.steps, around)
         return builder.build()
 
@@ -153,7 +155,7 @@ class _Compiler:
                 step=around.prefix + name,
                 name=step.save_as or name,
                 gives=outputs_of(step, self._actors),
-                keep=self._needed(steps[index + 1 :]) | around.needed_after,
+                keep=self._kept(steps[index + 1 :], around),
                 within=around.within,
                 when=step.when,
                 limits=self._spec.limits,
@@ -212,12 +214,12 @@ class _Compiler:
     def _loop(
         self, builder: WorkflowBuilder, name: str, step: LoopStep, place: Place, around: _Surroundings
     ) -> _Segment:
-        kept = expression_of(step.collect).roots
-        entry = LoopNode(name, place, step, self._needed(step.loop_steps) | kept)
+        entry = LoopNode(name, place, step, outer_names(step, self._actors) | around.always)
         join = JoinNode(f"{name}.join", place)
         body = WorkflowBuilder(f"{name}.each")
         first = ItemNode("item")
         body.set_start(first)
+        kept = expression_of(step.collect).roots
         inner = replace(around, prefix=f"{place.step}/", node="", needed_after=kept, within="loop")
         self._row(body, _Row(first, CollectNode("collect", place.step, step.collect)), step.loop_steps, inner)
         # What a step does about failures is settled within the body; what is raised there is to fail the run.
@@ -230,9 +232,7 @@ class _Compiler:
     ) -> _Segment:
         entry = ChooseNode(name, place, step.when)
         meet = MeetNode(f"{name}.meet", place)
-        inner = replace(
-            around, prefix=f"{place.step}/", node=f"{name}.", needed_after=place.keep | around.needed_after
-        )
+        inner = replace(around, prefix=f"{place.step}/", node=f"{name}.", needed_after=place.keep)
         self._row(builder, _Row(entry, meet, leads_to(STEPS), step.when), step.steps, inner)
         if step.otherwise:
             otherwise = replace(inner, node=f"{name}.otherwise.")
@@ -245,18 +245,12 @@ class _Compiler:
         self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
     ) -> _Segment:
         spec = cast(PipelineSpec, step.pipeline)  # the check lets no bare name pass
-        entry = EnterNode(name, place, spec, step.inputs, self._needed(spec.steps) | RESULT_NAMES)
+        inner = replace(self._within(spec, around.levels), prefix=f"{place.step}/", within="pipeline")
+        entry = EnterNode(name, place, spec, step.inputs, self._kept(spec.steps, inner))
         leave = LeaveNode(f"{name}.join", place, around.levels)
         body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
         first = ItemNode("inputs")
         body.set_start(first)
-        inner = _Surroundings(
-            spec=spec,
-            levels=(spec.error_handling, *around.levels),
-            needed_after=RESULT_NAMES,
-            prefix=f"{place.step}/",
-            within="pipeline",
-        )
         self._row(body, _Row(first, OutcomeNode("result", spec)), spec.steps, inner)
         builder.add_map_edge(entry, body.build(), leave, max_parallel=1, on_item_error="fail")
         builder.add_edge(entry, leave, _is_state, description="passed over")
@@ -278,8 +272,20 @@ class _Compiler:
         builder.add_edge(node, node, _is_no_state, description="next slice")
         return _Segment(node, node, _is_state, "frontier is empty")
 
-    def _needed(self, steps: Sequence[Step]) -> frozenset[str]:
-        return names_needed(steps, self._actors)
+    def _within(self, spec: PipelineSpec, levels: Levels) -> _Surroundings:
+        """Return what is around the steps of a pipeline, given the rules around it."""
+        anew = {name for name, _ in rerun_rules(spec)}
+        steps = [step for name, step in zip(step_ids(spec.steps), spec.steps, strict=True) if name in anew]
+        return _Surroundings(
+            spec=spec,
+            levels=(spec.error_handling, *levels),
+            needed_after=RESULT_NAMES,
+            always=frozenset().union(*(needed_names(step, self._actors) for step in steps)),
+        )
+
+    def _kept(self, steps: Sequence[Step], around: _Surroundings) -> frozenset[str]:
+        """Return the names to be kept before ``steps``, the rest of a row."""
+        return names_needed(steps, self._actors, around.needed_after) | around.always
 
 
 def _is_state(message: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -25,26 +26,32 @@ class LoopItem:
     """An item on its way through a loop.
 
     Attributes:
-        outer: What was known before the loop.
-        inner: The same with the item in it, and nothing that went wrong before.
+        inner: What the steps of the loop may look at, and nothing that went wrong before.
         text: The item as JSON.
+        outer: What was known before the loop. Only the first item brings it, as it may be large: the end of
+            the loop goes on from there.
     """
 
-    outer: PipelineState
     inner: PipelineState
     text: str
+    outer: PipelineState | None = None
+
+
+def state_around(items: Sequence[ItemResult]) -> PipelineState:
+    """Return what was known before the items were worked off."""
+    return cast(PipelineState, cast(LoopItem, items[0].item).outer)
 
 
 class LoopNode(Executor):
     """Begins a loop: makes a list of its source."""
 
-    def __init__(self, name: str, place: Place, step: LoopStep, inner_keep: frozenset[str]) -> None:
+    def __init__(self, name: str, place: Place, step: LoopStep, outer_names: frozenset[str]) -> None:
         super().__init__(name)
         self._place = place
         self._source = expression_of(step.source)
         self._item_as = step.item_as
         self._max_items = step.max_items
-        self._inner_keep = inner_keep
+        self._outer_names = outer_names
 
     @handler
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
@@ -63,7 +70,9 @@ class LoopNode(Executor):
         outer = replace(state, left_out=state.left_out + left_out)
         if not items:
             return self._place.bind(outer, {"items": [], "failed": 0})
-        return [self._item(outer, item) for item in items[: self._max_items]]
+        seen = state.only(self._outer_names)
+        made = [self._item(seen, item) for item in items[: self._max_items]]
+        return [replace(made[0], outer=outer), *made[1:]]
 
     def _read(self, state: PipelineState) -> list[JSONValue]:
         items = evaluate(self._source, state.lookup)
@@ -71,9 +80,10 @@ class LoopNode(Executor):
             raise ReferenceFailedError(self._source.text, f"is a {kind_of(items)}; a loop needs a list")
         return items
 
-    def _item(self, outer: PipelineState, item: JSONValue) -> LoopItem:
-        inner = PipelineState(values=outer.values).bind({self._item_as: item}, self._inner_keep)
-        return LoopItem(outer=outer, inner=inner, text=dump(item))
+    def _item(self, seen: PipelineState, item: JSONValue) -> LoopItem:
+        return LoopItem(
+            inner=seen.bind({self._item_as: item}, {self._item_as, *self._outer_names}), text=dump(item)
+        )
 
 
 class ItemNode(Executor):
@@ -116,7 +126,7 @@ class JoinNode(Executor):
         """Return the state with what the items came to, in item order."""
         items = [cast(LoopItem, result.item) for result in results]
         outcomes = [cast(ItemOutcome, result.value) for result in results]
-        outer = items[0].outer
+        outer = state_around(results)
         failures = [
             replace(failed, item=failed.item or item.text)
             for item, outcome in zip(items, outcomes, strict=True)

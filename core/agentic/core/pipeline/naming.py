@@ -95,23 +95,49 @@ def needed_names(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
     return set(expression_of(step.when).roots if step.when else ()) | _needed(step, actors)
 
 
-def names_needed(steps: Iterable[Step], actors: Mapping[str, type[Actor]]) -> frozenset[str]:
-    """Return the names that any of ``steps`` may look at."""
-    return frozenset().union(*(needed_names(step, actors) for step in steps))
+def names_needed(
+    steps: Iterable[Step], actors: Mapping[str, type[Actor]], after: Collection[str] = ()
+) -> frozenset[str]:
+    """Return the names that a row of steps may look at and that none of them is sure to give before.
+
+    Args:
+        steps: The row, or the rest of one.
+        actors: Name or alias -> actor.
+        after: Names that are looked at when the row is done.
+    """
+    needed: set[str] = set()
+    given: set[str] = set()
+    for step in steps:
+        needed |= needed_names(step, actors) - given
+        given |= _surely_given(step, actors)
+    return frozenset(needed.union(set(after) - given))
+
+
+def _surely_given(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
+    """Return names under which nothing older can be seen after a step, whatever becomes of it."""
+    if isinstance(step, ChooseStep) or step.when is not None:
+        return set()
+    # Without an id a step is named by its place in the whole row, which may not be at hand.
+    return {*outputs_of(step, actors), *filter(None, (step.save_as or step.id,))}
+
+
+def outer_names(step: LoopStep, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
+    """Return the names around a loop that its steps, or what it collects, may look at."""
+    inner = names_needed(step.loop_steps, actors, expression_of(step.collect).roots)
+    return inner - {step.item_as}
 
 
 def _needed(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
     match step:
         case LoopStep():
-            paths = (expression_of(step.source), expression_of(step.collect))
-            return set(names_needed(step.loop_steps, actors)).union(*(path.roots for path in paths))
+            return {*expression_of(step.source).roots, *outer_names(step, actors)}
         case CrawlStep():
             configs = [page_actor.config for _, page_actor in page_actors(step)]
             return _roots(crawl_settings(step)).union(*map(_roots, configs))
         case PipelineStep():
             return _roots(step.inputs)
         case ChooseStep():
-            return set(names_needed((*step.steps, *step.otherwise), actors))
+            return {*names_needed(step.steps, actors), *names_needed(step.otherwise, actors)}
         case ActorStep():
             model = actors[step.actor].Input
             lacking = (*required_inputs(model, step.config), *wanted_inputs(model, step.config))

@@ -107,6 +107,10 @@ class PipelineState:
                 return parsed
         raise MissingResultError(name)
 
+    def only(self, names: Collection[str]) -> PipelineState:
+        """Return a state of these values alone, in which nothing has happened yet."""
+        return PipelineState(values=tuple((name, text) for name, text in self.values if name in names))
+
     def lookup(self, path: Path) -> JSONValue:
         """Return what a dotted path leads to.
 

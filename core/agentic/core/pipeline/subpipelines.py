@@ -8,7 +8,7 @@ from typing import cast
 from agentic.core.actors import ActorError
 from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
 from agentic.core.pipeline.errors import PipelineInputError
-from agentic.core.pipeline.loops import LoopItem
+from agentic.core.pipeline.loops import LoopItem, state_around
 from agentic.core.pipeline.nodes import first_state
 from agentic.core.pipeline.places import ItemOutcome, Place, check_failed, give_up, leave_out, never_tried
 from agentic.core.pipeline.policies import Levels, decide
@@ -73,7 +73,7 @@ class LeaveNode(Executor):
     @handler
     async def gather(self, results: list[ItemResult], ctx: WorkflowContext) -> PipelineState | None:
         """Return the state with the items and counts of the pipeline."""
-        outer = cast(LoopItem, results[0].item).outer
+        outer = state_around(results)
         outcome = cast(ItemOutcome, results[0].value)
         after = replace(
             outer,
