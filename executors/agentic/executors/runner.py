@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 
-from agentic.core.graph import WorkflowEvent
+from agentic.core.graph import CheckpointError, WorkflowEvent
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import ActivationId
 from agentic.core.threads import in_thread
@@ -23,7 +23,7 @@ from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.outbox import Outbox, kept_published
 from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
 from agentic.executors.durable.service import RunService
-from agentic.executors.errors import AgentNotRunnableError
+from agentic.executors.errors import AgentNotRunnableError, ExecutionNotRunnableError
 from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
 from agentic.executors.observing import Observers
@@ -63,6 +63,7 @@ async def run_execution(
 
     Raises:
         UnknownExecutionError: The agent has no such execution.
+        ExecutionNotRunnableError: It began with other code than this process has: of its agent, or an actor.
         LedgerUnavailableError: The database is gone; another process can go on.
     """
     execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
@@ -94,6 +95,9 @@ async def run_execution(
     except AgentNotRunnableError as exc:
         await in_thread(_refuse, host.database, execution, str(exc))
         observers.refused(project, execution_id)
+    except (CheckpointError, UnknownWorkflowError) as exc:
+        advice = "begin anew with `agentic run` without --resume"
+        raise ExecutionNotRunnableError(execution_id, f"{exc}; or {advice}") from exc
     finally:
         if live is not None:
             await live.aclose()
@@ -103,10 +107,12 @@ async def run_execution(
 
 
 async def take_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
-    """Begin the run of an execution, or let it go on if it failed or was cancelled.
+    """Begin the run of an execution, or let it go on if it failed, was cancelled or lost its process.
 
     Raises:
         AgentNotRunnableError: The agent cannot be run as it is.
+        CheckpointError: The run began with other code; another process may have it.
+        UnknownWorkflowError: The same, and the agent is no more what it was.
         LedgerUnavailableError: The ledger cannot be used.
     """
     handle = service.handle(execution.id)
@@ -115,6 +121,8 @@ async def take_up(service: RunService, execution: ExecutionModel, agent: AgentMo
         return await _begin(service, execution, agent, is_told=True)
     if run.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
         await handle.resume()
+    elif run.status is RunStatus.RUNNING:
+        await service.host.images.get(run.run_id, run.workflow, run.revision)
     return handle
 
 

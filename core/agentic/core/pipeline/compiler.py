@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never, cast
@@ -34,6 +32,7 @@ from agentic.core.pipeline.spec import (
 )
 from agentic.core.pipeline.state import PipelineState
 from agentic.core.pipeline.subpipelines import EnterNode, LeaveNode, OutcomeNode
+from agentic.core.pipeline.versions import version_of
 from agentic.core.pipeline.walking import rerun_rules
 from agentic.core.types import RunId
 
@@ -133,19 +132,12 @@ class _Compiler:
     def workflow(self) -> Workflow:
         spec = self._spec
         config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS, run_timeout_s=spec.limits.max_seconds)
-        builder = WorkflowBuilder(spec.name, self._version(), config)
+        builder = WorkflowBuilder(spec.name, version_of(spec, self._actors), config)
         around = self._within(spec, ())
         first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around))
         builder.set_start(first)
         self._row(builder, _Row(first, ResultNode("pipeline.result", spec)), spec.steps, around)
         return builder.build()
-
-    def _version(self) -> str:
-        """Name the spec and the actors: what a run began with, it goes on with."""
-        versions = {name: actor.version for name, actor in self._actors.items()}
-        spec = self._spec.model_dump(mode="json", exclude={"description"})
-        text = json.dumps([spec, versions], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _row(self, builder: WorkflowBuilder, row: _Row, steps: Sequence[Step], around: _Surroundings) -> None:
         """Put ``steps`` between the ends of a row."""

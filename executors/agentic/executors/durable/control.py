@@ -111,6 +111,7 @@ async def retry(host: RunHost, run_id: RunId) -> int:
     Raises:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
+        CheckpointError: It goes on nowhere: it began with other code than there is.
         NothingToRetryError: It goes on by itself.
     """
     run = await _found(host, run_id)
@@ -119,6 +120,7 @@ async def retry(host: RunHost, run_id: RunId) -> int:
         return 0
     again = await host.lane.do(lambda ledger: _retried(ledger, run))
     if not again:
+        await host.images.get(run_id, run.workflow, run.revision)
         raise NothingToRetryError(run_id, run.status)
     await host.spread(again)
     return len(again)

@@ -1,0 +1,48 @@
+"""The version of a pipeline's workflow: what a run began with, it goes on with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+
+from agentic.core.actors import Actor
+from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.spec import PipelineSpec, PipelineStep, Step
+from agentic.core.pipeline.walking import actors_of, rows_of
+
+
+def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
+    """Return a name for a spec and the versions of the actors it names.
+
+    Other actors do not count, nor does what the spec leaves to defaults, as a process may set those: they
+    come and go while runs go on.
+
+    Args:
+        spec: The pipeline, which fits the actors.
+        actors: Name or alias -> actor.
+    """
+    said = spec.model_dump(mode="json", exclude={"description"}, exclude_unset=True)
+    named = {actors[name] for name in _named(spec)}
+    text = json.dumps([said, sorted([actor.name, actor.version] for actor in named)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _named(spec: PipelineSpec) -> Iterator[str]:
+    yield from _fallbacks(spec.error_handling)
+    for step in spec.steps:
+        yield from actors_of(step)
+        yield from _fallbacks_within(step)
+
+
+def _fallbacks_within(step: Step) -> Iterator[str]:
+    yield from _fallbacks(step.error_handling)
+    if isinstance(step, PipelineStep) and isinstance(step.pipeline, PipelineSpec):
+        yield from _fallbacks(step.pipeline.error_handling)
+    for _, row in rows_of(step):
+        for inner in row:
+            yield from _fallbacks_within(inner)
+
+
+def _fallbacks(rules: Mapping[str, ErrorRule]) -> Iterator[str]:
+    yield from (rule.retry_with_actor for rule in rules.values() if rule.retry_with_actor is not None)
