@@ -30,6 +30,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     was. Its pages are stored while it goes on, all else at the end by ``save_results``.
     """
 
+    _shortfalls: tuple[str, ...] = ()
+
     @abstractmethod
     def pipeline(self) -> PipelineSpec:
         """Return the agent's pipeline, checked against the installed actors."""
@@ -103,16 +105,27 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         return f"{self.agent.agent_platform}.browser" if "browser" in needs else self.agent.agent_platform
 
     def save_results(self, results: dict[str, object]) -> bool:
-        """Store the result with the platform's mapper, and what was given up as dead letters."""
-        from agentic.core.pipeline import PipelineResult
+        """Store the result with the platform's mapper, and what was given up as dead letters.
+
+        Pages, items and steps that were given up are a warning each.
+        """
+        from agentic.core.pipeline import PipelineResult, shortfalls
         from agentic.mappers import ExecutionModel
         from agentic.mappers.dead_letters import keep_letters
 
         is_kept = super().save_results(results)
         execution = self.db_session.get(ExecutionModel, self.execution_id)
         if is_kept and execution is not None:
-            keep_letters(self.db_session, execution, PipelineResult.model_validate(results))
+            result = PipelineResult.model_validate(results)
+            keep_letters(self.db_session, execution, result)
+            where = f"see `agentic executions show {self.execution_id}`"
+            self._shortfalls = tuple(f"{sentence}; {where}" for sentence in shortfalls(result))
         return is_kept
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was wrong with the results, and what was not got at all."""
+        return (*super().warnings, *self._shortfalls)
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, as :meth:`work` gives a graph."""

@@ -27,6 +27,7 @@ from agentic.mappers import (
     find_agent,
     find_project,
 )
+from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]
@@ -336,6 +337,32 @@ class TestRun:
         shell.fails(*unreachable, "--resume")
 
         assert [row["attempts"] for row in shell.json("executions", "list")] == [2]
+
+    def test_pages_that_fail_in_passing_are_fetched_all_the_same(
+        self, shell: Shell, shop: str, fakes: FakeServer
+    ) -> None:
+        for path, status in [("/", 429), ("/product/1", 503), ("/category/*", 503)]:
+            wait_s = 1 if status == 429 else None
+            fakes.control.add(Fault(path=f"/shop{path}", status=status, retry_after_s=wait_s))
+
+        told = shell.json("run", shop, "--input", "limit=20")
+
+        assert (told["status"], told["counts"]["inserted"], told["warnings"]) == ("succeeded", 20, [])
+
+    def test_pages_that_were_given_up_are_a_warning(
+        self, shell: Shell, shop: str, fakes: FakeServer, request: pytest.FixtureRequest
+    ) -> None:
+        request.addfinalizer(fakes.control.reset)
+        fakes.control.add(Fault(path="/shop/category/*", status=410, times=None))
+
+        result = shell.run("run", shop, "--input", "limit=10")
+
+        [row] = shell.json("executions", "list")
+        [warning] = shell.json("executions", "show", row["id"])["warnings"]
+        assert row["status"] == "succeeded"
+        assert " of 10 pages failed: gone " in warning
+        assert f"see `agentic executions show {row['id']}`" in warning
+        assert f"warning: {warning}" in " ".join(result.stdout.split())
 
     def test_one_whose_agent_was_changed_since_is_not_resumed(self, shell: Shell, shop: str) -> None:
         shell.fails("run", shop, "--input", "start_url=http://127.0.0.1:1/")

@@ -76,6 +76,16 @@ class Actor(ABC, Generic[InputT, OutputT]):
         """
         return cls.capabilities
 
+    @classmethod
+    def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str] | None:  # noqa: ARG003 - for who overrides it
+        """Return the failure classes after which a call may be made again unasked; None, the default: any.
+
+        Override it where a call may have had its effect although it failed, and a second one would double
+        that, or cost twice: a message that was sent, a login, a service that is paid for. A rule of a
+        pipeline wins over it.
+        """
+        return None
+
     @abstractmethod
     async def run(self, ctx: ActorContext, given: InputT, /) -> OutputT | Again:
         """Do the work, or say when to ask again.

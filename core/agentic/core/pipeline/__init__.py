@@ -26,10 +26,11 @@ from agentic.core.pipeline.inputs import InputSpec, read_inputs
 from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineBuilder
 from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
-from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.policies import DEFAULT_RULES, ErrorRule
 from agentic.core.pipeline.records import ATTEMPTS, attempt_records
 from agentic.core.pipeline.result import FailedItem, PipelineResult
 from agentic.core.pipeline.schema import actor_schema, spec_schema
+from agentic.core.pipeline.shortfalls import shortfalls
 from agentic.core.pipeline.spec import (
     ActorStep,
     ChooseStep,
@@ -44,6 +45,7 @@ from agentic.core.pipeline.walking import capabilities_of
 
 __all__ = [
     "ATTEMPTS",
+    "DEFAULT_RULES",
     "FILE_ENDINGS",
     "ActorStep",
     "ChooseStep",
@@ -86,5 +88,6 @@ __all__ = [
     "parse_spec",
     "read_inputs",
     "read_spec",
+    "shortfalls",
     "spec_schema",
 ]

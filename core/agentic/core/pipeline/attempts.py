@@ -10,7 +10,7 @@ from agentic.core.actors import Failure, describe_failure
 from agentic.core.http.slots import idle
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
-from agentic.core.pipeline.policies import Attempt, Ending, Levels, decide
+from agentic.core.pipeline.policies import Attempt, Ending, Levels, chance_of, decide
 from agentic.core.records import record
 
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class Manner:
     Attributes:
         levels: Rules, nearest first.
         subject: What is tried, for the log.
+        seed: What tells it from others of that subject: they do not wait equally long.
         hidden: Secrets that no message may hold.
         tell: Told of every failed attempt and what follows it.
         rerun: Runs an earlier step anew, by its id.
@@ -58,6 +59,7 @@ class Manner:
 
     levels: Levels
     subject: str
+    seed: str = ""
     hidden: Hidden = NOTHING_HIDDEN
     tell: Tell | None = None
     rerun: Callable[[str], Awaitable[None]] | None = None
@@ -88,7 +90,8 @@ async def try_until_settled(
             cause = exc
         else:
             return Success(value=value, attempts=(*attempts, Attempt(actor=actor)))
-        decision = decide(manner.levels, failure, attempts)
+        chance = chance_of(f"{manner.subject}:{manner.seed}", len(attempts))
+        decision = decide(manner.levels, failure, attempts, chance)
         attempt = Attempt(actor=actor, failure=failure, decision=decision)
         attempts.append(attempt)
         log.info(

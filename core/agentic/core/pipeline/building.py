@@ -50,11 +50,7 @@ def built(intent: IntentSpec) -> dict[str, JSONValue]:
 
 
 def _rules(intent: IntentSpec) -> dict[str, JSONValue]:
-    rules: dict[str, JSONValue] = {
-        "timeout": {"retry_count": 2},
-        "http_5xx": {"retry_count": 2},
-        "rate_limited": {"retry_count": 3},
-    }
+    rules: dict[str, JSONValue] = {}
     if intent.fallback:
         for refusal in ("http_403", "blocked"):
             rules[refusal] = {"retry_with_actor": intent.fallback}

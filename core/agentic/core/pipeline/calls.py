@@ -14,10 +14,10 @@ from agentic.core.pipeline.attempts import GivenUp, Manner, Success, Tell, try_u
 from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden, read_secrets
 from agentic.core.pipeline.naming import can_replace, required_inputs, wanted_inputs
-from agentic.core.pipeline.policies import ErrorRule, Levels
+from agentic.core.pipeline.policies import ErrorRule, Levels, default_rules
 from agentic.core.pipeline.references import resolve
 from agentic.core.pipeline.spec import Config
-from agentic.core.pipeline.state import PipelineState
+from agentic.core.pipeline.state import PipelineState, dump
 from agentic.core.types import JSONValue
 
 Actors = Mapping[str, type[Actor]]
@@ -92,6 +92,7 @@ class ActorCall:
             return Manner(
                 levels=self.levels,
                 subject=self.step,
+                seed=dump(given.config),
                 hidden=given.hidden,
                 tell=tell,
                 rerun=lambda step: self.reruns[step].once(ctx, state),
@@ -162,11 +163,11 @@ async def call_until_done(
     actor: type[Actor], ctx: ActorContext, given: Mapping[str, object] | BaseModel
 ) -> BaseModel:
     """Do as :func:`call_actor`, and call again, in place, as often as the actor asks for it."""
-    output = await call_actor(actor, ctx, given)
-    if not isinstance(output, Again):
-        return output
-    await asyncio.sleep(output.after_s)
-    return await call_until_done(actor, ctx, given)
+    while True:
+        output = await call_actor(actor, ctx, given)
+        if not isinstance(output, Again):
+            return output
+        await asyncio.sleep(output.after_s)
 
 
 def known_parts(actor: type[Actor], given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
@@ -182,10 +183,19 @@ def results_of(output: BaseModel) -> dict[str, JSONValue]:
     return fields
 
 
-def usable_levels(levels: Levels, actors: Actors, wanted: Collection[str]) -> Levels:
-    """Return the rules without those fallbacks that cannot give what is wanted.
+def levels_for(
+    actor: type[Actor], config: Config, levels: Levels, actors: Actors, wanted: Collection[str]
+) -> Levels:
+    """Return the rules for a call of an actor: those of the spec that fit it, then the default ones.
 
     A rule for the whole pipeline stands for every step; its fallback only for those it can stand in for.
+
+    Args:
+        actor: Is called.
+        config: Its config as the spec has it.
+        levels: Rules of the spec, nearest first.
+        actors: Name or alias -> actor.
+        wanted: The results it has to give.
     """
 
     def usable(rule: ErrorRule) -> ErrorRule:
@@ -194,4 +204,5 @@ def usable_levels(levels: Levels, actors: Actors, wanted: Collection[str]) -> Le
             return rule
         return rule.model_copy(update={"retry_with_actor": None})
 
-    return tuple({key: usable(rule) for key, rule in rules.items()} for rules in levels)
+    said = ({key: usable(rule) for key, rule in rules.items()} for rules in levels)
+    return (*said, default_rules(actor.repeatable_after(config)))

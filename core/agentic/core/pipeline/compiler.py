@@ -8,7 +8,7 @@ from typing import assert_never, cast
 
 from agentic.core.actors import Actor, ActorContext
 from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConfig
-from agentic.core.pipeline.calls import ActorCall, usable_levels
+from agentic.core.pipeline.calls import ActorCall, levels_for
 from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.choices import OTHERWISE, STEPS, ChooseNode, MeetNode, leads_to
 from agentic.core.pipeline.crawl import CRAWL_TOTALS, CrawlNode, CrawlTools
@@ -183,7 +183,9 @@ class _Compiler:
             actor=step.actor,
             config=step.config,
             actors=self._actors,
-            levels=usable_levels(around.levels, self._actors, place.gives),
+            levels=levels_for(
+                self._actors[step.actor], step.config, around.levels, self._actors, place.gives
+            ),
             timeout_s=step.timeout_s,
             reruns=self._reruns(around.spec),
         )
@@ -251,10 +253,11 @@ class _Compiler:
     def _crawl(
         self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, around: _Surroundings
     ) -> _Segment:
+        fetch = self._actors[step.fetch.actor]
         tools = CrawlTools(
             store_of=self._services.frontier,
             actors=self._actors,
-            levels=usable_levels(around.levels, self._actors, ("page",)),
+            levels=levels_for(fetch, step.fetch.config, around.levels, self._actors, ("page",)),
             context=self._services.context,
             item_key=around.spec.item_key,
             reruns=self._reruns(around.spec),

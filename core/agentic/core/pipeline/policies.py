@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -26,6 +27,12 @@ class ErrorRule(BaseModel):
 
     retry_count: int = Field(default=0, ge=0, le=100)
     backoff_s: NonNegativeFloat = Field(default=1.0, description="Before the first retry; doubles each time.")
+    jitter: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of that wait that chance may take away; the same for the same input or page.",
+    )
     max_wait_s: PositiveFloat = Field(
         default=120, description="Longest wait; a server that asks for a longer one is not asked again."
     )
@@ -60,6 +67,28 @@ ErrorHandling = Annotated[dict[str, ErrorRule], BeforeValidator(_with_class_name
 
 Levels = Sequence[Mapping[str, ErrorRule]]
 """Rules from the nearest to the farthest: the step's, the loops' around it, the pipeline's."""
+
+
+_PASSING = ErrorRule(retry_count=2, backoff_s=0.5, jitter=0.5)
+
+DEFAULT_RULES: Mapping[str, ErrorRule] = {
+    "connect": _PASSING,
+    "http_5xx": _PASSING,
+    "rate_limited": ErrorRule(retry_count=3, jitter=0.5),
+    "timeout": _PASSING,
+}
+"""What is done about failures that may pass, where no rule of a spec fits: any such rule wins over these."""
+
+
+def default_rules(safe: Collection[str] | None = None) -> Mapping[str, ErrorRule]:
+    """Return the default rules; only those for the failure classes in ``safe``, if that is given."""
+    return {key: rule for key, rule in DEFAULT_RULES.items() if safe is None or key in safe}
+
+
+def chance_of(subject: str, attempt: int) -> float:
+    """Return a number from 0 up to 1 that is always the same for the same try at the same thing."""
+    digest = hashlib.blake2b(f"{attempt}:{subject}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
 
 
 def failure_key(key: str) -> str:
@@ -103,7 +132,7 @@ class Attempt:
     decision: Decision | None = None
 
 
-def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Decision:
+def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance: float = 0.0) -> Decision:
     """Return what to do about ``failure``.
 
     The nearest level with a fitting rule decides; in it the exact class wins over its HTTP family, that over
@@ -114,6 +143,7 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Deci
         levels: Rules, nearest first.
         failure: Of the attempt that just ended.
         earlier: The attempts before that one.
+        chance: From 0 up to 1; what jitter is made of.
     """
     last = earlier[-1].decision if earlier else None
     if last is not None and last.action == "fallback":
@@ -122,7 +152,7 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Deci
     if rule is None:
         return Decision(action="give_up")
     made = [a.decision.action for a in earlier if a.decision and a.decision.rule == name]
-    wait_s = _wait_s(rule, failure, made.count("retry"))
+    wait_s = _wait_s(rule, failure, made.count("retry"), chance)
     if made.count("retry") < rule.retry_count and wait_s <= rule.max_wait_s:
         return Decision(action="retry", rule=name, wait_s=wait_s)
     if rule.rerun is not None and "rerun" not in made:
@@ -132,10 +162,10 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt]) -> Deci
     return Decision(action="give_up", rule=name, then=rule.then)
 
 
-def _wait_s(rule: ErrorRule, failure: Failure, retries: int) -> float:
+def _wait_s(rule: ErrorRule, failure: Failure, retries: int, chance: float) -> float:
     asked_s = failure.retry_after_s if rule.respect_retry_after else None
-    backoff_s: float = rule.backoff_s * 2.0**retries
-    return max(min(backoff_s, rule.max_wait_s), asked_s or 0.0)
+    backoff_s: float = min(rule.backoff_s * 2.0**retries, rule.max_wait_s) * (1 - rule.jitter * chance)
+    return max(round(backoff_s, 3), asked_s or 0.0)
 
 
 def _matching(levels: Levels, failure: Failure) -> tuple[str, ErrorRule | None]:

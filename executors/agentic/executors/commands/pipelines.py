@@ -64,7 +64,10 @@ def show(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec, secrets masked."""
+    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec, secrets masked.
+
+    The rules for failures that stand where a spec has none are told as comments.
+    """
     from agentic.core.masking import told
     from agentic.core.pipeline import outline
     from agentic.mappers.pipelines import as_written
@@ -73,12 +76,12 @@ def show(
     if as_json:
         print_json(told(as_written(spec)))
     elif as_yaml:
-        sys.stdout.write(_yaml(told(as_written(spec))))
+        sys.stdout.write(_yaml(told(as_written(spec))) + _default_rules("# "))
     elif svg is not None:
         svg.write_text(outline(spec, get_registry().actors).to_svg(), encoding="utf-8")
         console.print(f"wrote {svg}", markup=False, highlight=False)
     else:
-        sys.stdout.write(outline(spec, get_registry().actors).to_mermaid() + "\n")
+        sys.stdout.write(outline(spec, get_registry().actors).to_mermaid() + "\n" + _default_rules("%% "))
 
 
 @pipelines.command()
@@ -219,6 +222,15 @@ def _fault(fault: Fault) -> dict[str, JSONValue]:
         "line": fault.line,
         "column": fault.column,
     }
+
+
+def _default_rules(mark: str) -> str:
+    """Return the rules that stand where a spec has none, each line as a comment."""
+    from agentic.core.pipeline import DEFAULT_RULES
+
+    rules = {key: rule.model_dump(exclude_unset=True) for key, rule in DEFAULT_RULES.items()}
+    lines = ["where no rule of error_handling fits:", *yaml.safe_dump(rules, width=100).splitlines()]
+    return "".join(f"{mark}{line}\n" for line in lines)
 
 
 def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:

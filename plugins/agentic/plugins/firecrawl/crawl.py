@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Again, describe_failure
+from agentic.core.actors import ActorContext, ActorError, Again, describe_failure
 from agentic.core.http import FetchError
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
@@ -18,6 +18,7 @@ from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, pa
 from agentic.plugins.firecrawl.extracted import item_of
 from agentic.plugins.firecrawl.job_calls import call_off, current_job
 from agentic.plugins.firecrawl.options import ListingInput
+from agentic.plugins.firecrawl.paid import PaidActor
 from agentic.plugins.firecrawl.rules import CrawlRules
 
 ONCE = "firecrawl_crawl"
@@ -85,7 +86,7 @@ class FirecrawlCrawlOutput(BaseModel):
     crawl_id: str
 
 
-class FirecrawlCrawlActor(Actor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
+class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
     """Lets Firecrawl crawl a site: begun once, looked at from time to time, by whichever worker is there.
 
     The crawl's id is written down as soon as it is known, so that a run whose process was killed goes on to

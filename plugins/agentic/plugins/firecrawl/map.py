@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from pydantic import Field, PositiveFloat
 
-from agentic.core.actors import Actor, ActorContext, LinksOutput
+from agentic.core.actors import ActorContext, LinksOutput
 from agentic.core.http import InvalidUrlError, canonical_url
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
 from agentic.plugins.firecrawl.documents import plain
 from agentic.plugins.firecrawl.options import milliseconds
+from agentic.plugins.firecrawl.paid import PaidActor
 from agentic.plugins.firecrawl.rules import MapRules
 from agentic.plugins.firecrawl.settings import ServiceInput
 
@@ -34,7 +35,7 @@ class FirecrawlMapOutput(LinksOutput):
     listed: tuple[dict[str, JSONValue], ...] = ()
 
 
-class FirecrawlMapActor(Actor[FirecrawlMapInput, FirecrawlMapOutput]):
+class FirecrawlMapActor(PaidActor[FirecrawlMapInput, FirecrawlMapOutput]):
     """Lets Firecrawl list the URLs of a site; it fetches next to nothing of it, for one credit."""
 
     name = "firecrawl_map"

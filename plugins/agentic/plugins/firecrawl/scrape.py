@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 from turbohtml import SelectorSyntaxError, parse
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Page, PageOutput
+from agentic.core.actors import ActorContext, ActorError, Page, PageOutput
 from agentic.core.http.urls import Param, with_params
 from agentic.core.settings import safe_url
 from agentic.core.threads import in_thread
@@ -17,6 +17,7 @@ from agentic.plugins.firecrawl.client import open_firecrawl
 from agentic.plugins.firecrawl.documents import Document, judge, metadata_of, page_of, plain
 from agentic.plugins.firecrawl.extracted import item_of
 from agentic.plugins.firecrawl.options import PageInput
+from agentic.plugins.firecrawl.paid import PaidActor
 from agentic.plugins.firecrawl.screenshots import WrittenFile, keep_screenshot
 
 RAW = "rawHtml"
@@ -75,7 +76,7 @@ class FirecrawlScrapeOutput(PageOutput):
         return {name: value for name, value in found.items() if value is not None}
 
 
-class FirecrawlScrapeActor(Actor[FirecrawlScrapeInput, FirecrawlScrapeOutput]):
+class FirecrawlScrapeActor(PaidActor[FirecrawlScrapeInput, FirecrawlScrapeOutput]):
     """Lets Firecrawl fetch one page, and make Markdown, links, a picture or an item of it."""
 
     name = "firecrawl_scrape"

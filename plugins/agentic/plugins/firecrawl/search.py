@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic import Field
 
-from agentic.core.actors import Actor, ActorContext, LinksOutput
+from agentic.core.actors import ActorContext, LinksOutput
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
 from agentic.plugins.firecrawl.documents import plain, record_of, summary_of
 from agentic.plugins.firecrawl.extracted import item_of
 from agentic.plugins.firecrawl.map import canonical_urls
 from agentic.plugins.firecrawl.options import ListingInput, milliseconds
+from agentic.plugins.firecrawl.paid import PaidActor
 from agentic.plugins.firecrawl.rules import SearchRules
 
 Item = dict[str, JSONValue]
@@ -43,7 +44,7 @@ class FirecrawlSearchOutput(LinksOutput):
     items: tuple[Item, ...]
 
 
-class FirecrawlSearchActor(Actor[FirecrawlSearchInput, FirecrawlSearchOutput]):
+class FirecrawlSearchActor(PaidActor[FirecrawlSearchInput, FirecrawlSearchOutput]):
     """Lets Firecrawl search the web, and fetch what it finds if that is wanted."""
 
     name = "firecrawl_search"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, assert_never
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from agentic.core.actors import Actor, ActorContext, ActorError
 from agentic.core.http import FetchError, HttpSession
 from agentic.core.masking import remember_secrets
+from agentic.core.types import JSONValue
 from agentic.plugins.web.authenticate_cookies import Imported, end_of, import_cookies, import_storage_state
 from agentic.plugins.web.authenticate_form import log_in_by_form
 from agentic.plugins.web.authenticate_kept import KeptLogin, MadeLogin, digest_of, keep_login, load_kept
@@ -81,6 +83,11 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
     Output = AuthenticateOutput
     failure_classes = frozenset({"auth_expired", "auth_required", "schema_invalid", "selector_missing"})
     capabilities = frozenset({"network"})
+
+    @classmethod
+    def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - as declared
+        """Return what no site takes for a try at a password."""
+        return frozenset({"connect", "rate_limited"})
 
     async def run(self, ctx: ActorContext, given: AuthenticateInput, /) -> AuthenticateOutput:
         """Return the name of a session that is logged in: a kept one, or a new one."""

@@ -104,6 +104,12 @@ class FetchActor(Actor[FetchInput, PageOutput]):
         is_shown = config.get("use_playwright") or config.get("mode", "http") != "http"
         return cls.capabilities if is_shown else cls.capabilities - {"browser"}
 
+    @classmethod
+    def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str] | None:
+        """Return all for what only reads; what may change something is not sent again if it may have come."""
+        is_reading = config.get("method", "GET") == "GET" and not config.get("steps")
+        return None if is_reading else frozenset({"rate_limited"})
+
     async def run(self, ctx: ActorContext, given: FetchInput, /) -> PageOutput:
         """Return the page at the end of all redirects, or as the browser shows it."""
         match given.way:

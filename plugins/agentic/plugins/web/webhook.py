@@ -62,6 +62,11 @@ class WebhookActor(Actor[WebhookInput, WebhookOutput]):
     Output = WebhookOutput
     capabilities = frozenset({"network"})
 
+    @classmethod
+    def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - as declared
+        """Return what leaves little doubt: the receiver may not look at the name of a delivery."""
+        return frozenset({"connect", "rate_limited"})
+
     async def run(self, ctx: ActorContext, given: WebhookInput, /) -> WebhookOutput:
         """Send it, unless this call has done so already."""
         delivery = ctx.call or uuid.uuid4().hex

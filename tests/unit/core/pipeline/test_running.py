@@ -269,7 +269,10 @@ steps:
 
     async def test_a_step_has_a_time_limit(self, run: Run, shop: Any) -> None:
         shop["http://shop/"] = in_turn(asyncio.Event().wait())
-        text = "steps: [{actor: fetch, timeout_s: 0.01, config: {url: 'http://shop/'}}]"
+        text = (
+            "steps: [{actor: fetch, timeout_s: 0.01, config: {url: 'http://shop/'}}]\n"
+            "error_handling: {timeout: {retry_count: 0}}"
+        )
         with pytest.raises(StepFailedError, match="did not end within") as caught:
             await run(text)
         assert caught.value.failure_class == "timeout"
