@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from agentic.core.actors.failures import OF_BROWSERS, OF_THE_NETWORK
 from agentic.core.audit import DecisionKind
 from agentic.core.bus import subject_for
 from agentic.core.cli.main import build_app
@@ -81,6 +82,23 @@ def test_every_actor_has_an_entry_with_its_aliases() -> None:
     assert set(rows) == {actor.name for actor in actors}
     for actor in actors:
         assert all(f"`{alias}`" in rows[actor.name] for alias in actor.aliases)
+
+
+def test_every_failure_of_every_actor_has_an_entry_that_says_what_it_means() -> None:
+    page = reference("actors")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| \S.* \|$", page, flags=re.MULTILINE)
+    actors = sorted(set(get_registry().actors.values()), key=lambda actor: actor.name)
+    assert rows == [(actor.name, word) for actor in actors for word in sorted(actor.failure_classes)]
+
+
+@pytest.mark.parametrize(
+    ("title", "classes"),
+    [("`network`", OF_THE_NETWORK), ("`browser`, besides those", OF_BROWSERS)],
+    ids=["network", "browser"],
+)
+def test_every_failure_that_comes_with_a_capability_has_an_entry(title: str, classes: frozenset[str]) -> None:
+    section = reference("actors").partition(f"with the capability {title}\n")[2].partition("\n## ")[0]
+    assert first_cells(section) == sorted(classes)
 
 
 def test_every_link_in_the_documentation_leads_somewhere() -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from agentic.core.actors.context import ActorContext
+from agentic.core.actors.failures import OF_EVERY_ACTOR, failures_of
 from agentic.core.types import JSONValue
 
 InputT = TypeVar("InputT", bound=BaseModel, default=Any)
@@ -54,7 +55,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         aliases: Further names specs may use.
         Input: What the step's config is checked against; refuse unknown keys with ``extra="forbid"``.
         Output: What it gives; JSON-able.
-        failure_classes: The classes of failures it raises itself; those of what it calls come on top.
+        failure_classes: The classes of failures it raises itself; see :meth:`all_failure_classes`.
         capabilities: What it needs: ``network``, ``browser``, ``credentials:<platform>``.
         may_wait: Whether it may return :class:`Again`.
     """
@@ -67,6 +68,15 @@ class Actor(ABC, Generic[InputT, OutputT]):
     failure_classes: ClassVar[frozenset[str]] = frozenset()
     capabilities: ClassVar[frozenset[str]] = frozenset()
     may_wait: ClassVar[bool] = False
+
+    @classmethod
+    def all_failure_classes(cls) -> frozenset[str]:
+        """Return the classes of all failures it may end with: its own and those its capabilities bring.
+
+        ``http_4xx`` and ``http_5xx`` stand for each refused status. Not among them is ``error``, what nobody
+        has a word for, unless it is one of its own.
+        """
+        return cls.failure_classes | failures_of(cls.capabilities) | OF_EVERY_ACTOR
 
     @classmethod
     def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - for who overrides it

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -30,7 +32,45 @@ FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
 }
 """The fixed failure classes. A refused HTTP status is ``http_<code>``; actors may declare more."""
 
+OF_EVERY_ACTOR = frozenset({"schema_invalid"})
+"""What it is given may not fit its input."""
+
+OF_THE_NETWORK = frozenset(
+    {
+        "auth_expired",
+        "auth_required",
+        "blocked",
+        "connect",
+        "decode",
+        "dns",
+        "gone",
+        "http_4xx",
+        "http_5xx",
+        "invalid_url",
+        "private_address",
+        "rate_limited",
+        "robots_denied",
+        "timeout",
+        "tls",
+        "too_large",
+        "too_many_redirects",
+    }
+)
+"""Why a site's answer is not to be had; a family of statuses stands for each status of it."""
+
+OF_BROWSERS = frozenset({"browser_crashed", "empty", "not_html", "selector_missing"})
+"""Why a page is not to be seen, besides those of the network."""
+
+OF_CAPABILITIES = {
+    "browser": OF_THE_NETWORK | OF_BROWSERS,
+    "credentials": frozenset({"auth_required"}),
+    "network": OF_THE_NETWORK,
+}
+"""What whoever needs something may fail with by that: the word before a colon -> failure classes."""
+
 MESSAGE_LIMIT = 500
+
+_STATUS = re.compile(r"^(http_[45])[0-9]{2}$")
 
 _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "timeout"),
@@ -59,6 +99,17 @@ class Failure:
     status: int | None = None
     retry_after_s: float | None = None
     detail: str = ""
+
+
+def failures_of(capabilities: Iterable[str]) -> frozenset[str]:
+    """Return the classes of failures that come with capabilities, as ``network`` or ``credentials:github``."""
+    known = (OF_CAPABILITIES.get(word.partition(":")[0], frozenset()) for word in capabilities)
+    return frozenset().union(*known)
+
+
+def is_among(failure_class: str, declared: Collection[str]) -> bool:
+    """Whether a class is among those declared, itself or, as ``http_404`` by ``http_4xx``, by its family."""
+    return failure_class in declared or _STATUS.sub(r"\1xx", failure_class) in declared
 
 
 def failure_class_of(exc: Exception) -> str:

@@ -51,7 +51,7 @@ def actor_schema(actor: type[Actor]) -> dict[str, JSONValue]:
         "aliases": [*actor.aliases],
         "description": (actor.__doc__ or "").strip(),
         "capabilities": [*sorted(actor.capabilities)],
-        "failure_classes": [*sorted(actor.failure_classes)],
+        "failure_classes": [*sorted(actor.all_failure_classes())],
         "input": cast(JSONValue, actor.Input.model_json_schema(by_alias=True)),
         "output": cast(JSONValue, actor.Output.model_json_schema(mode="serialization")),
     }

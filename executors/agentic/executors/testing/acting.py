@@ -11,7 +11,7 @@ from agentic.core.actors import Actor, ActorContext
 from agentic.core.actors.stores import MemoryOfProcess, MemorySessions
 from agentic.core.graph import RunResult, Workflow
 from agentic.core.hooks import get_registry
-from agentic.core.http import Fetcher, HttpRequest, HttpResponse
+from agentic.core.http import Fetcher, FetchError, HttpRequest, HttpResponse
 from agentic.core.pipeline import (
     CrawlStore,
     PipelineResult,
@@ -37,6 +37,21 @@ class Silent:
         self.asked.set()
         await asyncio.Event().wait()
         raise AssertionError(request.url)
+
+
+class Refusing:
+    """A transport by which every request fails, always for the same reason.
+
+    Args:
+        failure_class: The reason; for a family, as ``http_4xx``, a status of it is answered.
+    """
+
+    def __init__(self, failure_class: str) -> None:
+        self._failure_class = failure_class.replace("xx", "18")
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:  # noqa: ARG002 - the port's
+        """Fail."""
+        raise FetchError(request.url, self._failure_class, "no request is answered here")
 
 
 class Remembering:

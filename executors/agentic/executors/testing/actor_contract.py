@@ -5,27 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from agentic.core.actors import Actor, ActorContext, failure_class_of
+from agentic.core.actors import Actor, ActorContext, FromResults, failure_class_of
+from agentic.core.actors.failures import failures_of, is_among
 from agentic.core.hooks import get_registry
-from agentic.core.http import Fetcher, FetchError, HttpPolicy, open_fetcher
+from agentic.core.http import Fetcher, HttpPolicy, open_fetcher
 from agentic.core.pipeline.calls import call_until_done
 from agentic.core.types import JSONValue
-from agentic.executors.testing.acting import Silent, alone, outcome_workflow, output_of, without
+from agentic.executors.testing.acting import Refusing, Silent, alone, outcome_workflow, output_of, without
 from agentic.executors.testing.workflows import RunWorkflow
 
 Config = Mapping[str, JSONValue]
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CAPABILITY = re.compile(r"network|browser|credentials:[a-z][a-z0-9_-]*")
-OF_SERVERS = re.compile(r"http_[0-9]{3}|blocked|connect|dns|rate_limited|timeout|tls")
-"""Failures of what an actor calls, in its own words: those it need not declare."""
-
 PROMPT_S = 5.0
 
 
@@ -137,9 +135,28 @@ class ActorContract:
         self, ctx: ActorContext, failures: Mapping[str, Failing]
     ) -> None:
         made = [await self._failure(ctx, failing) for failing in failures.values()]
-        own = {failure_class_of(failure) for failure in made if not isinstance(failure, FetchError)}
-        undeclared = own - self.actor.failure_classes
-        assert not [word for word in undeclared if not OF_SERVERS.fullmatch(word)]
+        self._check_declared(failure_class_of(failure) for failure in made)
+
+    async def test_an_input_that_does_not_fit_is_a_failure_it_declares(
+        self, ctx: ActorContext, given: Config
+    ) -> None:
+        unfit = await self._failure(ctx, Failing(given={**given, "no_such_word": 1}))
+        assert failure_class_of(unfit) == "schema_invalid"
+        self._check_declared(["schema_invalid"])
+
+    async def test_a_session_that_is_not_there_is_a_failure_it_declares(
+        self, ctx: ActorContext, given: Config
+    ) -> None:
+        if not _takes_a_session(self.actor):
+            return
+        unknown = await self._failure(ctx, Failing(given={**given, "session": "nobody"}))
+        assert failure_class_of(unknown) == "auth_required"
+        self._check_declared(["auth_required"])
+
+    async def test_whatever_the_network_does_is_a_failure_it_declares(
+        self, ctx: ActorContext, given: Config
+    ) -> None:
+        self._check_declared([word async for word in self._failures_by(ctx, given)])
 
     @pytest.mark.parametrize("turns", [0, 1, 4, 16, 64])
     async def test_it_ends_when_it_is_cancelled(self, ctx: ActorContext, given: Config, turns: int) -> None:
@@ -177,12 +194,30 @@ class ActorContract:
     async def _call(self, ctx: ActorContext, given: Config) -> BaseModel:
         return await call_until_done(self.actor, alone(ctx), given)
 
+    async def _failures_by(self, ctx: ActorContext, given: Config) -> AsyncIterator[str]:
+        """Yield what the actor fails with, if every request fails with one class of those of the network."""
+        for word in sorted(failures_of(["network"])):
+            http = Fetcher(ctx.http.policy, Refusing(word))
+            try:
+                await call_until_done(self.actor, alone(ctx, http=http), given)
+            except Exception as exc:
+                yield failure_class_of(exc)
+
+    def _check_declared(self, made: Iterable[str]) -> None:
+        declared = self.actor.all_failure_classes()
+        assert not [word for word in made if not is_among(word, declared)]
+
     async def _failure(self, ctx: ActorContext, failing: Failing) -> Exception:
         if failing.before is not None:
             failing.before()
         with pytest.raises(Exception, match=r"\S") as failed:  # it says what happened
             await self._call(failing.ctx or ctx, failing.given)
         return failed.value
+
+
+def _takes_a_session(actor: type[Actor]) -> bool:
+    field = actor.Input.model_fields.get("session")
+    return field is not None and any(isinstance(mark, FromResults) for mark in field.metadata)
 
 
 async def _settled(call: asyncio.Future[BaseModel]) -> None:

@@ -97,7 +97,9 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
     version = "1"
     Input = FirecrawlCrawlInput
     Output = FirecrawlCrawlOutput
-    failure_classes = frozenset({"auth_required", "cancelled", "decode", "error", "gone", "quota_exhausted"})
+    failure_classes = frozenset(
+        {"auth_required", "cancelled", "decode", "error", "gone", "quota_exhausted", "timeout"}
+    )
     capabilities = frozenset({"credentials:firecrawl", "network"})
     may_wait = True
 

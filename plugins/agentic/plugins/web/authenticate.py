@@ -81,8 +81,17 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
     aliases = ("Authenticate",)
     Input = AuthenticateInput
     Output = AuthenticateOutput
-    failure_classes = frozenset({"auth_expired", "auth_required", "schema_invalid", "selector_missing"})
-    capabilities = frozenset({"network"})
+    failure_classes = frozenset(
+        {"auth_expired", "auth_required", "browser_crashed", "schema_invalid", "selector_missing"}
+    )
+    capabilities = frozenset({"browser", "network"})
+
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
+        """Return what a step with this config needs: a browser if its own login is by a form in one."""
+        login = config.get("login")
+        is_shown = isinstance(login, Mapping) and login.get("via") == "browser"
+        return cls.capabilities if is_shown else cls.capabilities - {"browser"}
 
     @classmethod
     def repeatable_after(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:  # noqa: ARG003 - as declared

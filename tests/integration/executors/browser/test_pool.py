@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
 import pytest
 from tests.conftest import Eventually
 from tests.integration.executors.browser.finding import require_browser
+from tests.integration.executors.browser.killing import kill, processes
 from tests.integration.executors.browser.site import Site, serving
 
 from agentic.core.browser import BrowserFetcher, BrowserRequest, BrowserUnavailableError
@@ -39,18 +38,6 @@ async def site() -> AsyncIterator[Site]:
 
 
 POLICY = HttpPolicy(allow_private_hosts=("127.0.0.1", "localhost"), timeout_s=20, obey_robots=False)
-
-
-def processes(kind: str) -> list[psutil.Process]:
-    """Return the processes below this one whose command line has ``kind`` in it."""
-    return [child for child in psutil.Process().children(recursive=True) if kind in " ".join(_line(child))]
-
-
-def _line(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:  # it is gone
-        return []
 
 
 def browsers(folder: Path) -> set[int]:
@@ -85,8 +72,7 @@ async def test_a_crash_fails_its_page_and_no_other(
         asked = BrowserRequest(url=f"{site.url}/list", wait_for="#never")
         waiting = asyncio.create_task(BrowserFetcher(http, browser).fetch(asked))
         await eventually(lambda: bool(site.asked))
-        for process in processes(victim):
-            os.kill(process.pid, signal.SIGKILL)
+        kill(victim)
         with pytest.raises(FetchError) as caught:
             async with asyncio.timeout(15):
                 await waiting

@@ -131,11 +131,14 @@ class TestCrawl(ServiceContract):
             given: Config = {"api_url": service.url, "url": "http://shop.example/"}
             return Failing(given=given, before=self.begun(service, status, content))
 
+        scraping: Config = {"success": True, "status": "scraping", "completed": 0, "total": 1, "data": []}
+        late: Config = {"api_url": service.url, "url": "http://shop.example/", "deadline_s": 0.000_001}
         cancelled: Config = {"success": True, "status": "cancelled", "completed": 0, "total": 1, "data": []}
         return {
             **refused,
             "cancelled": ended(200, cancelled),
             "gone": ended(404, {"success": False, "error": "Job not found"}),
+            "timeout": Failing(given=late, before=self.begun(service, 200, scraping)),
         }
 
     def begun(self, service: ScriptedService, status: int, content: Config) -> Callable[[], None]:
@@ -144,6 +147,8 @@ class TestCrawl(ServiceContract):
         def answer(asked: Any) -> web.Response:
             if asked.method == "POST":
                 return web.json_response({"success": True, "id": "0b0e0c5e", "url": service.url})
+            if asked.method == "DELETE":
+                return web.json_response({"status": "cancelled"})
             return web.json_response(content, status=status)
 
         return lambda: setattr(service, "answer", answer)

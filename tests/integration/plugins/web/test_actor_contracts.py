@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.conftest import Eventually
+from tests.integration.executors.browser.finding import require_browser
+from tests.integration.executors.browser.killing import KilledBrowser
 
-from agentic.core.actors import ActorContext
-from agentic.core.browser import BrowserFetcher, BrowserRequest, Manners, RenderedPage
-from agentic.core.http import FailureClass, FetchError
+from agentic.core.actors import ActorContext, failure_class_of
+from agentic.core.actors.failures import OF_THE_NETWORK, is_among
+from agentic.core.browser import Browser, BrowserFetcher, BrowserRequest, Manners, RenderedPage
+from agentic.core.http import HttpPolicy, open_fetcher
+from agentic.core.services import free_port
+from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.browser import PlaywrightBrowser
 from agentic.executors.files import FolderFiles
 from agentic.executors.testing import ActorContract, Failing, Site
 from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
@@ -71,15 +78,41 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], None
     return lambda library: lambda: monkeypatch.setitem(sys.modules, library, None)
 
 
-class ScriptedBrowser:
-    """Shows one page, or nothing."""
+@pytest.fixture
+async def browser() -> AsyncIterator[PlaywrightBrowser]:
+    """Give a real browser; it starts with the first page."""
+    async with PlaywrightBrowser(load_settings()) as made:
+        yield made
 
-    def __init__(self, failure_class: FailureClass | None = None) -> None:
-        self._failure_class = failure_class
+
+@pytest.fixture
+def killed(
+    browser: PlaywrightBrowser,
+    site: FakeServer,
+    loopback: ActorContext,
+    tmp_path: Path,
+    eventually: Eventually,
+) -> Callable[[str], ActorContext]:
+    """Return what may be used where a real browser is killed while it shows the page at a path."""
+
+    def killing(path: str) -> ActorContext:
+        require_browser()
+        return showing(loopback, KilledBrowser(browser, lambda: asked(site, path), eventually), tmp_path)
+
+    return killing
+
+
+def asked(site: FakeServer, path: str) -> int:
+    """Return how often a path was asked for."""
+    requests = site.control.stats()["requests"]
+    assert isinstance(requests, dict)
+    return int(str(requests.get(path, 0)))
+
+
+class ScriptedBrowser:
+    """Shows one page."""
 
     async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
-        if self._failure_class is not None:
-            raise FetchError(request.url, self._failure_class, "it is not to be seen")
         return RenderedPage(
             url=request.url,
             status=200,
@@ -192,12 +225,54 @@ class TestFetch(ActorContract):
         return {"url": f"{site.shop_url}product/1", "wait_for": "h1"}
 
     @pytest.fixture
-    def failures(self, site: FakeServer) -> Failures:
-        return {
-            "browser_crashed": Failing(given={"url": site.shop_url, "mode": "browser"}),
-            "selector_missing": Failing(given={"url": site.shop_url, "wait_for": "table.none"}),
-            "http_404": Failing(given={"url": f"{site.shop_url}nowhere"}),
+    async def obedient(self) -> AsyncIterator[ActorContext]:
+        """Give what obeys robots.txt, and takes little."""
+        policy = HttpPolicy(allow_private_hosts=("127.0.0.1",), max_bytes=100_000)
+        async with open_fetcher(policy) as fetcher:
+            yield ActorContext(http=fetcher)
+
+    @pytest.fixture
+    def failures(
+        self,
+        site: FakeServer,
+        agentic_site: Site,
+        obedient: ActorContext,
+        killed: Callable[[str], ActorContext],
+    ) -> Failures:
+        agentic_site.serve("/packed", b"not so", headers={"content-encoding": "gzip"})
+        hostile = {
+            "auth_required": "status/401",
+            "blocked": "challenge/captcha",
+            "gone": "status/410",
+            "http_404": "status/404",
+            "http_503": "status/503",
+            "invalid_url": "to?url=file%3A%2F%2F%2Fetc%2Fpasswd",
+            "private_address": "to?url=http%3A%2F%2F127.0.0.2%2F",
+            "too_many_redirects": "loop",
         }
+        return {
+            **{word: Failing(given={"url": f"{site.hostile_url}{path}"}) for word, path in hostile.items()},
+            "browser_crashed": Failing(
+                given={"url": f"{site.shop_url}product/1", "mode": "browser"}, ctx=killed("/shop/product/1")
+            ),
+            "connect": Failing(given={"url": f"http://127.0.0.1:{free_port()}/"}),
+            "decode": Failing(given={"url": f"{agentic_site.url}/packed"}),
+            "dns": Failing(given={"url": "http://nowhere.invalid/"}),
+            "robots_denied": Failing(given={"url": f"{site.shop_url}private/orders"}, ctx=obedient),
+            "selector_missing": Failing(given={"url": site.shop_url, "wait_for": "table.none"}),
+            "timeout": Failing(given={"url": f"{site.hostile_url}slow", "timeout_s": 0.2}),
+            "tls": Failing(given={"url": site.shop_url.replace("http:", "https:")}),
+            "too_large": Failing(given={"url": f"{site.hostile_url}huge?mib=1"}, ctx=obedient),
+            "rate_limited": Failing(
+                given={"url": f"{site.hostile_url}status/429"}
+            ),  # the last: hosts rest then
+        }
+
+    async def test_each_failure_of_the_network_is_made(self, ctx: ActorContext, failures: Failures) -> None:
+        ended = {"auth_expired"}  # that of a login: see test_authenticate.py
+        assert {word for word in OF_THE_NETWORK - ended if not is_shown(word, failures)} == set()
+        made = {word: failure_class_of(await self._failure(ctx, how)) for word, how in failures.items()}
+        assert made == {word: word for word in failures}
 
 
 class TestFeed(ActorContract):
@@ -286,7 +361,7 @@ class TestAuthenticate(ActorContract):
         return {"platform": "jobs", "login": {"strategy": "form", **self.form(site)}}
 
     @pytest.fixture
-    def failures(self, site: FakeServer) -> Failures:
+    def failures(self, site: FakeServer, killed: Callable[[str], ActorContext]) -> Failures:
         wrong: Config = {"session_key": USERNAME, "session_password": "wrong"}
         expired: Config = {"name": "a", "value": "b", "domain": "jobs.example", "path": "/", "expires": 1}
         logins: dict[str, Config] = {
@@ -295,7 +370,17 @@ class TestAuthenticate(ActorContract):
             "selector_missing": {"strategy": "form", **self.form(site), "form_selector": "#nowhere"},
             "schema_invalid": {"strategy": "cookies", "cookies": "no cookies"},
         }
-        return {word: Failing(given={"platform": "jobs", "login": login}) for word, login in logins.items()}
+        shown: Config = {"strategy": "form", **self.form(site), "via": "browser"}
+        return {
+            **{word: Failing(given={"platform": "jobs", "login": login}) for word, login in logins.items()},
+            "browser_crashed": Failing(given={"platform": "jobs", "login": shown}, ctx=killed("/jobs/login")),
+        }
+
+    def test_a_browser_is_needed_by_forms_that_want_one_alone(self, site: FakeServer) -> None:
+        plain: Config = {"strategy": "form", **self.form(site)}
+        assert self.actor.needs({"login": plain}) == {"network"}
+        assert self.actor.needs({"platform": "jobs"}) == {"network"}
+        assert self.actor.needs({"login": {**plain, "via": "browser"}}) == {"browser", "network"}
 
     def form(self, site: FakeServer) -> Config:
         fields: Config = {"session_key": USERNAME, "session_password": PASSWORD}
@@ -303,7 +388,7 @@ class TestAuthenticate(ActorContract):
 
 
 class CaptureContract(ActorContract):
-    """Of the actors that show pages; the browser itself has tests of its own."""
+    """Of the actors that show pages; what they show is looked at in test_page_specs.py."""
 
     @pytest.fixture
     def ctx(self, loopback: ActorContext, tmp_path: Path) -> ActorContext:
@@ -314,18 +399,30 @@ class CaptureContract(ActorContract):
         return {"url": site.shop_url}
 
     @pytest.fixture
-    def failures(self, site: FakeServer, ctx: ActorContext, tmp_path: Path) -> Failures:
-        def by(failure_class: FailureClass) -> Failing:
-            browser = ScriptedBrowser(failure_class)
-            return Failing(given={"url": site.shop_url}, ctx=showing(ctx, browser, tmp_path))
-
+    def failures(
+        self,
+        site: FakeServer,
+        loopback: ActorContext,
+        browser: PlaywrightBrowser,
+        killed: Callable[[str], ActorContext],
+        tmp_path: Path,
+    ) -> Failures:
+        url = f"{site.shop_url}product/1"
         return {
-            "browser_crashed": by(FailureClass.BROWSER_CRASHED),
-            "selector_missing": by(FailureClass.SELECTOR_MISSING),
+            "browser_crashed": Failing(given={"url": url}, ctx=killed("/shop/product/1")),
+            "selector_missing": Failing(
+                given={"url": url, "wait_for": "table.none", "timeout_s": 2},
+                ctx=showing(loopback, browser, tmp_path),
+            ),
         }
 
 
-def showing(ctx: ActorContext, browser: ScriptedBrowser, folder: Path) -> ActorContext:
+def is_shown(word: str, failures: Failures) -> bool:
+    """Tell whether there is a case of that class, or of one of that family."""
+    return word in failures or any(is_among(found, {word}) for found in failures)
+
+
+def showing(ctx: ActorContext, browser: Browser, folder: Path) -> ActorContext:
     return replace(ctx, pages=BrowserFetcher(ctx.http, browser), files=FolderFiles(folder, "run"))
 
 

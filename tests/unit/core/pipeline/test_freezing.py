@@ -165,5 +165,8 @@ class TestSchema:
 
     def test_an_actor_is_told_with_its_input_and_output(self) -> None:
         schema: Any = actor_schema(get_registry().actors["fetch"])
+        assert {"blocked", "browser_crashed", "dns", "http_4xx", "schema_invalid", "timeout"} <= {
+            *schema["failure_classes"]
+        }
         assert schema["input"]["properties"]["url"]["type"] == "string"
         assert "page" in schema["output"]["properties"]

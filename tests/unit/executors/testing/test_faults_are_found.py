@@ -340,6 +340,19 @@ class StubbornActor(RightActor):
         return NoteOutput(text="")
 
 
+class AskingActor(RightActor):
+    """Asks a server, and does not say so."""
+
+    async def run(self, ctx: ActorContext, given: NoteInput, /) -> NoteOutput:
+        return NoteOutput(text=(await ctx.http.fetch("http://127.0.0.1/")).text)
+
+
+class HonestActor(AskingActor):
+    """Asks a server, and says so."""
+
+    capabilities = frozenset({"network"})
+
+
 CTX = ActorContext(http=Fetcher(HttpPolicy(allow_private_hosts=("127.0.0.1",), obey_robots=False), Silent()))
 NOTE: dict[str, JSONValue] = {"text": "hello"}
 EMPTY = {"empty": Failing(given={})}
@@ -356,6 +369,8 @@ async def test_an_actor_that_is_right_keeps_the_contract() -> None:
     await contract.test_its_output_is_what_it_declares(CTX, NOTE)
     await contract.test_each_failure_it_declares_is_one_it_makes(CTX, EMPTY, "empty")
     await contract.test_each_failure_it_makes_is_one_it_declares(CTX, EMPTY)
+    await contract.test_an_input_that_does_not_fit_is_a_failure_it_declares(CTX, NOTE)
+    await contract.test_whatever_the_network_does_is_a_failure_it_declares(CTX, NOTE)
 
 
 @pytest.mark.parametrize(
@@ -363,16 +378,21 @@ async def test_an_actor_that_is_right_keeps_the_contract() -> None:
     [
         (ForgetfulActor, lambda it: it.test_each_failure_it_declares_is_one_it_makes(CTX, EMPTY, "gone")),
         (SecretiveActor, lambda it: it.test_each_failure_it_makes_is_one_it_declares(CTX, EMPTY)),
+        (AskingActor, lambda it: it.test_whatever_the_network_does_is_a_failure_it_declares(CTX, NOTE)),
         (
             StubbornActor,
             lambda it: it.test_it_ends_when_it_is_cancelled_while_a_server_is_silent(CTX, NOTE),
         ),
     ],
-    ids=["forgetful", "secretive", "stubborn"],
+    ids=["forgetful", "secretive", "asking", "stubborn"],
 )
 async def test_a_fault_of_an_actor_is_found(actor: type[Actor], attempt: Try) -> None:
     with pytest.raises(AssertionError):
         await attempt(contract_of(actor))
+
+
+async def test_an_actor_that_asks_servers_declares_by_that_what_they_may_do() -> None:
+    await contract_of(HonestActor).test_whatever_the_network_does_is_a_failure_it_declares(CTX, NOTE)
 
 
 def test_an_actor_that_takes_words_it_does_not_know_is_found() -> None:
