@@ -51,6 +51,9 @@ class RunningBrowser:
         self._proxy = proxy
         self._parts = parts
         self._is_broken = False
+        self._shows = set[asyncio.Timeout]()
+        # Not every call of the library is answered once the browser has died, as that for a page's window.
+        browser.on("disconnected", self._end_shows)
 
     @property
     def is_usable(self) -> bool:
@@ -60,11 +63,16 @@ class RunningBrowser:
     async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
         """See :meth:`agentic.core.browser.Browser.render`."""
         given = self._proxy.admit(manners)
+        show = asyncio.timeout(None)
         try:
-            async with self._visit(request, given) as visit:
+            async with show, self._among_shows(show), self._visit(request, given) as visit:
                 return await visit.render()
         except Error:
             # Not chained: the library's message may quote what was typed into a form.
+            raise self._crash(request) from None
+        except TimeoutError:
+            if not show.expired():
+                raise
             raise self._crash(request) from None
         finally:
             await self._proxy.withdraw(given)
@@ -72,6 +80,18 @@ class RunningBrowser:
     async def aclose(self) -> None:
         """End it, however it is."""
         await finish(self._parts.aclose())
+
+    @asynccontextmanager
+    async def _among_shows(self, show: asyncio.Timeout) -> AsyncIterator[None]:
+        self._shows.add(show)
+        try:
+            yield
+        finally:
+            self._shows.discard(show)
+
+    def _end_shows(self, _: Browser) -> None:
+        for show in self._shows:
+            show.reschedule(asyncio.get_running_loop().time())
 
     @asynccontextmanager
     async def _visit(self, request: BrowserRequest, given: Pass) -> AsyncIterator[Visit]:
@@ -102,7 +122,7 @@ class RunningBrowser:
         )
 
     async def _close(self, context: BrowserContext) -> None:
-        if not await _in_time(context.close):
+        if self._browser.is_connected() and not await _in_time(context.close):
             self._is_broken = True
 
     def _crash(self, request: BrowserRequest) -> FetchError:

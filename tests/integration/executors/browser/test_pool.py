@@ -81,6 +81,20 @@ async def test_a_crash_fails_its_page_and_no_other(
     assert left(folder) == []
 
 
+async def test_a_browser_that_is_killed_before_its_page_is_open_fails_it_at_once(
+    folder: Path, site: Site, eventually: Eventually
+) -> None:
+    async with PlaywrightBrowser(load_settings()) as browser:
+        waiting = asyncio.create_task(shown(browser, site))
+        await eventually(lambda: bool(processes("--type=renderer")))
+        kill("--user-data-dir=")
+        with pytest.raises((FetchError, BrowserUnavailableError)):
+            async with asyncio.timeout(15):
+                await waiting
+        assert await shown(browser, site) == 200
+    assert left(folder) == []
+
+
 async def test_it_is_replaced_after_so_many_pages(folder: Path, site: Site) -> None:
     async with PlaywrightBrowser(load_settings(browser_max_pages=2)) as browser:
         seen = set[int]()
