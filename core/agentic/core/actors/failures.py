@@ -102,7 +102,7 @@ class Failure:
 
 
 def failures_of(capabilities: Iterable[str]) -> frozenset[str]:
-    """Return the classes of failures that come with capabilities, as ``network`` or ``credentials:github``."""
+    """Return the failure classes that come with capabilities, as ``network`` or ``credentials:github``."""
     known = (OF_CAPABILITIES.get(word.partition(":")[0], frozenset()) for word in capabilities)
     return frozenset().union(*known)
 
