@@ -126,7 +126,10 @@ steps:
 inputs: {site: {}, about: {}, words: {}}
 steps:
   - actor: search
-    config: {url_template: "${inputs.site}search?q={query}", keywords: "${inputs.words}", item_selector: "a.product"}
+    config:
+      url_template: "${inputs.site}search?q={query}"
+      keywords: "${inputs.words}"
+      item_selector: "a.product"
     save_as: found
   - {actor: aggregate, config: {items: [{found: "${found.list_item_urls}"}]}}
 """,
