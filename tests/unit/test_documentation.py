@@ -116,7 +116,13 @@ def commands(command: object, prefix: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/tutorial/first-pipeline.md", "docs/reference/pipelines.md"]
+    "page",
+    [
+        "README.md",
+        "docs/explanation/coming-from-scrapy-or-crawlee.md",
+        "docs/tutorial/first-pipeline.md",
+        "docs/reference/pipelines.md",
+    ],
 )
 def test_every_pipeline_in_the_documentation_can_be_used(page: str) -> None:
     text = (DOCS.parent / page).read_text(encoding="utf-8")

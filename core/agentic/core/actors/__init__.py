@@ -10,7 +10,15 @@ from agentic.core.actors.failures import (
     describe_failure,
     failure_class_of,
 )
-from agentic.core.actors.pages import ContentsOutput, ItemOutput, LinksOutput, Page, PageLink, PageOutput
+from agentic.core.actors.pages import (
+    ContentsOutput,
+    ItemOutput,
+    ItemsOutput,
+    LinksOutput,
+    Page,
+    PageLink,
+    PageOutput,
+)
 from agentic.core.actors.ports import (
     FileStore,
     Memory,
@@ -34,6 +42,7 @@ __all__ = [
     "FileStore",
     "FromResults",
     "ItemOutput",
+    "ItemsOutput",
     "LinksOutput",
     "Memory",
     "Page",

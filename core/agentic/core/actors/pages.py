@@ -104,3 +104,11 @@ class ItemOutput(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     item: dict[str, JSONValue]
+
+
+class ItemsOutput(BaseModel):
+    """What an actor that reads a page with several items gives; None if it was not asked for them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: tuple[dict[str, JSONValue], ...] | None

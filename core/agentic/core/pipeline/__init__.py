@@ -26,6 +26,7 @@ from agentic.core.pipeline.inputs import InputSpec, read_inputs
 from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineBuilder
 from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
+from agentic.core.pipeline.page_items import FoundItem, PageOfItems, items_of
 from agentic.core.pipeline.policies import DEFAULT_RULES, ErrorRule
 from agentic.core.pipeline.records import ATTEMPTS, attempt_records
 from agentic.core.pipeline.result import FailedItem, PipelineResult
@@ -58,6 +59,7 @@ __all__ = [
     "FailedItem",
     "FailedPage",
     "Fault",
+    "FoundItem",
     "FrontierCounts",
     "FrontierEntry",
     "FrontierLink",
@@ -67,6 +69,7 @@ __all__ = [
     "Limits",
     "LoopStep",
     "PageContents",
+    "PageOfItems",
     "PipelineBuilder",
     "PipelineInputError",
     "PipelineResult",
@@ -83,6 +86,7 @@ __all__ = [
     "attempt_records",
     "capabilities_of",
     "compile_pipeline",
+    "items_of",
     "load_spec",
     "outline",
     "parse_spec",

@@ -8,7 +8,15 @@ from typing import assert_never
 
 from pydantic import BaseModel, ValidationError
 
-from agentic.core.actors import FAILURE_CLASSES, Actor, ContentsOutput, ItemOutput, LinksOutput, PageOutput
+from agentic.core.actors import (
+    FAILURE_CLASSES,
+    Actor,
+    ContentsOutput,
+    ItemOutput,
+    ItemsOutput,
+    LinksOutput,
+    PageOutput,
+)
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.expressions import SECRETS, Expression
 from agentic.core.pipeline.naming import (
@@ -43,11 +51,11 @@ Known = dict[str, tuple[str, ...] | None]
 
 ONLY_FOR_ACTORS = "a secret can only be given to an actor, in its config"
 
-_CRAWL_OUTPUTS: Mapping[str, type[BaseModel]] = {
-    "fetch": PageOutput,
-    "links": LinksOutput,
-    "detail": ItemOutput,
-    "store": ContentsOutput,
+_CRAWL_OUTPUTS: Mapping[str, tuple[type[BaseModel], ...]] = {
+    "fetch": (PageOutput,),
+    "links": (LinksOutput,),
+    "detail": (ItemOutput, ItemsOutput),
+    "store": (ContentsOutput,),
 }
 _CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page", "store": "page"}
 
@@ -199,17 +207,32 @@ def _fault_of(expression: Expression, known: Known) -> str | None:
 
 
 def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
-    for key, page_actor in page_actors(step):
+    for keys, page_actor in page_actors(step):
+        key = str(keys[0])
         given = {**known, _CRAWL_GIVES[key]: None}
-        yield from _actor(page_actor.actor, page_actor.config, actors, given, (*place, key))
+        yield from _actor(page_actor.actor, page_actor.config, actors, given, (*place, *keys))
         actor = actors.get(page_actor.actor)
         wanted = _CRAWL_OUTPUTS[key]
         if actor is not None and not issubclass(actor.Output, wanted):
-            message = f"a crawl needs an actor here that gives {_fields(wanted)}; {actor.name!r} does not"
-            yield Fault(place=(*place, key, "actor"), message=message)
+            named = " or ".join(map(_fields, wanted))
+            message = f"a crawl needs an actor here that gives {named}; {actor.name!r} does not"
+            yield Fault(place=(*place, *keys, "actor"), message=message)
+        elif actor is not None and (fault := _fields_fault(key, actor, page_actor.config)):
+            yield Fault(place=(*place, *keys, "config"), message=fault)
     if fault := store_fault(step):
         yield Fault(place=(*place, "store"), message=fault)
     yield from _references(crawl_settings(step), known, place, may_hide=False)
+
+
+def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:
+    """Return why fields of items stand where nobody stores them, or lack where they are to be stored."""
+    if not issubclass(actor.Output, ItemsOutput) or "fields" not in actor.Input.model_fields:
+        return None
+    if key == "detail" and "fields" not in config:
+        return f"set 'fields', so that {actor.name!r} makes items of what it finds"
+    if key == "links" and "fields" in config:
+        return f"links are followed and not stored; put 'fields' into detail, with actor: {actor.name}"
+    return None
 
 
 def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:

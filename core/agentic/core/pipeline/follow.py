@@ -25,14 +25,14 @@ class CrawlScope:
         hosts: ``host:port``; empty for every host.
         include: Globs of which one must fit.
         exclude: Globs of which none may fit.
-        details: Globs of the pages that describe an item.
+        details: For each rule of ``detail`` the globs of its pages.
         max_depth: Links from a start page.
     """
 
     hosts: frozenset[str]
     include: tuple[str, ...]
     exclude: tuple[str, ...]
-    details: tuple[str, ...]
+    details: tuple[tuple[str, ...], ...]
     max_depth: int
 
     def covers(self, url: str, depth: int) -> bool:
@@ -43,9 +43,12 @@ class CrawlScope:
             return True
         return depth <= self.max_depth and fits(url, self.include) and not fits(url, self.exclude)
 
-    def is_detail(self, url: str) -> bool:
-        """Whether the page describes an item."""
-        return fits(url, self.details)
+    def detail_of(self, url: str) -> int | None:
+        """Return which rule of ``detail`` reads the page; None if it describes no item."""
+        for number, patterns in enumerate(self.details):
+            if fits(url, patterns):
+                return number
+        return None
 
     def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
@@ -65,7 +68,7 @@ def scope_of(step: CrawlStep, starts: Sequence[str]) -> CrawlScope:
         hosts=hosts,
         include=step.follow.include,
         exclude=step.follow.exclude,
-        details=step.detail.match if step.detail else (),
+        details=tuple(rules.match for rules in step.details),
         max_depth=step.max_depth,
     )
 

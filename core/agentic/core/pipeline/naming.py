@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from agentic.core.actors import Actor, FromResults
 from agentic.core.pipeline.expressions import Path
-from agentic.core.pipeline.references import expression_of, find_references
+from agentic.core.pipeline.references import Place, expression_of, find_references
 from agentic.core.pipeline.spec import (
     ActorStep,
     ChooseStep,
@@ -83,9 +83,11 @@ def required_inputs(model: type[BaseModel], config: Mapping[str, JSONValue]) -> 
 
 def crawl_settings(step: CrawlStep) -> Config:
     """Return what a crawl step says besides the configs of its actors, as plain data."""
+    of_actor = {"actor", "config"}
+    of_detail = {"__all__": of_actor} if isinstance(step.detail, tuple) else of_actor
     settings: Config = step.model_dump(
         mode="json",
-        exclude={"error_handling": True, "fetch": True, "links": True, "detail": {"config", "actor"}},
+        exclude={"error_handling": True, "fetch": True, "links": True, "detail": of_detail},
     )
     return settings
 
@@ -159,14 +161,19 @@ def can_replace(fallback: type[Actor], wanted: Collection[str]) -> bool:
     return set(wanted) <= set(fallback.Output.model_fields)
 
 
-def page_actors(step: CrawlStep) -> Iterator[tuple[str, PageActor]]:
-    """Yield the actors a crawl calls, with the key each stands under."""
-    yield "fetch", step.fetch
-    yield "links", step.links
-    if step.detail is not None:
-        yield "detail", PageActor(actor=step.detail.actor, config=step.detail.config)
+def page_actors(step: CrawlStep) -> Iterator[tuple[Place, PageActor]]:
+    """Yield the actors a crawl calls, with the keys that lead to each."""
+    yield ("fetch",), step.fetch
+    yield ("links",), step.links
+    for number, rules in enumerate(step.details):
+        yield detail_place(step, number), PageActor(actor=rules.actor, config=rules.config)
     if step.store.is_wanted:
-        yield "store", contents_actor(step)
+        yield ("store",), contents_actor(step)
+
+
+def detail_place(step: CrawlStep, number: int) -> Place:
+    """Return the keys that lead to one of the rules of ``detail``."""
+    return ("detail", number) if isinstance(step.detail, tuple) else ("detail",)
 
 
 def contents_actor(step: CrawlStep) -> PageActor:

@@ -184,11 +184,27 @@ class FollowRules(_Part):
 
 
 class DetailRules(_Part):
-    """Which pages describe an item, and how it is read."""
+    """Which pages describe an item or several, and how they are read."""
 
     match: Texts = Field(description="Globs as for follow; one must fit.")
-    actor: ActorName = "extract_detail"
+    actor: ActorName = Field(
+        default="extract_detail", description="Gives the item of a page; extract_list gives several."
+    )
     config: Config = Field(default_factory=dict)
+    item_key: str | None = Field(
+        default=None, description="Field that identifies these items, if not that of the pipeline."
+    )
+
+
+def _rule_or_rules(value: object) -> str:
+    return "rules" if isinstance(value, (list, tuple)) else "rule"
+
+
+Details = Annotated[
+    Annotated[DetailRules, Tag("rule")]
+    | Annotated[tuple[DetailRules, ...], Field(min_length=1), Tag("rules")],
+    Discriminator(_rule_or_rules),
+]
 
 
 class StoreRules(_Part):
@@ -220,7 +236,7 @@ class CrawlStep(_WhenStep):
     follow: FollowRules = FollowRules()
     fetch: PageActor = PageActor(actor="fetch")
     links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
-    detail: DetailRules | None = None
+    detail: Details | None = Field(default=None, description="A rule, or several: the first that fits reads.")
     store: StoreRules = StoreRules()
     sitemaps: bool | tuple[str, ...] = Field(
         default=False,
@@ -237,6 +253,13 @@ class CrawlStep(_WhenStep):
     slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
     commit_pages: Count = Field(default=50, description="Pages written at once, at most.")
     commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")
+
+    @property
+    def details(self) -> tuple[DetailRules, ...]:
+        """The rules of ``detail``, however many."""
+        if self.detail is None:
+            return ()
+        return self.detail if isinstance(self.detail, tuple) else (self.detail,)
 
 
 def _step_type(step: object) -> object:

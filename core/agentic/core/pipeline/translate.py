@@ -27,14 +27,19 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
-_SPEC_OR_NAME = frozenset({"spec", "name"})
+_TAGS_BELOW = {
+    ("pipeline", "pipeline"): frozenset({"spec", "name"}),
+    ("crawl", "detail"): frozenset({"rule", "rules"}),
+}
+"""Type of a step and key in it -> the words that tell apart what may stand there."""
 _PARTS: Mapping[str, type[BaseModel]] = {
     "http": HttpPolicy,
     "limits": Limits,
     "follow": FollowRules,
     "fetch": PageActor,
     "links": PageActor,
-    "detail": DetailRules,
+    "rule": DetailRules,
+    "rules": DetailRules,
     "store": StoreRules,
 }
 _VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
@@ -83,13 +88,13 @@ def _message(error: ErrorDetails) -> str:
 
 
 def _place(loc: Sequence[int | str]) -> Place:
-    """Leave out the words by which pydantic tells types apart: of steps, of pipelines and names."""
+    """Leave out the words by which pydantic tells types apart: of steps, and of what has several forms."""
     return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
 
 
 def _is_tag(loc: Sequence[int | str], index: int) -> bool:
-    if index >= 2 and loc[index - 1] == "pipeline" and loc[index] in _SPEC_OR_NAME:
-        return _is_tag(loc, index - 2) and loc[index - 2] == "pipeline"
+    if index >= 2 and loc[index] in _TAGS_BELOW.get((str(loc[index - 2]), str(loc[index - 1])), ()):
+        return _is_tag(loc, index - 2)
     return (
         index >= 2
         and loc[index] in STEP_TYPES
@@ -103,6 +108,7 @@ def _model_around(loc: Sequence[int | str]) -> type[BaseModel]:
     owner = len(loc) - 2
     if owner >= 1 and loc[owner - 1] in _VALUES:
         return _VALUES[str(loc[owner - 1])]
-    if owner >= 0 and _is_tag(loc, owner):
-        return STEP_TYPES.get(str(loc[owner]), PipelineSpec)
-    return _PARTS.get(str(loc[owner]), PipelineSpec) if owner >= 0 else PipelineSpec
+    names = [part for part in loc[: owner + 1] if isinstance(part, str)] or [""]
+    if owner >= 0 and _is_tag(loc, owner) and names[-1] in STEP_TYPES:
+        return STEP_TYPES[names[-1]]
+    return _PARTS.get(names[-1], PipelineSpec)

@@ -15,6 +15,7 @@ from agentic.core.actors import (
     ActorError,
     ContentsOutput,
     ItemOutput,
+    ItemsOutput,
     LinksOutput,
     Page,
     PageOutput,
@@ -30,13 +31,20 @@ from agentic.core.pipeline.crawl_store import (
 )
 from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
-from agentic.core.pipeline.naming import page_actors
+from agentic.core.pipeline.naming import detail_place, page_actors
+from agentic.core.pipeline.page_items import FoundItem, found_items, with_items
 from agentic.core.pipeline.policies import Levels
+from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.repeated import RepeatedInput
 from agentic.core.pipeline.spec import CrawlStep
 from agentic.core.records import record
 from agentic.core.settings import safe_url
-from agentic.core.types import JSONValue
+
+FETCH: Place = ("fetch",)
+LINKS: Place = ("links",)
+STORE: Place = ("store",)
+
+NO_ITEM = FoundItem(None, {})
 
 GIVEN_UP_AFTER = 4
 """A page over which so many processes died is not fetched any more."""
@@ -76,7 +84,7 @@ class Visitor:
         hidden: Secrets that no message may hold.
         tell: Gives what is told of the failed attempts at a page.
         rerun: Runs an earlier step anew, by its id.
-        inputs: Part of the step -> input of its actor, once that was checked.
+        inputs: Place in the step -> input of the actor there, once that was checked.
     """
 
     step: CrawlStep
@@ -89,7 +97,7 @@ class Visitor:
     hidden: Hidden
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
-    inputs: dict[str, RepeatedInput] = field(default_factory=dict)
+    inputs: dict[Place, RepeatedInput] = field(default_factory=dict)
 
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
@@ -107,7 +115,7 @@ class Visitor:
             links[:] = self.scope.links(
                 [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
             )
-            crawled = self._crawled(entry, page, found.title, await self._item(page))
+            crawled = self._crawled(entry, page, found.title, await self._items(page))
             if not self.step.store.is_wanted:
                 return crawled
             return replace(crawled, contents=await self._contents(page, links))
@@ -140,7 +148,7 @@ class Visitor:
         if fetcher != self.step.fetch.actor:
             given = known_parts(actor, {**self.step.fetch.config, "url": entry.url})
         else:
-            given = self._input("fetch", "url", entry.url).of(entry.url)
+            given = self._input(FETCH, "url", entry.url).of(entry.url)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
@@ -150,23 +158,24 @@ class Visitor:
     async def _links(self, page: Page) -> LinksOutput:
         if not page.is_html:
             return LinksOutput(list_item_urls=())
-        return cast(LinksOutput, await self._read("links", page))
+        return cast(LinksOutput, await self._read(LINKS, page))
 
-    async def _item(self, page: Page) -> Mapping[str, JSONValue]:
-        detail = self.step.detail
-        if detail is None or not page.is_html or not self.scope.is_detail(page.final_url):
-            return {}
-        return cast(ItemOutput, await self._read("detail", page)).item
+    async def _items(self, page: Page) -> Sequence[FoundItem]:
+        number = self.scope.detail_of(page.final_url) if page.is_html else None
+        if number is None:
+            return ()
+        output = cast(ItemOutput | ItemsOutput, await self._read(detail_place(self.step, number), page))
+        return found_items(output, self.step.details[number].item_key or self.item_key)
 
     async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
-        read = cast(ContentsOutput, await self._read("store", page))
+        read = cast(ContentsOutput, await self._read(STORE, page))
         return PageContents(read=read, followed=frozenset(link.url for link in links))
 
-    async def _read(self, part: str, page: Page) -> object:
+    async def _read(self, part: Place, page: Page) -> object:
         reading = self._input(part, "page", page)
         return await call_until_done(reading.actor, self.context, reading.of(page))
 
-    def _input(self, part: str, name: str, value: object) -> RepeatedInput:
+    def _input(self, part: Place, name: str, value: object) -> RepeatedInput:
         """Return the input of a part's actor; what the step says of it is checked with the first page."""
         found = self.inputs.get(part)
         if found is None:
@@ -176,10 +185,10 @@ class Visitor:
         return found
 
     def _crawled(
-        self, entry: FrontierEntry, page: Page, title: str | None, fields: Mapping[str, JSONValue]
+        self, entry: FrontierEntry, page: Page, title: str | None, items: Sequence[FoundItem]
     ) -> CrawledPage:
-        key = fields.get(self.item_key)
-        return CrawledPage(
+        item = items[0] if len(items) == 1 else NO_ITEM
+        crawled = CrawledPage(
             url=entry.url,
             url_key=entry.url_key,
             depth=entry.depth,
@@ -187,13 +196,14 @@ class Visitor:
             status=page.status,
             content_type=page.content_type,
             title=title,
-            fields=fields,
+            fields=item.fields,
             content_hash=page.content_hash,
             fetched_at=page.fetched_at,
-            item_key=None if key is None else str(key),
+            item_key=item.key,
             fetched_by=page.fetched_by,
             has_row=self.step.store.pages,
         )
+        return with_items(crawled, items) if len(items) > 1 else crawled
 
 
 def _failed(entry: FrontierEntry, outcome: GivenUp, *, has_row: bool) -> FailedPage:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 from turbohtml import Element
 
-from agentic.core.actors import Actor, ActorContext, ActorError, LinksOutput, Page
+from agentic.core.actors import Actor, ActorContext, ActorError, ItemsOutput, LinksOutput, Page
 from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
 from agentic.plugins.web.fields import Item, Schema, read_fields, source_of
@@ -32,7 +32,7 @@ class ExtractListInput(BaseModel):
     required: bool = Field(default=False, description="Fail with selector_missing if there is no item.")
 
 
-class ListOutput(LinksOutput):
+class ListOutput(LinksOutput, ItemsOutput):
     """Links; with ``fields`` also the items themselves, each with the ``url`` it links to.
 
     What is None of ``MAY_LACK`` is no result, so that an earlier one of that name stays the newest.

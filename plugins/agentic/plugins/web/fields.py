@@ -15,8 +15,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     model_validator,
 )
+from pydantic_core import CoreSchema
 from turbohtml import Document, Element
 
 from agentic.core.actors import ActorError, Page
@@ -44,6 +46,18 @@ def _checked_regex(regex: str) -> str:
 
 def _rule(value: object) -> object:
     return {"selector": value} if isinstance(value, str) else value
+
+
+class _OrSelector:
+    """Says in the JSON Schema that a selector may stand for the rule."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
+
+
+OR_SELECTOR = _OrSelector()
 
 
 class FieldRule(BaseModel):
@@ -75,7 +89,7 @@ class FieldRule(BaseModel):
     )
     required: bool = Field(default=False, description="Fail with selector_missing if it is not there.")
     default: JSONValue = Field(default=None, description="What it is if it is not there.")
-    fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule)]] | None = Field(
+    fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]] | None = Field(
         default=None, min_length=1, description="Makes an object: its fields, looked for in the elements."
     )
     list: bool = Field(default=False, description="Every element that fits, instead of the first.")
@@ -98,7 +112,7 @@ class FieldRule(BaseModel):
         return repr(self.selector or self.xpath or self.jsonld or self.meta)
 
 
-Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule)]], Field(min_length=1)]
+Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]], Field(min_length=1)]
 """Field name -> how to read it."""
 
 

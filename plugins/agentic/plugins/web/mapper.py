@@ -8,7 +8,14 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from agentic.core.http import url_key
-from agentic.core.pipeline import ATTEMPTS, CrawledPage, FailedPage, PipelineResult, attempt_records
+from agentic.core.pipeline import (
+    ATTEMPTS,
+    CrawledPage,
+    FailedPage,
+    PipelineResult,
+    attempt_records,
+    items_of,
+)
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.mappers import CLEARED, ResultMapper, utc_now
 from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kept_of, links_in
@@ -50,7 +57,7 @@ class WebResultMapper(ResultMapper):
         # When a page is fetched again and is the same, only time and ways differ: that is no update.
         rows = (page_row(page) for page in pages if page.has_row)
         saved = self.save_rows(WebPageModel, rows, volatile=WAYS)
-        items = [_Item(page.item_key, page.fields, _tries(page)) for page in pages if page.fields]
+        items = [_Item(*item, _tries(page)) for page in pages for item in items_of(page)]
         saved += self._save_items(pipeline, items)
         return saved + self._keep(kept) if (kept := kept_of(pages)) else saved
 
