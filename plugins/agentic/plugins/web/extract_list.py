@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from turbohtml import Element
 
-from agentic.core.actors import Actor, ActorContext, ActorError, ItemsOutput, LinksOutput, Page
+from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
 from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
+from agentic.plugins.web.fetch import FetchActor, FetchInput
 from agentic.plugins.web.fields import Item, Schema, read_fields, source_of
 from agentic.plugins.web.html import Selector, select_one, title_of
 
 MAY_LACK = frozenset({"items", "page"})
+NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
+"""Where pages say which one comes after them."""
 
 
 class ExtractListInput(BaseModel):
@@ -30,6 +40,13 @@ class ExtractListInput(BaseModel):
         default=None, description="Makes an item of each: field name -> selector or rule within it."
     )
     required: bool = Field(default=False, description="Fail with selector_missing if there is no item.")
+    pages: PositiveInt = Field(
+        default=1,
+        description="Pages of the list at most: the next ones are fetched, by next_selector or rel=next.",
+    )
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="A login, by its name, for the next pages."
+    )
 
 
 class ListOutput(LinksOutput, ItemsOutput):
@@ -47,36 +64,71 @@ class ListOutput(LinksOutput, ItemsOutput):
 
 
 class ExtractListActor(Actor[ExtractListInput, ListOutput]):
-    """Reads the links of a list page: absolute and canonical, in order, each once."""
+    """Reads the links of a list page, or of several: absolute and canonical, in order, each once."""
 
     name = "extract_list"
-    version = "2"
+    version = "3"
     aliases = ("ExtractList",)
     Input = ExtractListInput
     Output = ListOutput
     failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
+    capabilities = frozenset({"network"})
 
-    async def run(self, ctx: ActorContext, given: ExtractListInput, /) -> ListOutput:  # noqa: ARG002 - as declared
-        """Return the links, the next page's if there is one, the title, and the items if they have fields."""
-        source = source_of(given.page)
-        document, base = source.document, source.base
-        nodes = document.select(given.item_selector)
-        if given.required and not nodes:
-            message = f"nothing on {given.page.final_url} fits {given.item_selector!r}"
-            raise ActorError(message, failure_class="selector_missing", status=given.page.status)
-        following = document.select_one(given.next_selector) if given.next_selector else None
-        fields = given.fields
-        return ListOutput(
-            list_item_urls=tuple(_urls(nodes, given.link_selector, base)),
-            next_url=next(iter(_urls([following], given.link_selector, base)), None) if following else None,
-            title=title_of(document),
-            items=tuple(
-                {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)}
-                for node in nodes
-            )
-            if fields
-            else None,
+    @classmethod
+    def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
+        """Return what a step with this config needs: the network only for further pages."""
+        return frozenset() if config.get("pages", 1) == 1 else cls.capabilities
+
+    async def run(self, ctx: ActorContext, given: ExtractListInput, /) -> ListOutput:
+        """Return the links, the next page's if there is one, the title, and the items if they have fields.
+
+        Of several pages it is the title of the first and the next page of the last.
+        """
+        if given.pages == 1:
+            return _read(given, given.next_selector)
+        return await _read_on(ctx, given)
+
+
+async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
+    """Read page after page, until there is no next one, or one that was read before."""
+    selector = given.next_selector or NEXT
+    found = [_read(given, selector)]
+    seen = {given.page.final_url}
+    mode = "browser" if given.page.fetched_by == "browser" else "http"
+    while len(found) < given.pages and (url := found[-1].next_url) is not None and url not in seen:
+        seen.add(url)
+        fetched = await FetchActor().run(ctx, FetchInput(url=url, mode=mode, session=given.session))
+        # An empty page after the first one is the end of the list, and no failure.
+        further = given.model_copy(update={"page": fetched.page, "required": False})
+        found.append(_read(further, selector))
+    return ListOutput(
+        list_item_urls=tuple(dict.fromkeys(url for one in found for url in one.list_item_urls)),
+        next_url=found[-1].next_url,
+        title=found[0].title,
+        items=tuple(item for one in found for item in one.items or ()) if given.fields else None,
+    )
+
+
+def _read(given: ExtractListInput, next_selector: str | None) -> ListOutput:
+    source = source_of(given.page)
+    document, base = source.document, source.base
+    nodes = document.select(given.item_selector)
+    if given.required and not nodes:
+        message = f"nothing on {given.page.final_url} fits {given.item_selector!r}"
+        raise ActorError(message, failure_class="selector_missing", status=given.page.status)
+    following = document.select_one(next_selector) if next_selector else None
+    fields = given.fields
+    return ListOutput(
+        list_item_urls=tuple(_urls(nodes, given.link_selector, base)),
+        next_url=next(iter(_urls([following], given.link_selector, base)), None) if following else None,
+        title=title_of(document),
+        items=tuple(
+            {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)}
+            for node in nodes
         )
+        if fields
+        else None,
+    )
 
 
 def _urls(items: Iterable[Element], link_selector: str, base: str) -> dict[str, None]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page
 from agentic.core.http import HttpRequest, HttpSession
 from agentic.core.types import JSONValue
-from agentic.plugins.web.extract_list import ExtractListActor, ExtractListInput, ListOutput
+from agentic.plugins.web.extract_list import NEXT, ExtractListActor, ExtractListInput, ListOutput
 from agentic.plugins.web.fetch import page_of
 from agentic.plugins.web.html import Selector, base_of, document_of
 from agentic.plugins.web.search_forms import description_url, fill, find_form, template_of
@@ -19,7 +19,6 @@ from agentic.plugins.web.sessions import used_session
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 NOTHING = ":not(*)"
-NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
 
 
 class SearchInput(BaseModel):

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agentic.core.actors import ActorError
-from agentic.plugins.web.extract_list import ExtractListActor
+from agentic.core.actors import ActorContext, ActorError
+from agentic.core.http import Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse
+from agentic.plugins.web.extract_list import ExtractListActor, ExtractListInput
 
 LIST = """<title> All
   lamps </title>
@@ -88,3 +89,45 @@ async def test_a_field_of_another_type_is_a_failure(act: Any, page: Any) -> None
 async def test_without_fields_there_is_no_result_called_items(act: Any, page: Any) -> None:
     found = await act(ExtractListActor, page=page(LIST), item_selector=".job-card")
     assert set(found.model_dump(mode="json")) == {"list_item_urls", "next_url", "title"}
+
+
+class Book:
+    """Serves the pages of a list; each links to the next, the last one to the first."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: list[str] = []
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        self.asked.append(request.url)
+        body = self.text(int(request.url.rpartition("/")[2])).encode()
+        headers = Headers([("content-type", "text/html")])
+        return HttpResponse(url=request.url, status=200, headers=headers, body=body)
+
+    def text(self, number: int) -> str:
+        following = number % self.count + 1
+        items = "".join(f"<li><a href=/i/{n}>{n}</a></li>" for n in (0, number))
+        return f"<title>{number}</title>{items}<a rel=next href=/{following}>more</a>"
+
+
+@pytest.mark.parametrize(
+    ("pages", "asked", "following"), [(1, [], "2"), (3, ["2", "3"], "4"), (9, ["2", "3", "4"], "1")]
+)
+async def test_a_list_is_read_on_to_so_many_pages_and_not_in_circles(
+    page: Any, pages: int, asked: list[str], following: str
+) -> None:
+    book = Book(4)
+    first = page(book.text(1), url="http://shop.example/1")
+    context = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), book))
+    config = {"item_selector": "li", "fields": {"name": "a"}, "pages": pages, "next_selector": "[rel=next]"}
+    found = await ExtractListActor().run(context, ExtractListInput.model_validate({"page": first, **config}))
+    assert book.asked == [f"http://shop.example/{number}" for number in asked]
+    numbers = ["1", *asked]
+    assert found.list_item_urls == tuple(f"http://shop.example/i/{number}" for number in ["0", *numbers])
+    assert [item["name"] for item in found.items or ()] == [name for n in numbers for name in ("0", n)]
+    assert (found.title, found.next_url) == ("1", f"http://shop.example/{following}")
+
+
+def test_only_a_list_of_several_pages_needs_the_network() -> None:
+    assert ExtractListActor.needs({"item_selector": "a"}) == frozenset()
+    assert ExtractListActor.needs({"item_selector": "a", "pages": 2}) == {"network"}
