@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
@@ -113,4 +113,21 @@ class Actor(ABC, Generic[InputT, OutputT]):
 
         Raises:
             ActorError: It may go on there; the message says where, and what to do about it.
+        """
+
+
+class ListingActor(Actor[InputT, OutputT]):
+    """An actor that lists addresses, and can give them piece by piece.
+
+    A crawl reads sitemaps so: it has no room for a million addresses, and need not wait for the last one.
+    """
+
+    @abstractmethod
+    def pieces(self, ctx: ActorContext, given: InputT, /) -> AsyncGenerator[Sequence[str], None]:
+        """Return the addresses, absolute and canonical, as they are found: some thousands at a time at most.
+
+        There is no limit on their number, and one may come again in a later piece.
+
+        Raises:
+            ActorError: As :meth:`run`.
         """

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import ValidationError
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Failure, LinksOutput
+from agentic.core.actors import Actor, ActorContext, ActorError, Failure
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
-from agentic.core.http import HttpError, canonical_url
-from agentic.core.pipeline.calls import ActorCall, call_until_done
+from agentic.core.http import HttpError
+from agentic.core.pipeline.calls import ActorCall
 from agentic.core.pipeline.crawl_report import CrawlReport
 from agentic.core.pipeline.crawl_store import CrawlStore, FrontierCounts, SliceId
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions import SECRETS, Path
-from agentic.core.pipeline.follow import frontier_link, scope_of
+from agentic.core.pipeline.follow import scope_of
 from agentic.core.pipeline.hiding import Hidden, read_secrets
 from agentic.core.pipeline.nodes import Once
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried, too_many_failed
 from agentic.core.pipeline.policies import Levels
+from agentic.core.pipeline.seeding import Seeding, listed_pages, starts_of
 from agentic.core.pipeline.slices import CrawlSlice, SliceLimits
 from agentic.core.pipeline.spec import CrawlStep, resolved_crawl
 from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState
@@ -28,9 +29,6 @@ from agentic.core.pipeline.statistics import CrawlsUnderWay
 from agentic.core.pipeline.telling import OF_PAGES, tell_changes
 from agentic.core.pipeline.visits import Visitor
 from agentic.core.types import JSONValue, RunId
-
-SITEMAP_ACTOR = "sitemap"
-"""Reads the sitemaps of a crawl that is to start at their pages."""
 
 MAX_SLICES = 32
 """Slices of a crawl at a time, at most."""
@@ -98,22 +96,23 @@ class CrawlNode(Executor):
 
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
-        """Put the start pages into the frontier; those it knows already stay as they are."""
+        """Put the start pages into the frontier, and those that sitemaps list, if the step looks at them."""
         context = self._context(ctx)
         try:
             if not self._place.is_due(state):
                 return self._place.pass_over(state)
-            step, _ = await self._resolved(state, context)
-            starts = starts_of(step)
-            listed = await self._listed(step, starts, context)
+            step, hidden = await self._resolved(state, context)
+            listed = listed_pages(step, self._tools.actors, context)
+            seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id))
+            await seeding.begin()
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
         except (ActorError, ValidationError, HttpError) as exc:
             return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
-        links = [frontier_link(url, 0) for url in starts]
-        links += scope_of(step, starts).links(listed, depth=1)
-        await self._tools.store_of(ctx.run_id).seed(links)
-        return CrawlTurn(state=state)
+        turn = CrawlTurn(state=state)
+        if not seeding.is_over:
+            await self._crawl_while(seeding, turn, self._visitor(state, step, hidden, ctx), ctx)
+        return turn
 
     @handler
     async def go_on(self, turn: CrawlTurn, ctx: WorkflowContext) -> PipelineState | None:
@@ -162,14 +161,22 @@ class CrawlNode(Executor):
 
         return resolved_crawl(self._step, lookup), hidden
 
-    async def _listed(self, step: CrawlStep, starts: Sequence[str], context: ActorContext) -> Sequence[str]:
-        """Return the pages that sitemaps list, if the step is to look at them."""
-        if not step.sitemaps:
-            return ()
-        maps = list(step.sitemaps) if isinstance(step.sitemaps, tuple) else []
-        given = {"urls": maps, "sites": [] if maps else list(starts), "max_urls": step.max_pages}
-        output = await call_until_done(self._tools.actors[SITEMAP_ACTOR], context, given)
-        return cast(LinksOutput, output).list_item_urls
+    async def _crawl_while(
+        self, seeding: Seeding, turn: CrawlTurn, visitor: Visitor, ctx: WorkflowContext
+    ) -> None:
+        """Work off slices for as long as pages are added to the frontier."""
+        store = self._tools.store_of(ctx.run_id)
+        report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
+        finished = -1
+        async with seeding.meanwhile():
+            while not seeding.is_over:
+                seeding.more.clear()
+                counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+                if _is_over(visitor.step, counts) or counts.finished == finished:
+                    await seeding.more.wait()  # there is nothing to do before
+                finished = counts.finished
+        report.end()
+        ctx.set_state(CRAWL_TOTALS, report.totals)
 
     def _visitor(
         self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
@@ -251,12 +258,6 @@ def _first_failure(totals: CrawlTotals) -> Failure:
         message = f"no page of the crawl could be fetched: {tally.examples[0]}"
         return Failure(failure_class=tally.failure_class, message=message)
     return Failure(failure_class="error", message="no page of the crawl could be fetched; see the frontier")
-
-
-def starts_of(step: CrawlStep) -> list[str]:
-    """Return the start pages of a crawl whose references are resolved, canonical, each once."""
-    urls = [step.start] if isinstance(step.start, str) else step.start
-    return list(dict.fromkeys(map(canonical_url, urls)))
 
 
 def _is_over(step: CrawlStep, counts: FrontierCounts) -> bool:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, LinksOutput, describe_failure
-from agentic.core.http import FetchError, HttpRequest, HttpSession
+from agentic.core.actors import (
+    ActorContext,
+    ActorError,
+    FromResults,
+    LinksOutput,
+    ListingActor,
+    describe_failure,
+)
+from agentic.core.http import FetchError, HttpRequest, HttpResponse, HttpSession
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import as_utc, iso_moment, parse_moment
 from agentic.core.reading.markup import MarkupError
@@ -21,6 +31,7 @@ from agentic.plugins.web.sitemap_reader import Listed, read_sitemap
 MAX_DEPTH = 5  # an index of indexes is against the protocol, and some sites have one
 MAX_SITEMAPS = 2_000
 SMALL_BYTES = 64 * 1024  # what is read in a millisecond or two
+PIECE_URLS = 1_000  # a few hundred KB
 
 
 class SitemapInput(BaseModel):
@@ -66,7 +77,29 @@ class SitemapOutput(LinksOutput):
     failed: tuple[SitemapFailure, ...] = ()
 
 
-class SitemapActor(Actor[SitemapInput, SitemapOutput]):
+_Page = tuple[str, Listed]
+_Failed = tuple[str, FetchError | ActorError]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Part of what a sitemap lists."""
+
+    count: int = 0
+    pages: list[_Page] = field(default_factory=list)
+    sitemaps: list[str] = field(default_factory=list)
+    fault: str = ""
+
+    def add(self, base: str, one: Listed) -> None:
+        self.count += 1
+        if url := absolute(base, one.address):
+            if one.is_sitemap:
+                self.sitemaps.append(url)
+            else:
+                self.pages.append((url, one))
+
+
+class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
     """Reads sitemaps: XML, text, gzipped, with news, and indexes of them.
 
     A sitemap that fails is listed in ``failed``; it is a failure of the step if it is one of ``urls`` and no
@@ -82,44 +115,74 @@ class SitemapActor(Actor[SitemapInput, SitemapOutput]):
 
     async def run(self, ctx: ActorContext, given: SitemapInput, /) -> SitemapOutput:
         """Return the pages, in the order of the sitemaps."""
-        guessed = [url for site in given.sites for url in await _sitemaps_of(ctx, site)]
-        async with used_session(ctx, given.session) as session:
-            walk = _Walk(ctx, given, session)
-            await walk.through([*given.urls, *guessed])
-        entries = tuple(walk.entries.values())
-        if not entries and (named := [exc for url, exc in walk.failures if url in given.urls]):
-            raise named[0]
-        if not entries and given.required:
-            message = f"no sitemap of {', '.join([*given.urls, *given.sites]) or 'nothing'} lists a page"
-            raise ActorError(message, failure_class="empty")
+        entries: dict[str, SitemapEntry] = {}
+        failures: list[_Failed] = []
+        async with aclosing(_walked(ctx, given, failures)) as pieces:
+            async for piece in pieces:
+                for url, one in piece:
+                    if url not in entries and len(entries) < given.max_urls:
+                        entries[url] = _entry(url, one)
+                if len(entries) == given.max_urls:
+                    break
         return SitemapOutput(
-            list_item_urls=tuple(walk.entries),
-            entries=entries,
-            failed=tuple(_failure(url, exc) for url, exc in walk.failures),
+            list_item_urls=tuple(entries),
+            entries=tuple(entries.values()),
+            failed=tuple(_failure(url, exc) for url, exc in failures),
         )
+
+    async def pieces(self, ctx: ActorContext, given: SitemapInput, /) -> AsyncGenerator[Sequence[str], None]:
+        """Yield the pages in the order of the sitemaps, each sitemap as it is read."""
+        async with aclosing(_walked(ctx, given, [])) as pieces:
+            async for piece in pieces:
+                yield list(dict.fromkeys(url for url, _ in piece))
+
+
+async def _walked(
+    ctx: ActorContext, given: SitemapInput, failures: list[_Failed]
+) -> AsyncGenerator[list[_Page], None]:
+    """Yield what the sitemaps list, piece by piece, and note those that failed.
+
+    Raises:
+        ActorError: There is not one page, and a sitemap that is named failed, or there has to be one.
+        FetchError: The same.
+    """
+    guessed = [url for site in given.sites for url in await _sitemaps_of(ctx, site)]
+    is_empty = True
+    async with used_session(ctx, given.session) as session:
+        walk = _Walk(ctx, given, session, failures)
+        async for piece in walk.through([*given.urls, *guessed]):
+            is_empty = False
+            yield piece
+    if is_empty and (named := [exc for url, exc in failures if url in given.urls]):
+        raise named[0]
+    if is_empty and given.required:
+        message = f"no sitemap of {', '.join([*given.urls, *given.sites]) or 'nothing'} lists a page"
+        raise ActorError(message, failure_class="empty")
 
 
 class _Walk:
     """From sitemap to sitemap, none twice."""
 
-    def __init__(self, ctx: ActorContext, given: SitemapInput, session: HttpSession | None) -> None:
-        self.entries: dict[str, SitemapEntry] = {}
-        self.failures: list[tuple[str, FetchError | ActorError]] = []
+    def __init__(
+        self, ctx: ActorContext, given: SitemapInput, session: HttpSession | None, failures: list[_Failed]
+    ) -> None:
+        self._failures = failures
         self._ctx = ctx
         self._session = session
-        self._max_urls = given.max_urls
         self._since = as_utc(given.since) if given.since else None
         self._waiting: deque[tuple[str, int]] = deque()
         self._seen: set[str] = set()
 
-    async def through(self, urls: list[str]) -> None:
+    async def through(self, urls: list[str]) -> AsyncIterator[list[_Page]]:
         self._add(urls, 0)
-        while self._waiting and len(self.entries) < self._max_urls:
+        while self._waiting:
             url, depth = self._waiting.popleft()
             try:
-                await self._read(url, depth)
+                response = await self._ctx.http.fetch(HttpRequest(url=url, session=self._session))
+                async for piece in self._read(url, response, depth):
+                    yield piece
             except (FetchError, ActorError) as exc:
-                self.failures.append((url, exc))
+                self._failures.append((url, exc))
 
     def _add(self, urls: list[str], depth: int) -> None:
         for url in urls:
@@ -128,39 +191,36 @@ class _Walk:
                 self._seen.add(known)
                 self._waiting.append((url, depth))
 
-    async def _read(self, url: str, depth: int) -> None:
-        response = await self._ctx.http.fetch(HttpRequest(url=url, session=self._session))
-        if len(response.body) > SMALL_BYTES:
-            listed, fault = await asyncio.to_thread(self._listed, response.body)
-        else:
-            listed, fault = self._listed(response.body)
-        self._take(response.url, listed, depth)
-        if fault:
-            raise ActorError(f"{url} was not read to its end: {fault}", failure_class="decode")
+    async def _read(self, url: str, response: HttpResponse, depth: int) -> AsyncIterator[list[_Page]]:
+        listed = self._listed(response)
+        is_small = len(response.body) <= SMALL_BYTES
+        while piece := next(listed, None) if is_small else await asyncio.to_thread(next, listed, None):
+            self._add(piece.sitemaps, depth + 1)
+            if piece.pages:
+                yield piece.pages
+            if piece.fault:
+                message = f"{url} was not read to its end: {piece.fault}"
+                raise ActorError(message, failure_class="decode")
 
-    def _listed(self, body: bytes) -> tuple[list[Listed], str]:
-        """Return what a sitemap lists, as far as it is wanted, and what is wrong with it."""
-        wanted: list[Listed] = []
-        recent = (one for one in read_sitemap(body) if self._is_recent(one))
-        try:
-            for one in islice(recent, max(self._max_urls - len(self.entries), MAX_SITEMAPS)):
-                wanted.append(one)  # noqa: PERF402 - what came before a fault is kept
-        except MarkupError as exc:
-            return wanted, str(exc)
-        return wanted, ""
+    def _listed(self, response: HttpResponse) -> Iterator[_Piece]:
+        """Yield what a sitemap lists, and at last what is wrong with it, if anything is."""
+        recent = (one for one in read_sitemap(response.body) if self._is_recent(one))
+        is_whole = False
+        while not is_whole:
+            piece = _Piece()
+            try:
+                for one in islice(recent, PIECE_URLS):
+                    piece.add(response.url, one)
+                is_whole = piece.count < PIECE_URLS
+            except MarkupError as exc:
+                piece.fault, is_whole = str(exc), True
+            yield piece
 
     def _is_recent(self, one: Listed) -> bool:
         if self._since is None:
             return True
         moment = parse_moment(one.lastmod or one.published)
         return moment is None or as_utc(moment) >= self._since
-
-    def _take(self, base: str, listed: list[Listed], depth: int) -> None:
-        found = [(url, one) for one in listed if (url := absolute(base, one.address))]
-        self._add([url for url, one in found if one.is_sitemap], depth + 1)
-        for url, one in found:
-            if not one.is_sitemap and len(self.entries) < self._max_urls:
-                self.entries.setdefault(url, _entry(url, one))
 
 
 async def _sitemaps_of(ctx: ActorContext, site: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -31,9 +32,15 @@ class Site:
 
     url: str = ""
     asked: Counter[str] = field(default_factory=Counter)
+    is_slow: bool = False
+    has_asked_for_a_page: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def answer(self, request: web.Request) -> web.Response:
         self.asked[request.path] += 1
+        if request.path.startswith("/page/") and request.path != "/page/0":
+            self.has_asked_for_a_page.set()
+        if request.path == "/sitemap/2/0" and self.is_slow:
+            await self.has_asked_for_a_page.wait()
         match request.path.strip("/").split("/"):
             case ["robots.txt"]:
                 return web.Response(text=f"User-agent: *\nSitemap: {self.url}/index.xml\n")
@@ -91,3 +98,26 @@ async def test_a_crawl_of_many_nested_and_gzipped_sitemaps_fetches_every_page_on
     assert {path: site.asked[path] for path in pages} == dict.fromkeys(pages, 1)
     sitemaps = {f"/sitemap/{number}/{part}" for number in range(INDEXES) for part in range(SITEMAPS)}
     assert {path: site.asked[path] for path in sitemaps} == dict.fromkeys(sitemaps, 1)
+
+
+async def test_pages_of_the_first_sitemaps_are_fetched_while_the_others_are_read(
+    site: Site, make_agent: MakeAgent, run_agent: RunAgent, stored_urls: Callable[[], list[str]]
+) -> None:
+    site.is_slow = True
+    step: JSONValue = {"type": "crawl", "start": f"{site.url}/page/0", "sitemaps": True}
+    pipeline: JSONValue = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
+    outcome = await run_agent(make_agent(pipeline=pipeline, inputs={}))
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert len(stored_urls()) == TOTAL
+    assert {site.asked[f"/page/{number}"] for number in range(TOTAL)} == {1}
+
+
+async def test_no_more_sitemaps_are_read_than_the_crawl_has_pages_to_fetch(
+    site: Site, make_agent: MakeAgent, run_agent: RunAgent, stored_urls: Callable[[], list[str]]
+) -> None:
+    step: JSONValue = {"type": "crawl", "start": f"{site.url}/page/0", "sitemaps": True, "max_pages": 30}
+    pipeline: JSONValue = {"http": {"allow_private_hosts": ["127.0.0.1"]}, "steps": [step]}
+    outcome = await run_agent(make_agent(pipeline=pipeline, inputs={}))
+    assert outcome.status is ExecutionStatus.SUCCEEDED
+    assert len(stored_urls()) == 30
+    assert sum(path.startswith("/sitemap/") for path in site.asked) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -124,3 +125,36 @@ async def test_that_no_page_is_listed_can_be_a_failure() -> None:
     with pytest.raises(ActorError, match=r"no sitemap of http://a\.example/s lists a page") as caught:
         await read(Site({"s": urls()}), required=True)
     assert caught.value.failure_class == "empty"
+
+
+async def peak_bytes_of(sitemaps: int, pages: int) -> int:
+    """Return the most memory that reading so many sitemaps takes at a time."""
+    listed = urls(*(f"{'x' * 80}/{number}" for number in range(pages)))
+    site = Site({"s": index(*(f"{number}" for number in range(sitemaps)))})
+    site.pages = {**site.pages, **dict.fromkeys(map(str, range(sitemaps)), listed)}
+    ctx = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), site))
+    tracemalloc.start()
+    found = 0
+    async for piece in SitemapActor().pieces(ctx, SitemapInput(urls=(f"{SITE}/s",))):
+        found += len(piece)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == sitemaps * pages
+    return peak
+
+
+async def test_reading_in_pieces_takes_no_more_memory_for_more_sitemaps() -> None:
+    assert await peak_bytes_of(20, 1_000) < 3 * await peak_bytes_of(2, 1_000)  # ten times, if all are kept
+
+
+async def test_reading_in_pieces_takes_no_more_memory_for_a_longer_sitemap_than_its_text() -> None:
+    short, long = await peak_bytes_of(1, 2_000), await peak_bytes_of(1, 10_000)
+    text_bytes = len(urls("x" * 80 + "/1000")) * 10_000
+    assert long - short < 2.5 * text_bytes
+
+
+async def test_what_is_named_and_cannot_be_read_fails_in_pieces_too() -> None:
+    ctx = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), Site({})))
+    with pytest.raises(FetchError) as caught:
+        await anext(SitemapActor().pieces(ctx, SitemapInput(urls=(f"{SITE}/s",))))
+    assert caught.value.failure_class == "http_404"
