@@ -44,45 +44,47 @@ class SharedTransport:
         self._idle_s = idle_s
         self._transport: Transport | None = None
         self._opened = AsyncExitStack()
+        self._opening = asyncio.Lock()
         self._users = 0
-        self._closing: asyncio.Task[None] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
         """See :meth:`Transport.send`."""
-        transport = await self._open()
         self._users += 1
+        self._keep_open()
         try:
+            transport = self._transport or await self._open()
             return await transport.send(request, timeout_s=timeout_s, max_bytes=max_bytes)
         finally:
             self._users -= 1
             if not self._users:
-                self._closing = asyncio.create_task(self._close_later(), name="idle-connections")
+                self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._let_go)
 
     async def aclose(self) -> None:
         """Close what is open."""
         self._keep_open()
-        await self._close()
+        self._let_go()
+        await asyncio.gather(*self._closing)
 
     async def _open(self) -> Transport:
-        self._keep_open()
-        if self._transport is None:
-            policy = await whole_policy(self._policy, self._secret)
-            self._transport = await self._opened.enter_async_context(open_transport(policy))
-        return self._transport
+        async with self._opening:
+            if self._transport is None:
+                policy = await whole_policy(self._policy, self._secret)
+                self._transport = await self._opened.enter_async_context(open_transport(policy))
+            return self._transport
 
     def _keep_open(self) -> None:
-        if self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
 
-    async def _close_later(self) -> None:
-        await asyncio.sleep(self._idle_s)
-        self._closing = None
-        await self._close()
-
-    async def _close(self) -> None:
-        self._transport = None
-        await self._opened.aclose()
+    def _let_go(self) -> None:
+        """Close what is open, and let those who come meanwhile open their own."""
+        opened, self._opened, self._transport = self._opened, AsyncExitStack(), None
+        closing = asyncio.create_task(opened.aclose(), name="idle-connections")
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
 
 async def whole_policy(policy: HttpPolicy, secret: ReadSecret | None) -> HttpPolicy:
