@@ -43,6 +43,10 @@ class Settings(BaseSettings):
     broker_url: SecretStr = Field(
         SecretStr(""), description="Celery broker, for example redis://host:6379/0."
     )
+    budget_url: SecretStr = Field(
+        SecretStr(""),
+        description="Redis or Valkey server where workers share the turns of hosts; the broker if empty.",
+    )
     nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
     nats_seed_file: str = Field(
         "",
@@ -110,6 +114,11 @@ class Settings(BaseSettings):
         return self.broker_url.get_secret_value() or self._runtime.get("broker")
 
     @property
+    def budget(self) -> str | None:
+        """URL of the server that keeps the turns of hosts, if it is not to be the broker; else None."""
+        return self.budget_url.get_secret_value() or None
+
+    @property
     def nats(self) -> str | None:
         """URL of the NATS server, from the environment or a running ``agentic up``; else None."""
         return self.nats_url.get_secret_value() or self._runtime.get("nats")
@@ -153,7 +162,7 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
 
 def _secrets_of(settings: Settings) -> Iterator[str]:
     """Yield the passwords in URLs, and the keys; not whole URLs, of which messages may show the rest."""
-    for url in (settings.database_url, settings.broker_url, settings.nats_url):
+    for url in (settings.database_url, settings.broker_url, settings.budget_url, settings.nats_url):
         text = url.get_secret_value()
         yield from passwords_in(text)
         yield text.partition("://")[2].rpartition("@")[0].partition(":")[2]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Mapping
 from types import ModuleType
 
 from celery.app.defaults import SETTING_KEYS
-from celery.utils.imports import cwd_in_path
 from kombu import Queue
 
-from agentic.core.errors import SettingsError
 from agentic.core.settings import Settings
+from agentic.executors.own_config import own_module
 from agentic.executors.schedule import START_AGENT
 
 QUEUES = ("agentic.default", "agentic.browser", "agentic.llm", "agentic.sys")
 RUN_AGENT = "agentic.run_agent"
-CONFIG_MODULE_VARIABLE = "CELERY_CONFIG_MODULE"
 HOUR_S = 3600
 
 _PLAIN = (str, int, float, dict, list, tuple, set, type(None))
@@ -86,20 +82,9 @@ def celery_settings(settings: Settings) -> dict[str, object]:
 
 
 def _own_settings() -> dict[str, object]:
-    named = os.environ.get(CONFIG_MODULE_VARIABLE)
-    name = named or "celeryconfig"
-    with cwd_in_path():
-        try:
-            module = importlib.import_module(name)
-        except ModuleNotFoundError as exc:
-            if exc.name != name:
-                raise
-            if named:
-                raise SettingsError(
-                    f"{CONFIG_MODULE_VARIABLE} names the module {named!r}, which is not on the path; "
-                    f"correct or unset it"
-                ) from None
-            return {}
+    module = own_module()
+    if module is None:
+        return {}
     return {key: value for key, value in vars(module).items() if _is_setting(key, value)}
 
 

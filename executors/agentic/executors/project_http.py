@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.core.http import AccountBudget, Fetcher, HttpPolicy, SharedTransport, open_budget
+from agentic.core.http import AccountBudget, Fetcher, HttpPolicy, SharedTransport
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.settings import Settings
+from agentic.executors.budgets import shared_budget
 from agentic.mappers.http_cache import SqlHttpCache
 from agentic.mappers.vault import SqlSecrets
 from agentic.mappers.vault_keys import SecretKeys
@@ -22,7 +23,7 @@ class ProjectHttp:
     Attributes:
         keys: What secrets are encrypted with.
         secrets: Of the project.
-        fetcher: Keeps to the limits of hosts together with all workers that have the same broker.
+        fetcher: Keeps to the limits of hosts together with all workers that share the budget.
 
     Args:
         database: Has what the project keeps.
@@ -49,7 +50,7 @@ class ProjectHttp:
         self.keys = SecretKeys.configured(settings)
         self.secrets = SqlSecrets(database, project_id, self.keys)
         self._transport = SharedTransport(policy, secret=self.secrets.secret)
-        self._budget = open_budget(settings.broker)
+        self._budget = shared_budget(settings)
         self.fetcher = Fetcher(
             policy,
             self._transport,

@@ -24,6 +24,7 @@ from agentic.core.settings import load_settings
 from agentic.executors.celery import make_app
 from agentic.executors.checks import look_around
 from agentic.executors.checks.broker import broker_findings
+from agentic.executors.checks.budget import budget_findings
 from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.database import database_findings, journal_findings
 from agentic.executors.checks.host import room_findings
@@ -166,6 +167,10 @@ class TestBroker:
         found = texts(look_around(load_settings(home=tmp_path, broker_url="redis://127.0.0.1:1/0")))
 
         assert "redis://127.0.0.1:1/0 cannot be used" in found[0]
+
+    def test_a_budget_of_its_own_that_answers_is_no_fault(self, valkey_of_ours: Broker) -> None:
+        settings = load_settings(broker_url="amqp://rabbit.example//", budget_url=valkey_of_ours.url)
+        assert list(budget_findings(settings)) == []
 
     def test_none_is_no_fault(self, place: Place) -> None:
         assert texts(look_around(load_settings(home=place.path / "home")), Severity.FAULT) == []

@@ -185,6 +185,11 @@ class AccountBudget:
 PROCESS_BUDGET = ProcessBudget()
 
 
+def is_shareable(url: str) -> bool:
+    """Whether a URL names a server that can keep a budget for several processes."""
+    return url.startswith(("redis://", "rediss://", "unix://"))
+
+
 def open_budget(url: str | None = None) -> HostBudget:
     """Return the budget kept in the server at ``url``, or this process's own if that is no Redis.
 
@@ -194,7 +199,7 @@ def open_budget(url: str | None = None) -> HostBudget:
         url: ``redis://``, ``rediss://`` or ``unix://``, as Celery's broker URL may be; a Valkey server serves
             as well. Other URLs and None mean this process's own.
     """
-    if url is None or not url.startswith(("redis://", "rediss://", "unix://")):
+    if url is None or not is_shareable(url):
         return PROCESS_BUDGET
     from agentic.core.http.redis_budget import RedisBudget
 

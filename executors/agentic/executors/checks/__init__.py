@@ -12,6 +12,7 @@ from agentic.executors.celery import app as worker_app
 from agentic.executors.celery import make_app
 from agentic.executors.checks.agents import agent_findings
 from agentic.executors.checks.broker import broker_findings
+from agentic.executors.checks.budget import budget_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
 from agentic.executors.checks.host import host_findings
 from agentic.executors.checks.secrets import secret_findings
@@ -20,6 +21,7 @@ from agentic.executors.checks.workers import worker_findings
 from agentic.executors.commands.database import opened
 from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.own_config import broker_in_use
 from agentic.mappers import Database
 from agentic.mappers.errors import DataError
 from agentic.mappers.vault_keys import SecretKeys
@@ -29,7 +31,8 @@ def look_around(settings: Settings) -> Iterator[Finding]:
     """Find what is wrong. It takes seconds, and so it may when a server does not answer."""
     yield from host_findings(settings.home)
     yield from task_findings(worker_app)
-    app = None if settings.broker is None else make_app(settings)
+    yield from budget_findings(settings)
+    app = None if broker_in_use(settings) is None else make_app(settings)
     if app is not None and not (yield from _look_at_broker(app)):
         app = None
     has_schedules = yield from _look_at_database(settings)

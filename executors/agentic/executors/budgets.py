@@ -1,0 +1,29 @@
+"""Where the turns of hosts are kept, so that all workers together ask a host no more often than one may."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agentic.core.http import HostBudget, open_budget
+from agentic.core.http.budget import is_shareable
+from agentic.core.logging import get_logger
+from agentic.core.settings import Settings, safe_url
+from agentic.executors.own_config import broker_in_use
+
+log = get_logger(__name__)
+
+
+def shared_budget(settings: Settings) -> HostBudget:
+    """Return the budget that all workers share: at its own URL, else at the broker's.
+
+    Without either being a Redis or Valkey server it is this process's own, which is told once.
+    """
+    url = settings.budget or broker_in_use(settings)
+    if url and not is_shareable(url):
+        _tell_unshared(safe_url(url))
+    return open_budget(url)
+
+
+@lru_cache
+def _tell_unshared(url: str) -> None:
+    log.warning("budget.unshared", url=url, advice="set AGENTIC_BUDGET_URL to a Redis or Valkey server")

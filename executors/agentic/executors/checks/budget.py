@@ -1,0 +1,42 @@
+"""The budget of hosts: do all workers share one, and does it answer?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from agentic.core.hooks import Finding, warning
+from agentic.core.http import BudgetUnavailableError, open_budget
+from agentic.core.http.budget import is_shareable
+from agentic.core.settings import Settings, safe_url
+from agentic.executors.own_config import broker_in_use
+
+
+def budget_findings(settings: Settings) -> Iterator[Finding]:
+    """Tell of workers that do not know of each other's requests, and of a budget that cannot be asked."""
+    broker = broker_in_use(settings)
+    if settings.budget is not None:
+        yield from _own_findings(settings.budget)
+    elif broker is not None and not is_shareable(broker):
+        yield warning(
+            f"workers share no budget of hosts, as the broker ({safe_url(broker)}) is no Redis: each process "
+            f"asks a host as often as one alone may; set AGENTIC_BUDGET_URL to a Redis or Valkey server"
+        )
+
+
+def _own_findings(url: str) -> Iterator[Finding]:
+    if not is_shareable(url):
+        yield Finding(f"AGENTIC_BUDGET_URL ({safe_url(url)}) is no Redis; write it as 'redis://host:6379/0'")
+        return
+    try:
+        asyncio.run(_ask(url))
+    except BudgetUnavailableError as exc:
+        yield Finding(f"{exc}, and nothing is fetched without it; see AGENTIC_BUDGET_URL")
+
+
+async def _ask(url: str) -> None:
+    budget = open_budget(url)
+    try:
+        await budget.take("agentic-doctor.invalid", 0)
+    finally:
+        await budget.aclose()
