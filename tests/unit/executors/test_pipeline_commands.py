@@ -142,3 +142,49 @@ def test_what_needs_a_browser_has_a_queue_of_its_own(config: dict[str, object], 
     steps = [{"actor": "fetch", "config": {"url": "http://a/", **config}}]
     agent = AgentModel(agent_platform="web", config={"pipeline": {"name": "shop", "steps": steps}})
     assert agent_queue(make_app(load_settings()), route_of(agent)) == queue
+
+
+FORM: dict[str, object] = {"strategy": "form", "login_url": "http://a/", "fields": {"user": "${secrets.U}"}}
+IN_A_BROWSER = {"blocked": {"retry_with_actor": {"actor": "fetch", "config": {"mode": "browser"}}}}
+FETCH: dict[str, object] = {"actor": "fetch", "config": {"url": "http://a/"}}
+
+
+def login(**config: object) -> dict[str, object]:
+    return {"actor": "authenticate", "config": {"platform": "shop", **config}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "queue"),
+    [
+        ({"steps": [login(login=FORM)]}, "agentic.default"),
+        ({"steps": [login()]}, "agentic.default"),
+        ({"steps": [login(login={**FORM, "via": "browser"})]}, "agentic.browser"),
+        ({"steps": [login(browser=True)]}, "agentic.browser"),
+        ({"steps": [FETCH], "error_handling": {"blocked": {"retry_with_actor": "fetch"}}}, "agentic.default"),
+        ({"steps": [FETCH], "error_handling": IN_A_BROWSER}, "agentic.browser"),
+        ({"steps": [{**FETCH, "error_handling": IN_A_BROWSER}]}, "agentic.browser"),
+        (
+            {"steps": [{"type": "crawl", "start": "http://a/", "error_handling": IN_A_BROWSER}]},
+            "agentic.browser",
+        ),
+        (
+            {"steps": [{"type": "pipeline", "pipeline": {"steps": [FETCH], "error_handling": IN_A_BROWSER}}]},
+            "agentic.browser",
+        ),
+        (
+            {
+                "steps": [
+                    {
+                        "type": "choose",
+                        "when": "`true`",
+                        "steps": [{**FETCH, "error_handling": IN_A_BROWSER}],
+                    }
+                ]
+            },
+            "agentic.browser",
+        ),
+    ],
+)
+def test_logins_and_fallbacks_in_a_browser_go_to_its_queue(spec: dict[str, object], queue: str) -> None:
+    agent = AgentModel(agent_platform="web", config={"pipeline": {"name": "shop", **spec}})
+    assert agent_queue(make_app(load_settings()), route_of(agent)) == queue

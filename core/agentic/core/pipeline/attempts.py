@@ -10,7 +10,15 @@ from agentic.core.actors import Failure, describe_failure
 from agentic.core.http.slots import idle
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
-from agentic.core.pipeline.policies import Attempt, Ending, Levels, chance_of, decide
+from agentic.core.pipeline.policies import (
+    Attempt,
+    Config,
+    Ending,
+    Levels,
+    chance_of,
+    decide,
+    fallback_config,
+)
 from agentic.core.records import record
 
 T = TypeVar("T")
@@ -67,23 +75,25 @@ class Manner:
 
 
 async def try_until_settled(
-    call: Callable[[str], Awaitable[T]], actor: str, manner_of: Callable[[], Manner]
+    call: Callable[[str, Config | None], Awaitable[T]], actor: str, manner_of: Callable[[], Manner]
 ) -> Success[T] | GivenUp:
-    """Call ``call(actor)`` and do about failures what the rules say.
+    """Call ``call(actor, None)`` and do about failures what the rules say.
 
     Args:
-        call: Does the work with the actor of that name; whatever it raises is a failure.
+        call: Does the work with the actor of that name; whatever it raises is a failure. A fallback is
+            given its own config, too.
         actor: The first one to try.
         manner_of: Says how failures are met; asked at the first one.
     """
     attempts: list[Attempt] = []
     manner: Manner | None = None
     step: str | None = None
+    config: Config | None = None
     while True:
         try:
             if manner is not None and manner.rerun is not None and step is not None:
                 await manner.rerun(step)
-            value = await call(actor)
+            value = await call(actor, config)
         except Exception as exc:
             manner = manner or manner_of()
             failure = manner.hidden.failure(describe_failure(exc))
@@ -111,6 +121,8 @@ async def try_until_settled(
         if decision.action == "give_up":
             return GivenUp(failure=failure, attempts=tuple(attempts), then=decision.then)
         actor, step = decision.actor or actor, decision.step
+        if decision.action == "fallback":
+            config = fallback_config(manner.levels, decision.rule)
         if decision.wait_s:
             async with idle(decision.wait_s, is_tried=True):
                 await manner.sleep(decision.wait_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -98,7 +98,9 @@ class ActorCall:
                 rerun=lambda step: self.reruns[step].once(ctx, state),
             )
 
-        return await try_until_settled(lambda name: self._attempt(name, ctx, given), self.actor, manner)
+        return await try_until_settled(
+            lambda name, config: self._attempt(name, config, ctx, given), self.actor, manner
+        )
 
     async def once(self, ctx: ActorContext, state: PipelineState) -> None:
         """Run this step anew for what it does: as a login, which writes its session down."""
@@ -109,7 +111,7 @@ class ActorCall:
     @property
     def abandons(self) -> bool:
         """Whether one of the actors has something to end that it began elsewhere."""
-        return any(True for _ in self._beginners())
+        return bool(self._beginners())
 
     async def abandon(self, ctx: ActorContext, given: Given) -> None:
         """Let the actors that may have been called end what they began elsewhere.
@@ -117,28 +119,32 @@ class ActorCall:
         Raises:
             ActorError: Something may go on there.
         """
-        for name, actor in self._beginners():
-            config = given.config if name == self.actor else known_parts(actor, given.config)
+        for name, own in self._beginners():
+            actor = self.actors[name]
+            config = given.config if own is None else {**known_parts(actor, given.config), **own}
             try:
                 checked = actor.Input.model_validate(config)
             except ValidationError:
                 continue  # with such an input it was not called
             await actor().abandon(ctx, checked)
 
-    def _beginners(self) -> Iterator[tuple[str, type[Actor]]]:
-        fallbacks = (rule.retry_with_actor for rules in self.levels for rule in rules.values())
-        for name in dict.fromkeys([self.actor, *filter(None, fallbacks)]):
-            if self.actors[name].abandon is not Actor.abandon:
-                yield name, self.actors[name]
+    def _beginners(self) -> list[tuple[str, Config | None]]:
+        """Return those actors by name, a fallback with its own config."""
+        fallbacks = [rule.retry_with_actor for rules in self.levels for rule in rules.values()]
+        calls: list[tuple[str, Config | None]] = [(self.actor, None)]
+        calls += [(one.actor, one.config) for one in fallbacks if one is not None]
+        return [call for call in calls if self.actors[call[0]].abandon is not Actor.abandon]
 
-    async def _attempt(self, name: str, ctx: ActorContext, given: Given) -> BaseModel | Again:
+    async def _attempt(
+        self, name: str, config: Config | None, ctx: ActorContext, given: Given
+    ) -> BaseModel | Again:
         actor = self.actors[name]
         limit = asyncio.timeout(self.timeout_s)
         try:
             async with limit:
-                if name == self.actor:
+                if config is None:
                     return await call_actor(actor, ctx, given.config)
-                return await call_until_done(actor, ctx, known_parts(actor, given.config))
+                return await call_until_done(actor, ctx, {**known_parts(actor, given.config), **config})
         except TimeoutError as exc:
             if not limit.expired():
                 raise
@@ -200,7 +206,7 @@ def levels_for(
 
     def usable(rule: ErrorRule) -> ErrorRule:
         fallback = rule.retry_with_actor
-        if fallback is None or can_replace(actors[fallback], wanted):
+        if fallback is None or can_replace(actors[fallback.actor], wanted):
             return rule
         return rule.model_copy(update={"retry_with_actor": None})
 

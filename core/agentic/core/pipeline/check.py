@@ -28,7 +28,7 @@ from agentic.core.pipeline.naming import (
     step_ids,
     why_unreachable,
 )
-from agentic.core.pipeline.policies import ErrorRule, is_status_class
+from agentic.core.pipeline.policies import ErrorRule, Fallback, is_status_class
 from agentic.core.pipeline.references import Place, expression_of, find_references
 from agentic.core.pipeline.spec import (
     ActorStep,
@@ -278,9 +278,19 @@ def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iter
         if key != "*" and key not in classes and not is_status_class(key):
             shown = {*classes, "http_404", "http_5xx", "*"}
             yield Fault(place=(*place, key), message=unknown_word("failure class", key, shown))
-        fallback = rule.retry_with_actor
-        if fallback is not None and fallback not in actors:
-            yield Fault(place=(*place, key, "retry_with_actor"), message=unknown_actor(fallback, actors))
+        if rule.retry_with_actor is not None:
+            yield from _fallback(rule.retry_with_actor, actors, (*place, key, "retry_with_actor"))
+
+
+def _fallback(fallback: Fallback, actors: Actors, place: Place) -> Iterator[Fault]:
+    actor = actors.get(fallback.actor)
+    if actor is None:
+        yield Fault(place=place, message=unknown_actor(fallback.actor, actors))
+        return
+    yield from _config(actor.Input, fallback.config, (*place, "config"))
+    for found in find_references(fallback.config):
+        message = "the config of a fallback has plain values; all else is the step's own input"
+        yield Fault(place=(*place, "config", *found.place), message=message)
 
 
 def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
@@ -289,7 +299,7 @@ def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
         return
     wanted = ("page",) if isinstance(step, CrawlStep) else outputs_of(step, actors)
     for key, rule in step.error_handling.items():
-        fallback = actors.get(rule.retry_with_actor or "")
+        fallback = actors.get(rule.retry_with_actor.actor) if rule.retry_with_actor else None
         if fallback is not None and not can_replace(fallback, wanted):
             message = f"{fallback.name!r} cannot stand in here: the step gives {', '.join(wanted)}"
             yield Fault(place=(*place, key, "retry_with_actor"), message=message)

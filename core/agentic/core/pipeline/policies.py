@@ -8,16 +8,60 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    NonNegativeFloat,
+    PlainSerializer,
+    PositiveFloat,
+)
+from pydantic_core import CoreSchema
 
 from agentic.core.actors import Failure
 from agentic.core.records import record
+from agentic.core.types import JSONValue
 
+Config = dict[str, JSONValue]
 Ending = Literal["fail", "skip", "dead_letter"]
 Action = Literal["retry", "rerun", "fallback", "give_up"]
 
 _STATUS_ALIAS = re.compile(r"(?:http_)?(\d{3})(?:_error)?")
 _STATUS_CLASS = re.compile(r"http_(\d{3}|[45]xx)")
+
+
+class Fallback(BaseModel):
+    """An actor that is called instead: with what of the step's input it knows, and its own ``config``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    actor: str = Field(min_length=1)
+    config: dict[str, JSONValue] = Field(
+        default_factory=dict, description="Wins over the input of the step; plain values."
+    )
+
+
+class _NameInSchema:
+    """Says in the JSON Schema that a name may stand for the fallback."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        return {"anyOf": [{"type": "string", "minLength": 1}, handler(core)]}
+
+
+def _named(value: object) -> object:
+    return {"actor": value} if isinstance(value, str) else value
+
+
+def _as_name(fallback: Fallback) -> object:
+    return fallback.model_dump(mode="json") if fallback.config else fallback.actor
+
+
+NamedFallback = Annotated[Fallback, BeforeValidator(_named), PlainSerializer(_as_name), _NameInSchema()]
+"""A fallback; its name alone where it has no config."""
 
 
 class ErrorRule(BaseModel):
@@ -41,7 +85,9 @@ class ErrorRule(BaseModel):
         default=None,
         description="Id of an earlier step, a login, that is run anew once; then one more try.",
     )
-    retry_with_actor: str | None = Field(default=None, description="Runs once when the retries are used up.")
+    retry_with_actor: NamedFallback | None = Field(
+        default=None, description="Runs once when the retries are used up: a name, or actor and config."
+    )
     then: Ending | None = Field(
         default=None,
         description="fail ends the pipeline, skip goes on without, dead_letter also keeps the item to be "
@@ -158,8 +204,15 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance:
     if rule.rerun is not None and "rerun" not in made:
         return Decision(action="rerun", rule=name, step=rule.rerun)
     if rule.retry_with_actor is not None:
-        return Decision(action="fallback", rule=name, actor=rule.retry_with_actor, then=rule.then)
+        return Decision(action="fallback", rule=name, actor=rule.retry_with_actor.actor, then=rule.then)
     return Decision(action="give_up", rule=name, then=rule.then)
+
+
+def fallback_config(levels: Levels, rule: str) -> Config:
+    """Return what the fallback of a rule, named as in a :class:`Decision`, is given of its own."""
+    level, _, key = rule.partition(":")
+    fallback = levels[int(level)][key].retry_with_actor
+    return fallback.config if fallback is not None else {}
 
 
 def _wait_s(rule: ErrorRule, failure: Failure, retries: int, chance: float) -> float:

@@ -14,7 +14,7 @@ from agentic.core.types import JSONValue
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _STATUS = r"^(http_)?\d{3}(_error)?$|^http_[45]xx$|^\*$"
 _STEP_ROWS = frozenset({"steps", "loop_steps", "otherwise"})
-_CALLS_AN_ACTOR = ("ActorStep", "PageActor", "DetailRules")
+_CALLS_AN_ACTOR = ("ActorStep", "PageActor", "DetailRules", "Fallback")
 
 Schema = dict[str, Any]
 

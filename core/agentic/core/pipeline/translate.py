@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from agentic.core.http import HttpPolicy
 from agentic.core.pipeline.errors import Fault
 from agentic.core.pipeline.inputs import InputSpec
-from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.policies import ErrorRule, Fallback
 from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.spec import (
     STEP_TYPES,
@@ -41,6 +41,7 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "rule": DetailRules,
     "rules": DetailRules,
     "store": StoreRules,
+    "retry_with_actor": Fallback,
 }
 _VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
 

@@ -33,7 +33,7 @@ from agentic.core.pipeline.follow import CrawlScope
 from agentic.core.pipeline.hiding import Hidden
 from agentic.core.pipeline.naming import detail_place, page_actors
 from agentic.core.pipeline.page_items import FoundItem, found_items, with_items
-from agentic.core.pipeline.policies import Levels
+from agentic.core.pipeline.policies import Config, Levels
 from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.repeated import RepeatedInput
 from agentic.core.pipeline.spec import CrawlStep
@@ -104,13 +104,13 @@ class Visitor:
         links: list[FrontierLink] = []
         context = replace(self.context, call=f"{self.call}/{entry.url_key}")
 
-        async def once(fetcher: str) -> CrawledPage:
+        async def once(fetcher: str, config: Config | None) -> CrawledPage:
             if entry.attempts >= GIVEN_UP_AFTER:
                 message = (
                     f"{entry.attempts} processes died while they had it in hand, the last one with it alone"
                 )
                 raise ActorError(message, failure_class="process_crashed")
-            page = await self._fetch(fetcher, entry, context)
+            page = await self._fetch(fetcher, config, entry, context)
             found = await self._links(page)
             links[:] = self.scope.links(
                 [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
@@ -142,11 +142,13 @@ class Visitor:
             rerun=self.rerun,
         )
 
-    async def _fetch(self, fetcher: str, entry: FrontierEntry, context: ActorContext) -> Page:
+    async def _fetch(
+        self, fetcher: str, config: Config | None, entry: FrontierEntry, context: ActorContext
+    ) -> Page:
         actor = self.actors[fetcher]
         given: Mapping[str, object] | BaseModel
-        if fetcher != self.step.fetch.actor:
-            given = known_parts(actor, {**self.step.fetch.config, "url": entry.url})
+        if config is not None:
+            given = {**known_parts(actor, self.step.fetch.config), **config, "url": entry.url}
         else:
             given = self._input(FETCH, "url", entry.url).of(entry.url)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentic.core.actors import Actor
 from agentic.core.pipeline.naming import page_actors, step_ids
-from agentic.core.pipeline.policies import ErrorRule
+from agentic.core.pipeline.policies import ErrorRule, Fallback
 from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.spec import (
     ActorStep,
@@ -49,9 +49,24 @@ def actors_of(step: Step) -> Iterator[str]:
 
 
 def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
-    """Return what the steps of a pipeline need: ``network``, ``browser``."""
-    needs = (actors[name].needs(config) for step in spec.steps for name, config in calls_of(step))
-    return frozenset().union(*needs)
+    """Return what the steps of a pipeline need, and their fallbacks: ``network``, ``browser``."""
+    calls = [call for step in spec.steps for call in calls_of(step)]
+    calls += [(one.actor, one.config) for one in _fallbacks(spec.error_handling)]
+    calls += [(one.actor, one.config) for one in _fallbacks_within(spec.steps)]
+    return frozenset().union(*(actors[name].needs(config) for name, config in calls))
+
+
+def _fallbacks_within(steps: Sequence[Step]) -> Iterator[Fallback]:
+    for step in steps:
+        yield from _fallbacks(step.error_handling)
+        if isinstance(step, PipelineStep) and isinstance(step.pipeline, PipelineSpec):
+            yield from _fallbacks(step.pipeline.error_handling)
+        for _, row in rows_of(step):
+            yield from _fallbacks_within(row)
+
+
+def _fallbacks(rules: Mapping[str, ErrorRule]) -> Iterator[Fallback]:
+    yield from (rule.retry_with_actor for rule in rules.values() if rule.retry_with_actor is not None)
 
 
 def calls_of(step: Step) -> Iterator[tuple[str, Config]]:

@@ -45,6 +45,9 @@ class AuthenticateInput(BaseModel):
         default=None, description="What the session is called; as credential or platform when left out."
     )
     reuse: bool = Field(default=True, description="Go on with a kept session that has not expired.")
+    browser: bool = Field(
+        default=False, description="The stored login is one `via: browser`: workers with a browser do it."
+    )
 
     @model_validator(mode="after")
     def _says_who(self) -> AuthenticateInput:
@@ -88,9 +91,10 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
 
     @classmethod
     def needs(cls, config: Mapping[str, JSONValue]) -> frozenset[str]:
-        """Return what a step with this config needs: a browser if its own login is by a form in one."""
+        """Return what a step with this config needs: a browser for a login that says so."""
         login = config.get("login")
-        is_shown = isinstance(login, Mapping) and login.get("via") == "browser"
+        via = login.get("via") if isinstance(login, Mapping) else None
+        is_shown = via == "browser" or config.get("browser")
         return cls.capabilities if is_shown else cls.capabilities - {"browser"}
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -94,7 +94,7 @@ async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
     selector = given.next_selector or NEXT
     found = [_read(given, selector)]
     seen = {given.page.final_url}
-    mode = "browser" if given.page.fetched_by == "browser" else "http"
+    mode: Literal["browser", "http"] = "browser" if given.page.fetched_by == "browser" else "http"
     while len(found) < given.pages and (url := found[-1].next_url) is not None and url not in seen:
         seen.add(url)
         fetched = await FetchActor().run(ctx, FetchInput(url=url, mode=mode, session=given.session))

@@ -76,8 +76,8 @@ async def test_a_request_while_idle_connections_close_gets_connections_of_its_ow
 
 async def test_requests_that_come_together_share_connections(opened: Opened) -> None:
     opened.may_close.set()
-    transport = SharedTransport(HttpPolicy(proxy="${secrets.PROXY}"), secret=secret)
-    assert await asyncio.gather(send(transport), send(transport)) == [200, 200]
+    transport = SharedTransport(HttpPolicy(proxy=SecretStr("${secrets.PROXY}")), secret=secret)
+    assert [*await asyncio.gather(send(transport), send(transport))] == [200, 200]
     assert len(opened.connections) == 1
     await transport.aclose()
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from agentic.core.actors import Actor, PipelineError
 from agentic.core.errors import DuplicateNameError
 from agentic.core.hooks import Offers
-from agentic.core.pipeline import PipelineSpec, SpecError, load_spec, outline, parse_spec, read_spec
+from agentic.core.pipeline import (
+    PipelineSpec,
+    SpecError,
+    load_spec,
+    outline,
+    parse_spec,
+    read_spec,
+    spec_schema,
+)
 
 Actors = dict[str, type[Actor]]
 
@@ -174,6 +183,18 @@ steps:
         ("timeout: {retry_with_actor: fetsh}", "unknown actor 'fetsh'; did you mean 'fetch'?"),
         ("timeout: {retrycount: 1}", "unknown key 'retrycount'; did you mean 'retry_count'?"),
         ("timeout: {then: stop}", "Input should be 'fail', 'skip' or 'dead_letter'"),
+        (
+            "timeout: {retry_with_actor: {actor: fetch, confg: {}}}",
+            "timeout.retry_with_actor.confg, line 1 column 61: unknown key 'confg'; did you mean 'config'?",
+        ),
+        (
+            "timeout: {retry_with_actor: {actor: fetch, config: {mod: 1}}}",
+            "timeout.retry_with_actor.config.mod, line 1 column 70: unknown key 'mod'",
+        ),
+        (
+            "timeout: {retry_with_actor: {actor: fetch, config: {url: '${x}'}}}",
+            "the config of a fallback has plain values",
+        ),
     ],
 )
 def test_a_bad_rule_is_found(actors: Actors, rule: str, reason: str) -> None:
@@ -267,6 +288,16 @@ def test_a_spec_with_references_for_numbers_is_written_as_it_was_read(actors: Ac
     stored = spec.model_dump(mode="json", exclude_unset=True)
     assert stored["steps"] == [{"type": "crawl", "start": "x", "max_pages": "${inputs.n}"}]
     assert read_spec(stored, actors) == spec
+
+
+@pytest.mark.parametrize("fallback", ["fetch", {"actor": "fetch", "config": {"url": "http://b/"}}])
+def test_a_fallback_is_written_as_it_was_read(actors: Actors, fallback: object) -> None:
+    rules = {"timeout": {"retry_with_actor": fallback}}
+    spec = read_spec({"steps": [{"actor": "fetch", "config": {"url": "x"}}], "error_handling": rules}, actors)
+    stored = spec.model_dump(mode="json", exclude_unset=True)
+    assert stored["error_handling"] == rules
+    assert read_spec(stored, actors) == spec
+    jsonschema.validate(stored, spec_schema(actors))
 
 
 async def test_an_outline_can_be_drawn_and_not_be_run(actors: Actors) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from agentic.core.actors import ActorError
 from agentic.core.pipeline import PipelineInputError, PipelineSpec, StepFailedError, read_spec
@@ -225,6 +226,46 @@ class TestFailures:
         result = await run(SHOP + "error_handling: {403_error: {retry_with_actor: firecrawl_api}}")
         assert [item["text"] for item in result.items] == ["uno", "two"]
         assert [a.actor for a in result.retried[0].attempts] == ["fetch", "firecrawl_api"]
+
+    @pytest.mark.parametrize("actor", ["ask", "ask_too"])
+    async def test_a_fallback_has_a_config_of_its_own_even_for_the_same_actor(
+        self, run: Run, make_actor: Any, actor: str
+    ) -> None:
+        def answer(question: str, mode: str = "http") -> list[dict[str, str]]:
+            if mode == "http":
+                raise ActorError("go away", failure_class="blocked", status=403)
+            return [{"question": question, "mode": mode}]
+
+        make_actor("ask", answer, gives="items", aliases=["ask_too"])
+        result = await run(f"""
+steps:
+  - actor: ask
+    config: {{question: why}}
+    error_handling:
+      blocked: {{retry_with_actor: {{actor: {actor}, config: {{mode: browser}}}}}}
+""")
+        assert result.items == ({"question": "why", "mode": "browser"},)
+
+    async def test_a_fallback_of_a_crawl_has_a_config_of_its_own(
+        self, run: Run, site: Any, actors: Any
+    ) -> None:
+        class OtherInput(BaseModel):
+            url: str
+            mode: str = "http"
+
+        async def fetched(self: Any, ctx: object, given: OtherInput, /) -> object:
+            if given.mode == "http":
+                raise ActorError("go away", failure_class="blocked", status=403)
+            return await site.run(self, ctx, given)
+
+        actors["fetch"] = type("Other", (site,), {"Input": OtherInput, "run": fetched})
+        site.pages["http://a/0"] = "text"
+        result = await run("""
+steps: [{type: crawl, start: "http://a/0"}]
+error_handling:
+  blocked: {retry_with_actor: {actor: fetch, config: {mode: browser}}}
+""")
+        assert result.pages.done == 1
 
     async def test_a_fallback_of_the_pipeline_is_for_steps_it_can_stand_in_for(
         self, run: Run, shop: Any, actors: Any, site: Any
