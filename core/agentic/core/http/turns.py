@@ -77,6 +77,8 @@ class HostTurns:
         host = host_of(url)
         if (lane := self._lanes.get(host)) is None:
             lane = self._lanes[host] = _Lane(self._policy.max_connections_per_host)
+        if resource := self._resource(url):
+            await self._rest(resource, url)
         interval_s = max(self._interval_s, delay_s)
         if lane.slots.locked() or lane.gate.locked():  # others are before this one
             async with idle():
@@ -106,8 +108,6 @@ class HostTurns:
     async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         await lane.slots.acquire()
         try:
-            if resource := self._resource(url):
-                await self._wait(resource, lane, url, 0.0)
             await self._wait(host, lane, url, interval_s)
         except BaseException:
             lane.slots.release()
@@ -120,11 +120,15 @@ class HostTurns:
     async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
         async with lane.gate:
-            while (turn := await self._take(host, url, interval_s)).wait_s > 0:
-                if turn.blocked_s > self._policy.max_wait_s:
-                    raise self._too_long(host, url, turn.blocked_s)
-                async with idle(turn.wait_s):
-                    await self._sleep(turn.wait_s)
+            await self._rest(host, url, interval_s)
+
+    async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
+        """Wait until the turn of a host, or of a part of it, is taken."""
+        while (turn := await self._take(name, url, interval_s)).wait_s > 0:
+            if turn.blocked_s > self._policy.max_wait_s:
+                raise self._too_long(name, url, turn.blocked_s)
+            async with idle(turn.wait_s):
+                await self._sleep(turn.wait_s)
 
     async def _take(self, host: str, url: str, interval_s: float) -> Turn:
         try:

@@ -7,9 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.policies import ErrorRule
-from agentic.core.pipeline.spec import PipelineSpec, PipelineStep, Step
-from agentic.core.pipeline.walking import actors_of, rows_of
+from agentic.core.pipeline.spec import PipelineSpec
+from agentic.core.pipeline.walking import actors_of, fallbacks_of
 
 
 def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
@@ -29,20 +28,6 @@ def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
 
 
 def _named(spec: PipelineSpec) -> Iterator[str]:
-    yield from _fallbacks(spec.error_handling)
     for step in spec.steps:
         yield from actors_of(step)
-        yield from _fallbacks_within(step)
-
-
-def _fallbacks_within(step: Step) -> Iterator[str]:
-    yield from _fallbacks(step.error_handling)
-    if isinstance(step, PipelineStep) and isinstance(step.pipeline, PipelineSpec):
-        yield from _fallbacks(step.pipeline.error_handling)
-    for _, row in rows_of(step):
-        for inner in row:
-            yield from _fallbacks_within(inner)
-
-
-def _fallbacks(rules: Mapping[str, ErrorRule]) -> Iterator[str]:
-    yield from (rule.retry_with_actor for rule in rules.values() if rule.retry_with_actor is not None)
+    yield from (fallback.actor for fallback in fallbacks_of(spec))

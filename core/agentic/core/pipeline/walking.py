@@ -51,9 +51,14 @@ def actors_of(step: Step) -> Iterator[str]:
 def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
     """Return what the steps of a pipeline need, and their fallbacks: ``network``, ``browser``."""
     calls = [call for step in spec.steps for call in calls_of(step)]
-    calls += [(one.actor, one.config) for one in _fallbacks(spec.error_handling)]
-    calls += [(one.actor, one.config) for one in _fallbacks_within(spec.steps)]
+    calls += [(one.actor, one.config) for one in fallbacks_of(spec)]
     return frozenset().union(*(actors[name].needs(config) for name, config in calls))
+
+
+def fallbacks_of(spec: PipelineSpec) -> Iterator[Fallback]:
+    """Yield what the rules of a pipeline, and of all within it, call instead of an actor."""
+    yield from _fallbacks(spec.error_handling)
+    yield from _fallbacks_within(spec.steps)
 
 
 def _fallbacks_within(steps: Sequence[Step]) -> Iterator[Fallback]:

@@ -55,7 +55,7 @@ OTHER: dict[str, JSONValue] = {
     "metadata": {"title": "A"},
 }
 SHORTER = [{"url": page["url"], "scraped_at": NOON} for page in (PAGE, OTHER)]
-ODD = {**PAGE, "metadata": {"title": "Shop", "odd": float("nan")}}
+ODD: dict[str, object] = {**PAGE, "metadata": {"title": "Shop", "odd": float("nan")}}
 
 
 @pytest.mark.requirement("PL21", "PL28", "PL30")

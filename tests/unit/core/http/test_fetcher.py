@@ -483,6 +483,28 @@ async def test_a_limit_of_one_part_of_a_host_keeps_no_other_part_waiting(
     assert [at - 100 for at, _ in world.sent[1:]] == waited
 
 
+async def test_who_waits_for_a_part_of_a_host_keeps_nobody_from_the_others() -> None:
+    waits, go_on = asyncio.Event(), asyncio.Event()
+
+    class Waiting(Script):
+        async def sleep(self, seconds: float) -> None:
+            waits.set()
+            await go_on.wait()
+            await super().sleep(seconds)
+
+    world = Waiting(reply)
+    fetcher = world.fetcher(verdict=spent, resource_of=part_of, max_wait_s=100, max_connections_per_host=1)
+    with pytest.raises(FetchError, match="no more"):
+        await fetcher.fetch("http://api.test/one/spent")
+    waiting = asyncio.create_task(fetcher.fetch("http://api.test/one/"))
+    await waits.wait()
+    async with asyncio.timeout(10):
+        await fetcher.fetch("http://api.test/two/")
+    go_on.set()
+    await waiting
+    assert world.urls[1:] == ["http://api.test/two/", "http://api.test/one/"]
+
+
 async def test_who_would_wait_too_long_for_a_part_of_a_host_is_told_which() -> None:
     world = Script(reply)
     fetcher = world.fetcher(verdict=spent, resource_of=part_of, max_wait_s=1)
