@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ from kombu import Connection
 from kombu.exceptions import KombuError
 
 from agentic.executors.config import RUN_AGENT
+from agentic.executors.ending import Ending, end_execution
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.factory import route_of
 from agentic.mappers import (
@@ -18,7 +20,6 @@ from agentic.mappers import (
     ExecutionModel,
     ExecutionStatus,
     create_execution,
-    finish_execution,
 )
 
 # A broker in reach answers in milliseconds; a command should not hang on one that is not.
@@ -61,10 +62,13 @@ class CeleryDispatcher:
             try:
                 self._send(connection, execution, agent)
             except BrokerUnavailableError as exc:
+                # Whoever asked for it is told, too: no need to be loud.
+                ending = Ending(
+                    status=ExecutionStatus.FAILED, error=str(exc), cause=exc, log_level=logging.INFO
+                )
                 with database.writing() as session:
-                    finish_execution(
-                        session, execution.project_id, execution.id, ExecutionStatus.FAILED, error=str(exc)
-                    )
+                    log_end = end_execution(session, execution.project_id, execution.id, ending)
+                log_end()
                 raise
         return execution
 

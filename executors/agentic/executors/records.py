@@ -15,6 +15,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.core.masking import KnownSecrets
 from agentic.executors.base import AgentWork, BaseAgentExecutor
+from agentic.executors.ending import Ending, end_execution
 from agentic.executors.errors import AgentGraphError, AgentNotRunnableError, ResultsRefusedError
 from agentic.executors.factory import ExecutorFactory, route_of
 from agentic.executors.redaction import Redactor
@@ -26,7 +27,6 @@ from agentic.mappers import (
     ExecutionStatus,
     UnknownExecutionError,
     begin_execution,
-    finish_execution,
     queue_execution,
     save_outcome,
 )
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from agentic.core.graph.events import WorkflowEvent
     from agentic.core.graph.state import RunState
     from agentic.core.types import JSONValue
+    from agentic.executors.durable.hooks import OnceKept
 
 log = get_logger(__name__)
 
@@ -167,25 +168,25 @@ class AgentRecords:
         """Return ``event`` without the secrets that are known by now."""
         return self.redactor.joined(self.secrets.masker.secrets).event(event)
 
-    def on_rest(self, session: Session, state: RunState) -> None:
-        """Note how the run of an execution stands."""
+    def on_rest(self, session: Session, state: RunState) -> OnceKept | None:
+        """Note how the run of an execution stands; its end is logged once that is kept."""
         if state.status is RunStatus.RUNNING:
             queue_execution(session, self._project_id, state.run_id)
-            return
+            return None
         status = ENDS.get(state.status)
         if status is None:
-            return
+            return None
         error = "cancelled" if status is ExecutionStatus.CANCELLED else None
-        finish_execution(
-            session,
-            self._project_id,
-            state.run_id,
-            status,
+        ending = Ending(
+            status=status,
             error=error if state.error is None else self.redactor.error(state.error),
+            cause=state.error,
             superstep_count=state.superstep,
             child_run_id=f"{state.run_id}/{WORK}.1.0",
             event_count=state.sequence,
+            log_level=self.log_level,
         )
+        return end_execution(session, self._project_id, state.run_id, ending)
 
     @contextmanager
     def _lent(self, session: Session, execution_id: str) -> Iterator[BaseAgentExecutor]:

@@ -23,6 +23,7 @@ from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.outbox import Outbox, kept_published
 from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S
 from agentic.executors.durable.service import RunService
+from agentic.executors.ending import Ending, end_execution
 from agentic.executors.errors import AgentNotRunnableError, ExecutionNotRunnableError
 from agentic.executors.flows import KIND, flow_builder, flow_name
 from agentic.executors.host import EventListener, ExecutionOutcome, Host
@@ -34,7 +35,6 @@ from agentic.mappers import (
     ExecutionStatus,
     UnknownExecutionError,
     find_agent,
-    finish_execution,
     queue_execution,
     waiting_executions,
 )
@@ -93,7 +93,7 @@ async def run_execution(
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
             await _rested(await take_up(runs, execution, agent))
     except AgentNotRunnableError as exc:
-        await in_thread(_refuse, host.database, execution, str(exc))
+        await in_thread(_refuse, host.database, execution, exc, log_level)
         observers.refused(project, execution_id)
     except (CheckpointError, UnknownWorkflowError) as exc:
         advice = "begin anew with `agentic run` without --resume"
@@ -136,7 +136,7 @@ async def begin_waiting(service: RunService, database: Database, project_id: str
         try:
             await _begin(service, execution, agent, is_told=True)
         except AgentNotRunnableError as exc:
-            await in_thread(_refuse, database, execution, str(exc))
+            await in_thread(_refuse, database, execution, exc)
     return len(found)
 
 
@@ -152,7 +152,7 @@ async def begin_here(
     try:
         await _begin(service, execution, agent, is_told=False)
     except AgentNotRunnableError as exc:
-        await in_thread(_refuse, database, execution, str(exc))
+        await in_thread(_refuse, database, execution, exc)
         raise
     return first_of(execution)
 
@@ -198,11 +198,18 @@ async def _begin(
         raise
 
 
-def _refuse(database: Database, execution: ExecutionModel, error: str) -> None:
+def _refuse(
+    database: Database,
+    execution: ExecutionModel,
+    error: AgentNotRunnableError,
+    log_level: int = logging.ERROR,
+) -> None:
     """Note that an execution failed before its run could begin."""
+    ending = Ending(status=ExecutionStatus.FAILED, error=str(error), cause=error, log_level=log_level)
     with database.writing() as session:
         queue_execution(session, execution.project_id, execution.id)
-        finish_execution(session, execution.project_id, execution.id, ExecutionStatus.FAILED, error=error)
+        log_end = end_execution(session, execution.project_id, execution.id, ending)
+    log_end()
 
 
 async def _rested(handle: AsyncRunHandle) -> None:

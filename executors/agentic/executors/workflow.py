@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -100,7 +101,8 @@ class Execute(Executor):
         except Exception as exc:
             error = redactor.error(exc)
             unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
-            log.log(self._records.log_level, "execution.failed", error=error, **unexpected)
+            level = min(self._records.log_level, logging.WARNING)  # it may be tried again
+            log.log(level, "attempt.failed", attempt=ctx.attempt, error=error, **unexpected)
             raise AgentFailedError(error, exc) from exc
         if not isinstance(results, dict):
             raise AgentFailedError(f"execute_agent returned {type(results).__name__}; it must return a dict")

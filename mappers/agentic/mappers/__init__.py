@@ -32,6 +32,7 @@ from agentic.mappers.errors import (
     UnknownProjectError,
 )
 from agentic.mappers.executions import (
+    EndedExecution,
     begin_execution,
     create_execution,
     find_execution,
@@ -82,6 +83,7 @@ __all__ = [
     "DuplicateAgentError",
     "DuplicateProjectError",
     "DuplicateScheduleError",
+    "EndedExecution",
     "ExecutionModel",
     "ExecutionStatus",
     "FrontierModel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -35,6 +36,24 @@ class Outcome(TypedDict, total=False):
     superstep_count: int
     child_run_id: str
     event_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedExecution:
+    """What is to be said of an execution that has ended.
+
+    Attributes:
+        duration_s: Since its newest attempt was begun; since it was asked for, if none was.
+        counts: Rows, by what became of them.
+    """
+
+    execution_id: str
+    agent_id: str
+    platform: str
+    attempts: int
+    duration_s: float
+    counts: Mapping[str, JSONValue]
+    warning_count: int
 
 
 _NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
@@ -108,8 +127,10 @@ def save_outcome(
 
 def finish_execution(
     session: Session, project_id: str, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
-) -> None:
-    """Note how the run of an execution ended; nothing happens when the execution was removed meanwhile.
+) -> EndedExecution | None:
+    """Note how the run of an execution ended, and return what is to be said of it.
+
+    Nothing happens when the execution was removed meanwhile.
 
     Args:
         session: In the transaction that ends the run.
@@ -132,6 +153,36 @@ def finish_execution(
             finished_at=StoreNow(),
             superstep_count=outcome.get("superstep_count", 0) + child.scalar_subquery(),
         )
+    )
+    return _ended(session, project_id, execution_id)
+
+
+def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecution | None:
+    of = ExecutionModel
+    found = session.execute(
+        select(
+            of.agent_id,
+            AgentModel.agent_platform,
+            of.attempts,
+            func.coalesce(of.started_at, of.created_at, type_=of.created_at.type),
+            of.finished_at,
+            of.counts,
+            of.warnings,
+        )
+        .join(AgentModel, AgentModel.id == of.agent_id)
+        .where(*_is(project_id, execution_id))
+    ).one_or_none()
+    if found is None:
+        return None
+    agent_id, platform, attempts, began_at, finished_at, counts, warnings = found
+    return EndedExecution(
+        execution_id=execution_id,
+        agent_id=agent_id,
+        platform=platform,
+        attempts=attempts,
+        duration_s=max((finished_at - began_at).total_seconds(), 0.0) if finished_at else 0.0,
+        counts=counts,
+        warning_count=len(warnings),
     )
 
 

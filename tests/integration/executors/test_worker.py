@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select, text
@@ -53,6 +54,12 @@ def delay(place: Place, execution_id: str, agent_id: str, *, times: int = 1) -> 
     """Call ``run_agent.delay(execution_id, agent_id)`` in a process of its own."""
     arguments = [sys.executable, "-c", SEND, str(times), execution_id, agent_id]
     subprocess.run(arguments, cwd=place.path, env=place.env, check=True)
+
+
+def ends_in(log: str) -> list[dict[str, Any]]:
+    """Return the lines of a log that tell how executions ended."""
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    return [line for line in lines if line.get("module") == "agentic.executors.ending"]
 
 
 def tasks_done(place: Place) -> int:
@@ -147,6 +154,25 @@ def test_an_execution_whose_worker_was_killed_is_gone_on_with_by_the_next(place:
     assert (found.status, found.attempts) == (ExecutionStatus.SUCCEEDED, 1)
     assert place.results(found) == [{"said": "at last"}]
     assert place.starts() == [execution.id] * 2
+
+
+@pytest.mark.requirement("PL24", "PL27")
+def test_the_log_of_a_worker_tells_how_each_execution_ended(place: Place) -> None:
+    place.env |= {"AGENTIC_LOG_LEVEL": "info", "AGENTIC_LOG_FORMAT": "json"}
+    place.start_worker()
+    agents = [place.agent(say="hello"), place.agent(fail="no luck")]
+    executions = [place.submit(agent) for agent in agents]
+    for execution in executions:
+        place.ended(execution.id)
+    place.eventually(lambda: len(ends_in(place.worker_log)) >= 2)
+
+    succeeded, failed = sorted(ends_in(place.worker_log), key=lambda line: str(line["event"]), reverse=True)
+    for line, execution in zip((succeeded, failed), executions, strict=True):
+        assert (line["execution_id"], line["agent_id"]) == (execution.id, execution.agent_id)
+        assert (line["platform"], line["warning_count"]) == ("toy", 0)
+        assert line["duration_s"] >= 0
+    assert (succeeded["event"], failed["event"]) == ("execution.succeeded", "execution.failed")
+    assert (failed["failure_class"], failed["error"]) == ("error", "RuntimeError: no luck")
 
 
 def test_an_execution_whose_worker_was_killed_can_be_gone_on_with_by_hand(place: Place) -> None:

@@ -397,11 +397,17 @@ class IncompleteLogError(GraphError, ValueError):
 
 
 class RestoredError(GraphError):
-    """An error of an earlier process, as far as a checkpoint tells: the original exception is gone."""
+    """An error of an earlier process, as far as a checkpoint tells: the original exception is gone.
 
-    def __init__(self, error_type: str, message: str) -> None:
+    Attributes:
+        error_type: Name of its class.
+        failure_class: What policies call it, if it said so.
+    """
+
+    def __init__(self, error_type: str, message: str, failure_class: str | None = None) -> None:
         super().__init__(message)
         self.error_type = error_type
+        self.failure_class = failure_class
 
 
 def error_type(error: Exception) -> str:
@@ -420,4 +426,18 @@ def error_text(error: Exception) -> str:
 
 def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
     """Return an error as a checkpoint keeps it."""
-    return None if error is None else {"type": error_type(error), "message": error_text(error)}
+    if error is None:
+        return None
+    word = named_class(error)
+    known: dict[str, JSONValue] = {} if word is None else {"failure_class": word}
+    return {"type": error_type(error), "message": error_text(error), **known}
+
+
+def named_class(error: BaseException | None) -> str | None:
+    """Return the failure class that an error, or else a cause of it, says it is of."""
+    while error is not None:
+        known = getattr(error, "failure_class", None)
+        if isinstance(known, str):
+            return str(known)
+        error = error.__cause__
+    return None

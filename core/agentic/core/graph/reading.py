@@ -52,6 +52,7 @@ class _Model(BaseModel):
 class _Error(_Model):
     type: StrictStr
     message: StrictStr
+    failure_class: StrictStr | None = None
 
 
 class _Input(_Model):
@@ -388,4 +389,4 @@ def _verdict(verdict: bool | list[str]) -> Verdict:
 
 
 def _error(error: _Error | None) -> Exception | None:
-    return None if error is None else RestoredError(error.type, error.message)
+    return None if error is None else RestoredError(error.type, error.message, error.failure_class)

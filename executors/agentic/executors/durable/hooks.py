@@ -11,7 +11,10 @@ from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId
 
-OnRest = Callable[[Any, RunState], object]
+OnceKept = Callable[[], object]
+"""Called when what was written is kept: once, by the process that wrote it."""
+
+OnRest = Callable[[Any, RunState], OnceKept | None]
 """Called with the session of the transaction in which a run begins, rests or goes on, and its state."""
 
 
@@ -29,7 +32,7 @@ class RunHooks:
 
     Attributes:
         clean: Takes out of an event what nobody may see, before it is kept or told.
-        on_rest: Writes what else follows from how a run stands.
+        on_rest: Writes what else follows from how a run stands; returns what is to be done once that is kept.
         context: Names what log lines of a run's handlers carry, by the run's id.
         secrets: Learns the secrets that handlers read or are given.
     """

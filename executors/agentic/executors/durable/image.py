@@ -24,6 +24,7 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.encoding import batches, write_result
+from agentic.executors.durable.hooks import OnceKept
 
 
 @record
@@ -83,6 +84,7 @@ class RunImage:
         self.lock = asyncio.Lock()
         self._snapshots = snapshots
         self._finished: dict[ActivationKey, ActivationResult] = {}
+        self._once_kept: OnceKept | None = None
 
     @classmethod
     def restored(cls, flow: Flow, stored: StoredCheckpoint) -> RunImage:
@@ -190,17 +192,25 @@ class RunImage:
         return Plan(step, state, draft, self._stays(state), told, self._on_commit(state))
 
     def take(self, plan: Plan) -> None:
-        """Take over a plan that the ledger has taken."""
+        """Take over a plan that the ledger has taken, and do what was to be done once it has."""
         self._snapshots.settle(plan.draft)
+        once_kept, self._once_kept = self._once_kept, None
+        if once_kept is not None:
+            once_kept()
         if not plan.stays:
             self._finished = {}
         self.state = plan.state
 
     def _on_commit(self, state: RunState) -> Sequence[OnCommit]:
         on_rest = self._hooks.on_rest
+        self._once_kept = None
         if on_rest is None or (self.revision and state.status is self.state.status):
             return ()
-        return [lambda session: on_rest(session, state)]
+
+        def write(session: object) -> None:  # anew when the transaction is
+            self._once_kept = on_rest(session, state)
+
+        return [write]
 
     def _stays(self, state: RunState) -> bool:
         before = self.state

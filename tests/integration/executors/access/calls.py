@@ -19,6 +19,7 @@ from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.audit_trail import audit_trail, find_subject
 from agentic.executors.catalog import find_by_prefix, find_named
+from agentic.executors.ending import Ending, end_execution
 from agentic.executors.flows import flow_builder
 from agentic.executors.records import AgentRecords
 from agentic.executors.runs import RunClient
@@ -116,6 +117,7 @@ def step_of(run: str) -> Step:
 
 
 SUCCEEDED = ExecutionStatus.SUCCEEDED
+ENDING = Ending(status=SUCCEEDED)
 OUTCOME: dict[str, Any] = {"counts": {}, "warnings": ["gone"]}
 
 CALLS: dict[str, Call] = {
@@ -139,6 +141,7 @@ CALLS: dict[str, Call] = {
     "begin_execution": lambda at, of: at.read(lambda s: begin_execution(s, at.id, of.waiting, "thief")),
     "save_outcome": lambda at, of: at.read(lambda s: save_outcome(s, at.id, of.execution, **OUTCOME)),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
+    "end_execution": lambda at, of: at.read(lambda s: end_execution(s, at.id, of.failed, ENDING)()),
     "newest_decisions": lambda at, of: at.read(
         lambda s: newest_decisions(s, at.id, DecisionFilter(run_id=of.agent), 9)
     ),
