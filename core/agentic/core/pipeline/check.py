@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,7 @@ from agentic.core.actors import (
     PageOutput,
 )
 from agentic.core.pipeline.errors import Fault
-from agentic.core.pipeline.expressions import SECRETS, Expression
+from agentic.core.pipeline.expressions import SECRETS, Expression, Path
 from agentic.core.pipeline.naming import (
     can_replace,
     crawl_settings,
@@ -49,6 +49,12 @@ Actors = Mapping[str, type[Actor]]
 Known = dict[str, tuple[str, ...] | None]
 """Name that may be referred to -> the names below it, None where those are not known."""
 
+MAYBE = "?"
+"""Key of :data:`Known` under which stand names that something may have which could not be read."""
+
+ANYTHING = "*"
+"""Stands among those names for all of them."""
+
 ONLY_FOR_ACTORS = "a secret can only be given to an actor, in its config"
 
 _CRAWL_OUTPUTS: Mapping[str, tuple[type[BaseModel], ...]] = {
@@ -60,14 +66,15 @@ _CRAWL_OUTPUTS: Mapping[str, tuple[type[BaseModel], ...]] = {
 _CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page", "store": "page"}
 
 
-def find_faults(spec: PipelineSpec, actors: Actors) -> list[Fault]:
+def find_faults(spec: PipelineSpec, actors: Actors, maybe: Collection[str] = ()) -> list[Fault]:
     """Return every fault of a spec whose shape is right: unknown actors, wrong config, dangling references.
 
     Args:
         spec: The pipeline.
         actors: Name or alias -> actor.
+        maybe: Names that results may have, for reasons that cannot be seen in the spec.
     """
-    return [*_spec(spec, actors, ()), *_crawls(spec), *_proxy(spec)]
+    return [*_spec(spec, actors, (), tuple(maybe)), *_crawls(spec), *_proxy(spec)]
 
 
 def store_fault(step: CrawlStep) -> str | None:
@@ -87,8 +94,9 @@ def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
         yield Fault(place=("http", "proxy"), message=message + " as ${secrets.NAME}")
 
 
-def _spec(spec: PipelineSpec, actors: Actors, place: Place) -> Iterator[Fault]:
-    known: Known = {**dict.fromkeys(spec.inputs), "inputs": tuple(spec.inputs)}
+def _spec(spec: PipelineSpec, actors: Actors, place: Place, maybe: tuple[str, ...]) -> Iterator[Fault]:
+    below = None if "inputs" in maybe else tuple(spec.inputs)
+    known: Known = {**dict.fromkeys(spec.inputs), "inputs": below, MAYBE: maybe}
     yield from _rules(spec.error_handling, actors, (*place, "error_handling"))
     yield from _steps(spec.steps, actors, known, (*place, "steps"))
     yield from _reruns(spec, place)
@@ -139,6 +147,7 @@ def _body(step: Step, actors: Actors, known: Known, here: Place) -> Iterator[Fau
 
 def _learn(known: Known, step: Step, name: str, actors: Actors) -> None:
     if not all(actor in actors for actor in actors_of(step)):
+        known[MAYBE] = (*(known[MAYBE] or ()), ANYTHING)
         return
     given = outputs_of(step, actors)
     known.update(dict.fromkeys(given))
@@ -168,7 +177,7 @@ def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) ->
         if wanted.is_required and name not in step.inputs:
             message = f"pipeline {step.pipeline.name!r} needs the input {name!r}"
             yield Fault(place=(*place, "inputs"), message=message)
-    yield from _spec(step.pipeline, actors, (*place, "pipeline"))
+    yield from _spec(step.pipeline, actors, (*place, "pipeline"), known[MAYBE] or ())
 
 
 def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
@@ -203,7 +212,18 @@ def _fault_of(expression: Expression, known: Known) -> str | None:
     if SECRETS in expression.roots:  # whether there is one of that name is known when it runs
         return None
     paths = [expression.path] if expression.path else [(root,) for root in sorted(expression.roots)]
-    return next((reason for path in paths if (reason := why_unreachable(path, known))), None)
+    return next((reason for path in paths if (reason := _why_unreachable(path, known))), None)
+
+
+def _why_unreachable(path: Path, known: Known) -> str | None:
+    if path[0] not in known and _may_be(path[0], known):
+        return None
+    return why_unreachable(path, {name: below for name, below in known.items() if name != MAYBE})
+
+
+def _may_be(name: str, known: Known) -> bool:
+    maybe = known[MAYBE] or ()
+    return name in maybe or ANYTHING in maybe
 
 
 def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
@@ -243,7 +263,7 @@ def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place
         return
     yield from _config(actor.Input, config, (*place, "config"))
     for names in required_inputs(actor.Input, config):
-        if not any(word in known for word in names):
+        if not any(word in known or _may_be(word, known) for word in names):
             message = f"actor {name!r} needs {names[0]!r}, and nothing before this step gives it; set it here"
             yield Fault(place=(*place, "config"), message=message)
 

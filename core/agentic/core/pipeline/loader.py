@@ -13,6 +13,7 @@ from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.freezing import Find, with_implied_inputs, with_pipelines
 from agentic.core.pipeline.reader import Document, read_text
+from agentic.core.pipeline.repairing import repaired
 from agentic.core.pipeline.spec import PipelineSpec
 from agentic.core.pipeline.translate import faults_of
 
@@ -93,11 +94,24 @@ class _Reader:
                 {"name": default_name, **data}, context={"actors": self.actors}
             )
         except ValidationError as exc:
-            raise self._error(document, faults_of(exc)) from None
+            raise self._error(
+                document, [*faults_of(exc), *self._others({"name": default_name, **data})]
+            ) from None
         spec = self._whole(checked)
         if self.actors is not None and (faults := find_faults(spec, self.actors)):
             raise self._error(document, faults)
         return spec
+
+    def _others(self, data: Mapping[str, object]) -> list[Fault]:
+        """Return what else is wrong with a spec whose shape is wrong."""
+        rest = None if self.actors is None else repaired(data)
+        if self.actors is None or rest is None:
+            return []
+        try:
+            whole = self._whole(rest.spec)
+        except SpecError:  # of a pipeline it names; that is told when this one is right
+            return []
+        return rest.certain(find_faults(whole, self.actors, rest.names))
 
     def _whole(self, spec: PipelineSpec) -> PipelineSpec:
         if self.find is not None:
@@ -105,7 +119,7 @@ class _Reader:
         return spec if self.actors is None else with_implied_inputs(spec, self.actors)
 
     def _error(self, document: Document, faults: Sequence[Fault]) -> SpecError:
-        located = map(document.locate, faults)
+        located = map(document.locate, dict.fromkeys(faults))
         return SpecError(self.source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
 
 

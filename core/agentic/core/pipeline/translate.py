@@ -26,7 +26,7 @@ from agentic.core.pipeline.words import unknown_word
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
+STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
 _TAGS_BELOW = {
     ("pipeline", "pipeline"): frozenset({"spec", "name"}),
     ("crawl", "detail"): frozenset({"rule", "rules"}),
@@ -100,7 +100,7 @@ def _is_tag(loc: Sequence[int | str], index: int) -> bool:
         index >= 2
         and loc[index] in STEP_TYPES
         and isinstance(loc[index - 1], int)
-        and loc[index - 2] in _STEP_LISTS
+        and loc[index - 2] in STEP_LISTS
     )
 
 

@@ -305,3 +305,102 @@ async def test_an_outline_can_be_drawn_and_not_be_run(actors: Actors) -> None:
     assert "pages" in workflow.to_mermaid()
     with pytest.raises(PipelineError, match="this is an outline of pipeline 'pipeline'"):
         await workflow.run({})
+
+
+def places(text: str, actors: Actors) -> list[str]:
+    return [fault.partition(",")[0] for fault in faults(text, actors)]
+
+
+HOME = "steps: [{actor: fetch, ID, config: {url: x}}, {actor: fetch, config: {url: '${home.page.url}'}}]"
+
+INNER = """
+steps:
+  - type: pipeline
+    inputs: {}
+    pipeline: {inputs: {x: {}}, setps: 1, steps: [{actor: fetch, config: {url: '${y}'}}]}
+"""
+
+
+class TestFaultsOfBothKinds:
+    def test_what_is_wrong_in_shape_hides_nothing_else(self, actors: Actors) -> None:
+        text = """
+inputs: {start: {default: "http://a/"}, n: {type: integer, default: many}}
+stepz: []
+steps:
+  - {actor: fetch, config: {url: "${inputs.strat}"}, timeout_s: soon}
+  - {actor: extract_list, config: {item_selektor: a}}
+  - type: loop
+    source: list_item_url
+    max_items: -1
+    loop_steps:
+      - {actor: fetch, error_handling: {timeuot: {}, timeout: {retry_with_actor: fetsh, retries: 2}}}
+      - {actor: extract_detail, config: {page: "${none}"}, wehn: "x"}
+  - {type: lop, source: x}
+  - {actor: fetch, config: {url: "${inputs.end}"}}
+"""
+        assert places(text, actors) == [
+            "inputs.n",
+            "stepz",
+            "steps[0].config.url",
+            "steps[0].timeout_s",
+            "steps[1].config.item_selektor",
+            "steps[2].source",
+            "steps[2].max_items",
+            "steps[2].loop_steps[0].error_handling.timeuot",
+            "steps[2].loop_steps[0].error_handling.timeout.retry_with_actor",
+            "steps[2].loop_steps[0].error_handling.timeout.retries",
+            "steps[2].loop_steps[1].config.page",
+            "steps[2].loop_steps[1].wehn",
+            "steps[3]",
+            "steps[4].config.url",
+        ]
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("steps: [{actor: fetch, confg: {url: x}}]", ["steps[0].confg"]),
+            ("steps: [{actor: fetsh}, {actor: extract_list}]", ["steps[0].actor"]),
+            ("steps: [{type: lop}, {type: loop, source: x, loop_steps: [{actor: fetch}]}]", ["steps[0]"]),
+            (
+                HOME.replace("ID", "ide: home"),
+                ["steps[0].ide"],
+            ),
+            (
+                HOME.replace("ID", "id: 1home"),
+                ["steps[0].id", "steps[1].config.url"],
+            ),
+            ("inputs: [x]\nsteps: [{actor: fetch, config: {url: '${inputs.x}'}}]", ["inputs"]),
+            ("steps: [{type: loop, collect: page, loop_steps: [{actor: fetch}]}]", ["steps[0].source"]),
+            ("steps: {actor: fetch}", ["steps"]),
+            (
+                "steps: [{type: crawl, start: x, detial: {match: ['*']}, store: {pages: false}}]",
+                ["steps[0].detial"],
+            ),
+            (
+                INNER,
+                [
+                    "steps[0].inputs",
+                    "steps[0].pipeline.setps",
+                    "steps[0].pipeline.steps[0].config.url",
+                ],
+            ),
+            (
+                "limits: {max_failed: few}\nsteps: [{actor: fetch}, {actor: fetch, id: fetch}]",
+                ["limits.max_failed"],
+            ),
+        ],
+    )
+    def test_nothing_is_told_that_only_follows_from_something_else(
+        self, actors: Actors, text: str, told: list[str]
+    ) -> None:
+        assert places(text, actors) == told
+
+    def test_a_mess_is_refused_all_the_same(self, actors: Actors) -> None:
+        assert faults("steps: [[[1]], {}, null]\nlimits: 3\nhttp: []\nerror_handling: [1]", actors)
+
+    def test_a_faulty_pipeline_that_is_named_hides_none(self, actors: Actors, tmp_path: Path) -> None:
+        (tmp_path / "inner.yaml").write_text("steps: 1")
+        path = tmp_path / "outer.yaml"
+        path.write_text("steps: [{type: pipeline, pipeline: inner.yaml, wehn: x}]")
+        with pytest.raises(SpecError, match="wehn"):
+            load_spec(path, actors)
