@@ -27,7 +27,7 @@ SECRET = re.compile(r"\$\{secrets\.([A-Za-z_][\w-]*)\}")
 
 
 class CachePolicy(BaseModel):
-    """What is kept of answers that the site gave a validator for (``ETag``, ``Last-Modified``)."""
+    """What is kept of answers: those with a validator (``ETag``, ``Last-Modified``), by age all of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -89,7 +89,8 @@ class Revalidation:
         return 0 <= age_s < self._policy.max_age_s and "no-cache" not in _control(Headers(kept.headers))
 
     async def _stored(self, key: str, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        if is_keepable(response, self._policy.max_body_bytes):
+        goes_by_age = request.session is None and self._policy.max_age_s > 0
+        if is_keepable(response, self._policy.max_body_bytes, goes_by_age=goes_by_age):
             answer = CachedAnswer(
                 url=without_credentials(request.url),
                 headers=_lasting(response.headers),
@@ -120,12 +121,12 @@ def is_cacheable(request: HttpRequest) -> bool:
     return is_plain and "@" not in request.url.partition("//")[2].partition("/")[0] and not _names(request)
 
 
-def is_keepable(response: HttpResponse, max_body_bytes: int) -> bool:
-    """Tell whether ``response`` can be asked about later, and may be kept."""
+def is_keepable(response: HttpResponse, max_body_bytes: int, *, goes_by_age: bool) -> bool:
+    """Tell whether ``response`` may be kept, and is of use later: to be asked about, or while it is young."""
     headers = response.headers
     if response.status != 200 or len(response.body) > max_body_bytes or challenge_in(response):
         return False
-    if "etag" not in headers and "last-modified" not in headers:
+    if not goes_by_age and "etag" not in headers and "last-modified" not in headers:
         return False
     return "no-store" not in _control(headers) and "*" not in headers.get("vary", "")
 
