@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
+from tests.conftest import Eventually
+from tests.integration.executors.browser.finding import require_browser
+from tests.integration.executors.browser.killing import kill
 
+from agentic.core.services import free_port
 from agentic.core.types import JSONValue
+from agentic.executors.testing import Site
 from agentic.mappers import Database, ExecutionStatus, FrontierModel, FrontierState
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import WebPageModel
@@ -51,6 +58,24 @@ GOOD = {
 }
 
 
+# How an item is read of pages that another site has.
+DETAIL: dict[str, JSONValue] = {
+    "match": ["*/bare", "*/dear"],
+    "config": {
+        "schema": {
+            "title": {"selector": "h1", "required": True},
+            "price": {"selector": "b", "type": "number"},
+        }
+    },
+}
+
+
+RULES: dict[str, JSONValue] = {
+    "browser_crashed": {"retry_count": 1, "backoff_s": 0.01},
+    "rate_limited": {"retry_count": 3, "backoff_s": 0.01},
+}
+
+
 def memory_mib(name: str) -> float:
     """Return ``VmRSS``, or ``VmHWM``, the most it was since :func:`forget_peak`."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -63,7 +88,7 @@ def forget_peak() -> float:
     return memory_mib("VmRSS")
 
 
-def pipeline(*starts: str) -> dict[str, JSONValue]:
+def pipeline(*starts: str, **crawl: JSONValue) -> dict[str, JSONValue]:
     return {
         "http": {
             "allow_private_hosts": ["127.0.0.1"],
@@ -71,7 +96,26 @@ def pipeline(*starts: str) -> dict[str, JSONValue]:
             "max_bytes": 2 * 1024 * 1024,
             "timeout_s": 2,
         },
-        "steps": [{"type": "crawl", "start": list(starts), "max_depth": 0, "max_parallel": 4}],
+        "steps": [{"type": "crawl", "start": list(starts), "max_depth": 0, "max_parallel": 4, **crawl}],
+    }
+
+
+def refusals(fakes: FakeServer, site: Site) -> dict[str, str]:
+    """Return pages that a site refuses, or does not have as they should be, with the class of each."""
+    html = {"Content-Type": "text/html"}
+    site.serve("/packed", b"not so", headers={**html, "Content-Encoding": "gzip"})
+    site.serve("/bare", "<p>No title", headers=html)
+    site.serve("/dear", "<h1>Lamp</h1><b>dear</b>", headers=html)
+    site.serve("/limited", "", status=429, headers={"Retry-After": "3600"})
+    return {
+        "http://nowhere.invalid/": "dns",
+        f"http://127.0.0.1:{free_port()}/": "connect",
+        f"{site.url}/packed": "decode",
+        f"{site.url}/bare": "selector_missing",
+        f"{site.url}/dear": "schema_invalid",
+        f"{fakes.hostile_url}status/401": "auth_required",
+        f"{fakes.hostile_url}status/404": "http_404",
+        f"{site.url}/limited": "rate_limited",
     }
 
 
@@ -106,3 +150,46 @@ async def test_hostile_pages_fail_by_class_good_ones_are_rows_and_memory_stays_b
         ).all()
     titles = {page.url.removeprefix(base): page.title for page in rows}
     assert titles == GOOD
+
+
+async def test_pages_that_are_refused_or_not_as_they_should_be_fail_by_class_beside_good_ones(
+    fakes: FakeServer, database: Database, make_agent: MakeAgent, run_agent: RunAgent, agentic_site: Site
+) -> None:
+    expected = refusals(fakes, agentic_site)
+    good = f"{fakes.hostile_url}deep/1"
+    # The one that is limited comes last: its site is left alone from then on.
+    spec = pipeline(good, *expected, max_parallel=1, detail=DETAIL)
+    outcome = await run_agent(make_agent(pipeline={**spec, "error_handling": RULES}, inputs={}))
+
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert frontier(database, "") == {
+        good: (FrontierState.DONE, None),
+        **{url: (FrontierState.FAILED, word) for url, word in expected.items()},
+    }
+
+
+async def test_a_page_whose_browser_is_killed_again_and_again_fails_and_the_crawl_goes_on(
+    fakes: FakeServer, database: Database, make_agent: MakeAgent, run_agent: RunAgent, eventually: Eventually
+) -> None:
+    require_browser()
+    good, bad = f"{fakes.hostile_url}deep/1", f"{fakes.hostile_url}slow?bytes=100&every_ms=100"
+    shown: JSONValue = {"actor": "fetch", "config": {"mode": "browser", "timeout_s": 20}}
+    spec = pipeline(bad, good, max_parallel=1, fetch=shown)
+    crawl = asyncio.create_task(run_agent(make_agent(pipeline={**spec, "error_handling": RULES}, inputs={})))
+    for tries in (1, 2):
+        await eventually(partial(was_asked, fakes, tries))
+        kill("--user-data-dir=")
+    outcome = await crawl
+
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert frontier(database, "") == {
+        good: (FrontierState.DONE, None),
+        bad: (FrontierState.FAILED, "browser_crashed"),
+    }
+
+
+def was_asked(fakes: FakeServer, times: int) -> bool:
+    """Tell whether the slow page was asked for so often."""
+    requests = fakes.control.stats()["requests"]
+    assert isinstance(requests, dict)
+    return any(count == times for name, count in requests.items() if name.startswith("/hostile/slow"))
