@@ -23,6 +23,7 @@ class Page(BaseModel):
         content_hash: Hash of the body as it came, hex.
         fetched_at: When the answer was complete, UTC.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
+        robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,6 +36,7 @@ class Page(BaseModel):
     content_hash: str
     fetched_at: datetime
     fetched_by: str = "http"
+    robots: str = ""
 
     @property
     def is_html(self) -> bool:

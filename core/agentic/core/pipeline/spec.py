@@ -181,6 +181,9 @@ class FollowRules(_Part):
     include: Texts = Field(default=("*",), description="One of these must fit.")
     exclude: Texts = Field(default=(), description="None of these may fit.")
     same_host: bool = Field(default=True, description="Stay on the hosts and ports of the start pages.")
+    obey_nofollow: bool = Field(
+        default=True, description="Leave out links that a page asks crawlers not to follow, as obey_robots."
+    )
 
 
 class DetailRules(_Part):

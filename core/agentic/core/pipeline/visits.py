@@ -182,9 +182,15 @@ class Visitor:
         found = self.inputs.get(part)
         if found is None:
             page_actor = dict(page_actors(self.step))[part]
-            found = RepeatedInput(self.actors[page_actor.actor], page_actor.config, name, value)
-            self.inputs[part] = found
+            actor = self.actors[page_actor.actor]
+            config = page_actor.config
+            if part == LINKS and "obey_nofollow" in actor.Input.model_fields:
+                config = {"obey_nofollow": self._obeys_nofollow(), **config}
+            found = self.inputs[part] = RepeatedInput(actor, config, name, value)
         return found
+
+    def _obeys_nofollow(self) -> bool:
+        return self.step.follow.obey_nofollow and self.context.http.policy.obey_robots
 
     def _crawled(
         self, entry: FrontierEntry, page: Page, title: str | None, items: Sequence[FoundItem]

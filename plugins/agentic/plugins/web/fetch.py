@@ -219,6 +219,7 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
         content_hash=hashlib.sha256(response.body).hexdigest(),
         fetched_at=now,
         fetched_by=fetched_by,
+        robots=response.headers.get("x-robots-tag", ""),
     )
 
 

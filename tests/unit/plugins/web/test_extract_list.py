@@ -131,3 +131,32 @@ async def test_a_list_is_read_on_to_so_many_pages_and_not_in_circles(
 def test_only_a_list_of_several_pages_needs_the_network() -> None:
     assert ExtractListActor.needs({"item_selector": "a"}) == frozenset()
     assert ExtractListActor.needs({"item_selector": "a", "pages": 2}) == {"network"}
+
+
+HALF = "<a href=/1>1</a><a href=/2 rel='UGC NoFollow'>2</a><a href=/3 rel=nofollow>3</a><a href=/3>3</a>"
+NEXT_PAGE = "<a class=next href=/4>4</a>"
+ALL = ("1", "2", "3", "4")
+
+
+@pytest.mark.parametrize(
+    ("html", "header", "left"),
+    [
+        (HALF, "", ("1", "3", "4")),
+        (HALF, "otherbot: nofollow", ("1", "3", "4")),
+        (HALF, "noindex, nofollow", ()),
+        ("<META NAME=ROBOTS CONTENT=None>" + HALF, "", ()),
+        ("<meta name=robots content='index, follow'>" + HALF, "", ("1", "3", "4")),
+        (HALF.replace("rel", "data-rel"), "", ALL),
+    ],
+)
+async def test_what_a_page_asks_crawlers_not_to_follow_can_be_left_out(
+    act: Any, page: Any, html: str, header: str, left: tuple[str, ...]
+) -> None:
+    asking = page(html + NEXT_PAGE).model_copy(update={"robots": header})
+    config = {"page": asking, "item_selector": "a", "next_selector": ".next", "fields": {"text": "a"}}
+    found = await act(ExtractListActor, obey_nofollow=True, **config)
+    assert found.list_item_urls == tuple(f"http://shop.example/{number}" for number in left)
+    assert found.next_url == ("http://shop.example/4" if left else None)
+    assert len(found.items) == html.count("<a ") + 1
+    found = await act(ExtractListActor, **config)
+    assert found.list_item_urls == tuple(f"http://shop.example/{number}" for number in ALL)
