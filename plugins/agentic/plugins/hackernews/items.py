@@ -196,12 +196,18 @@ class Stories(BaseModel):
 
 
 class Tree(BaseModel):
-    """An item and the comments below it, parents first; ``comment_count`` counts those left out, too."""
+    """An item, the options of a poll and the comments below it, parents first.
+
+    Attributes:
+        comment_count: Comments, those that are left out, too.
+        option_count: Options of the poll, right behind it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     nodes: tuple[Answer, ...]
     comment_count: NonNegativeInt
+    option_count: NonNegativeInt = 0
 
 
 class Found(BaseModel):

@@ -89,6 +89,7 @@ def hit_row(hit: AlgoliaHit) -> dict[str, object]:
 
 def node_row(node: AlgoliaNode) -> dict[str, object]:
     """Return the columns that an item of a tree fills: no rank, and no number of comments."""
+    above = "poll_id" if node.type == "pollopt" else "parent_id"
     return {
         "id": node.id,
         "type": node.type or ("comment" if node.parent_id else None),
@@ -98,7 +99,7 @@ def node_row(node: AlgoliaNode) -> dict[str, object]:
         "url": node.url or None,
         "text": None if node.is_deleted else stated(node, "text", node.text or None),
         "score": node.points,
-        "parent_id": node.parent_id,
+        above: node.parent_id,
         "story_id": _above(node.story_id, node.id),
         "deleted": True if node.is_deleted else None,
         "raw": _raw(node),

@@ -12,22 +12,24 @@ from agentic.plugins.hackernews.items import Answer, Tree
 def flattened(root: Mapping[str, object], most: int) -> Tree:
     """Return a tree level by level, so that what is cut off is the deepest and has its parents stored.
 
+    The options of a poll come right behind it: they are no comments, and never cut off.
+
     Args:
         root: An item with its ``children``, as Algolia gives it; of any depth.
         most: Comments to keep.
     """
-    nodes: list[Answer] = []
-    waiting: deque[Mapping[str, object]] = deque([root])
+    options = [_alone(option) for option in _items(root, "options")]
+    comments: list[Answer] = []
+    waiting = deque(_items(root, "children"))
     count = 0
     while waiting:
         node = waiting.popleft()
         count += 1
-        if len(nodes) <= most:
-            nodes.append(_alone(node))
-        children = node.get("children")
-        if isinstance(children, list):
-            waiting.extend(child for child in children if isinstance(child, Mapping))
-    return Tree(nodes=tuple(nodes), comment_count=count - 1)
+        if len(comments) < most:
+            comments.append(_alone(node))
+        waiting.extend(_items(node, "children"))
+    nodes = (_alone(root), *options, *comments)
+    return Tree(nodes=nodes, comment_count=count, option_count=len(options))
 
 
 def joined(trees: Iterable[Tree], most: int) -> tuple[tuple[Answer, ...], int]:
@@ -35,13 +37,19 @@ def joined(trees: Iterable[Tree], most: int) -> tuple[tuple[Answer, ...], int]:
     nodes: list[Answer] = []
     left, out = most, 0
     for tree in trees:
-        kept = tree.nodes[: left + 1]
+        above = 1 + tree.option_count
+        kept = tree.nodes[: above + left]
         nodes += kept
-        left -= len(kept) - 1
-        out += tree.comment_count - (len(kept) - 1)
+        left -= len(kept) - above
+        out += tree.comment_count - (len(kept) - above)
     return tuple(nodes), out
 
 
+def _items(node: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    found = node.get(name)
+    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+
 def _alone(node: Mapping[str, object]) -> Answer:
-    kept = {name: value for name, value in node.items() if name != "children"}
+    kept = {name: value for name, value in node.items() if name not in ("children", "options")}
     return cast("Answer", kept)

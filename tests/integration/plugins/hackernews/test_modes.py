@@ -60,6 +60,12 @@ def found_by_search(archive: Archive, *kinds: str) -> set[int]:
     }
 
 
+def options_of(archive: Archive, number: int) -> list[int]:
+    parts = archive.items[number].get("parts", [])
+    assert isinstance(parts, list)
+    return [part for part in parts if isinstance(part, int)]
+
+
 def below(archive: Archive, number: int) -> list[int]:
     kids = archive.items[number].get("kids", [])
     assert isinstance(kids, list)
@@ -139,13 +145,27 @@ async def test_a_tree_of_comments_is_one_call_and_becomes_rows(
     assert all(rows[n].parent_id == archive.items[n]["parent"] for n in expected[1:])
 
 
+async def test_a_poll_is_stored_with_its_options(
+    database: Database, run_agent: RunAgent, archive: Archive
+) -> None:
+    poll = next(number for number, item in archive.items.items() if item.get("type") == "poll")
+    await run_agent(mode="comments", items=[poll])
+    rows = stored(database)
+    options = [number for number, row in rows.items() if row.type == "pollopt"]
+    assert options == options_of(archive, poll) != []
+    assert {(rows[n].poll_id, rows[n].parent_id) for n in options} == {(poll, None)}
+    assert {rows[n].score for n in options} == {archive.items[n]["score"] for n in options}
+
+
 @pytest.mark.requirement("PL28")
 async def test_the_comments_of_a_list_are_unchanged_the_second_time(
     database: Database, run_agent: RunAgent, archive: Archive
 ) -> None:
     outcome = await run_agent(mode="comments", list="top", limit=12, times=2)
     stories = [number for number in archive.front[:12] if number in archive.items]
-    expected = {number for story in stories for number in (story, *below(archive, story))}
+    expected = {
+        number for story in stories for number in (story, *options_of(archive, story), *below(archive, story))
+    }
     assert outcome.counts == SaveCounts(unchanged=len(expected))
     assert set(stored(database)) == expected
 

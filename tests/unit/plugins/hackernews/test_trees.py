@@ -51,6 +51,26 @@ def test_a_talk_of_five_thousand_answers_deep_is_no_trouble() -> None:
     assert [item["id"] for item in flattened(node, 9_999).nodes] == list(range(1, 5_001))
 
 
+def test_the_options_of_a_poll_come_right_behind_it_and_are_never_cut_off() -> None:
+    poll = {
+        "id": 1,
+        "type": "poll",
+        "options": [{"id": 2, "type": "pollopt", "parent_id": 1}, {"id": 3, "type": "pollopt"}, 4],
+        "children": [{"id": 5, "options": []}, {"id": 6}],
+    }
+    tree = flattened(poll, 1)
+    assert [node["id"] for node in tree.nodes] == [1, 2, 3, 5]
+    assert (tree.comment_count, tree.option_count) == (2, 2)
+    assert all("options" not in node for node in tree.nodes)
+    nodes, left_out = joined([tree, flattened({"id": 7, "children": [{"id": 8}]}, 9)], 0)
+    assert ([node["id"] for node in nodes], left_out) == ([1, 2, 3, 7], 3)
+
+
+def test_an_option_of_a_poll_says_which_poll_it_is_of() -> None:
+    row = node_row(AlgoliaNode.model_validate({"id": 2, "type": "pollopt", "parent_id": 1, "story_id": 1}))
+    assert (row["poll_id"], row.get("parent_id"), row["story_id"]) == (1, None, 1)
+
+
 def test_trees_share_the_limit_of_comments_and_each_keeps_its_story() -> None:
     one = flattened({"id": 1, "children": [{"id": 2}, {"id": 3}]}, 9)
     other = flattened({"id": 4, "children": [{"id": 5}]}, 9)
