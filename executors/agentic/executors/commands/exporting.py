@@ -162,14 +162,14 @@ def read_export(
         ExportError: The name of the file does not say how to write.
         OptionError: The options contradict each other.
     """
-    from agentic.executors.exports.exporting import Export
-    from agentic.executors.exports.formats import ExportFormat
-    from agentic.executors.exports.targets import Target
-
     if not out:
         if table is not None or excel_safe:
             raise OptionError("--table and --excel-safe say how rows are written; say where to with --out")
         return None
+    from agentic.executors.exports.exporting import Export
+    from agentic.executors.exports.formats import ExportFormat
+    from agentic.executors.exports.targets import Target
+
     target = Target.parse(out)
     if excel_safe and target.format is not ExportFormat.CSV:
         raise OptionError(f"--excel-safe is for CSV, and {target} gets JSON lines; end the name in .csv")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.plugins.fakes.server import FakeServer
+if TYPE_CHECKING:
+    from agentic.plugins.fakes.server import FakeServer
 
 fakes_app = typer.Typer(help="Fake servers for demos and tests.", no_args_is_help=True)
 
@@ -32,6 +33,8 @@ def serve(
 
     The URLs are printed one a line, each after its name.
     """
+    from agentic.plugins.fakes.server import FakeServer
+
     stopped = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
