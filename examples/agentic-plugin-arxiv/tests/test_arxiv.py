@@ -208,6 +208,19 @@ def test_requests_keep_their_distance(config: Config, agentic_site: Site, run_ag
     assert time.monotonic() - begun >= 0.5
 
 
+@pytest.mark.parametrize("times", [1, 2, 4])
+def test_a_page_that_is_empty_for_a_while_is_asked_for_until_it_is_full(
+    config: Config, agentic_site: Site, run_agent: RunAgent, times: int
+) -> None:
+    for _ in range(times):
+        agentic_site.fail(QUERY, status=200, content=feed(total=3))
+
+    ran = run_agent("arxiv", config)
+
+    assert starts(agentic_site) == [*["0"] * (times + 1), "2"]
+    assert (ran.outcome.counts.inserted, ran.outcome.warnings) == (3, ())
+
+
 @pytest.mark.parametrize("said_total", [0, 3])
 def test_an_empty_page_is_asked_for_once_more(
     config: Config, agentic_site: Site, run_agent: RunAgent, said_total: int

@@ -29,17 +29,17 @@ class ArxivClient:
         self._fetcher = fetcher
 
     async def read(self, wanted: Slice) -> Page:
-        """Return the papers of a slice; arXiv may have less. An empty page is asked for twice.
+        """Return the papers of a slice; arXiv may have less. That there is nothing is asked for twice.
 
         Raises:
             FetchError: The answer did not come.
-            EmptyPageError: It is empty, and there are more.
+            EmptyPageError: It is empty, and there are more; it may well be full a little later.
             SearchRefusedError: The search is wrong.
             UnexpectedAnswerError: It is something else than arXiv's.
         """
         # With its servers busy arXiv says that there is nothing, and a moment later has it.
         page = await self._ask(wanted)
-        if not page.papers:
+        if not page.papers and page.total <= wanted.start:
             page = await self._ask(wanted)
         if not page.papers and page.total > wanted.start:
             raise EmptyPageError(wanted.start, page.total)

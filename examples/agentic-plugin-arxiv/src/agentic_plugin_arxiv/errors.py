@@ -21,14 +21,14 @@ class SearchRefusedError(ArxivError, ValueError):
 
 
 class EmptyPageError(ArxivError):
-    """A page had no papers, and had none again, although arXiv counts more."""
+    """A page had no papers, although arXiv counts more: it is busy, and may have them a little later."""
 
+    is_retriable = True
     failure_class = FailureClass.EMPTY.value
 
     def __init__(self, start: int, total: int) -> None:
         super().__init__(
-            f"arXiv counts {total} results and twice gave none from number {start + 1} on; "
-            f"run the agent again later"
+            f"arXiv counts {total} results and gave none from number {start + 1} on; run the agent again later"
         )
         self.start = start
         self.total = total

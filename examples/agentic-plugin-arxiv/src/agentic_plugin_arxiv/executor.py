@@ -14,6 +14,7 @@ from agentic.executors.base import AgentWork
 from agentic.executors.errors import SourceRefusedError, may_pass
 
 from agentic_plugin_arxiv.client import ArxivClient, failure_in
+from agentic_plugin_arxiv.errors import EmptyPageError
 from agentic_plugin_arxiv.items import Answer, Found, Page, Search, Slice
 from agentic_plugin_arxiv.settings import ArxivSettings
 
@@ -90,7 +91,7 @@ def search_workflow(client: ArxivClient, interval_s: float) -> Workflow:
         backoff=4.0,
         max_delay_s=LONGEST_WAIT_S,
         jitter=0.0,
-        retry_on=(FetchError,),
+        retry_on=(FetchError, EmptyPageError),
     )
     first = ReadFirst(client, retry)
     return (
@@ -136,6 +137,7 @@ async def _read(client: ArxivClient, wanted: Slice) -> Page:
 
     Raises:
         FetchError: It may well work a little later.
+        EmptyPageError: So may this.
         SourceRefusedError: It will not.
     """
     try:
