@@ -93,6 +93,8 @@ class ResultMapper(ABC):
     ) -> SaveCounts:
         """Upsert ``rows`` as rows of this project, and add to ``counts`` and ``warnings``.
 
+        Give all rows of a table at once: on PostgreSQL writers then lock rows in one order, whoever they are.
+
         Args:
             model: The platform's mapped class.
             rows: Column name -> value; project, agent and execution are filled in here.

@@ -15,9 +15,11 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Dialect,
+    Enum,
     String,
     Table,
     bindparam,
+    collate,
     func,
     inspect,
     select,
@@ -100,6 +102,13 @@ class Target:
             values[name] = _key_value(name, kind, values.get(name))
         return Entry(tuple([values[name] for name, _ in self._key_kinds]), values, tuple(removed))
 
+    def order(self, entry: Entry) -> tuple[int | str, ...]:
+        """Return what entries are sorted by, as the query sorts the rows that it locks."""
+        return tuple(
+            cast("int | str", value) if kind in (int, str) else str(value)
+            for (_, kind), value in zip(self._key_kinds, entry.key, strict=True)
+        )
+
     def record(self, values: Row, stored: Row | None, now: datetime) -> dict[str, object]:
         """Return all columns for ``values``.
 
@@ -172,7 +181,11 @@ class Target:
         columns = [self.table.c[name] for name in self._read_names]
         # On PostgreSQL the rows stay as read until the upsert, and all writers lock them in one order; on
         # SQLite the writer is alone anyway.
-        return HotStatement(select(*columns).where(*self._are()).order_by(*self.key).with_for_update())
+        order = [collate(column, "C") if self._is_collated(column) else column for column in self.key]
+        return HotStatement(select(*columns).where(*self._are()).order_by(*order).with_for_update())
+
+    def _is_collated(self, column: Column[object]) -> bool:
+        return self._is_postgresql and isinstance(column.type, String) and not isinstance(column.type, Enum)
 
     def wanted(self, keys: Sequence[Key], dialect: Dialect) -> Row:
         """Return the values of the query for rows with those keys."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
-from itertools import islice
-from typing import cast
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Protocol, TypeVar, cast
 
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import Session
@@ -22,6 +22,8 @@ from agentic.mappers.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
 """Rows looked for and stored at once: few enough for the 32,766 variables of a statement of SQLite."""
+
+T = TypeVar("T")
 
 log = get_logger(__name__)
 
@@ -66,10 +68,7 @@ def upsert(  # noqa: PLR0913  # where, and what, and how each column is meant
         target.refuse_unknown(counters.columns.values())
     job = _Upsert(session, target, counters, warn or _log_warning)
     entries, counts = job.entries(rows)
-    waiting = iter(entries)
-    while batch := list(islice(waiting, BATCH_SIZE)):
-        counts += job.store(batch)
-    return counts
+    return counts + job.store(entries) if entries else counts
 
 
 @lru_cache(maxsize=256)  # a crawl stores a batch a few dozen times a second
@@ -78,6 +77,13 @@ def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], di
 
 
 class _Upsert:
+    """Stores entries, each batch by one statement a purpose.
+
+    Two writers that lock the same rows in another order would wait for each other. So all stored rows are
+    locked before the first row is written, then the new ones come in, both by key, however the batches are
+    cut. Who finds then that a row came in meanwhile lets go of everything, and begins anew.
+    """
+
     def __init__(
         self, session: Session, target: Target, counters: Counters | None, warn: Callable[[str], object]
     ) -> None:
@@ -85,9 +91,10 @@ class _Upsert:
         self._target = target
         self._counters = counters
         self._warn = warn
+        self._refused: dict[Key, str] = {}
 
     def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
-        """Return one entry a key, and the count of rows without a usable key."""
+        """Return one entry a key, by key, and the count of rows without a usable key."""
         found: dict[Key, Entry] = {}
         rejected = 0
         for index, row in enumerate(rows):
@@ -99,27 +106,56 @@ class _Upsert:
             else:
                 for sentence in entry.removed:
                     self._warn(f"{self._target.named(entry.key)}: {sentence}")
-        # Two writers that lock the same rows in another order would wait for each other.
-        return sorted(found.values(), key=_order), SaveCounts(rejected=rejected)
+        return sorted(found.values(), key=self._target.order), SaveCounts(rejected=rejected)
 
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
-        """Store all at once; when the database refuses, halve until the bad rows are alone."""
+        """Store all at once; when the database refuses, find the bad rows and store the others."""
+        is_doubtful = False
+        while True:
+            self._refused.clear()
+            try:
+                with hot_savepoint(self._session) as cursor:
+                    counts = self._store(entries, self._halving if is_doubtful else _Whole(cursor))
+            except _CameBetweenError:
+                continue
+            except (StatementError, OverflowError) as exc:
+                if is_doubtful or not _is_refusal(exc):
+                    raise
+                is_doubtful = True
+            else:
+                rejected = [self._reject(self._target.named(k), why) for k, why in self._refused.items()]
+                return counts + SaveCounts(rejected=len(rejected))
+
+    def _store(self, entries: Sequence[Entry], do: _Do) -> SaveCounts:
+        stored: dict[Key, Row] = {}
+        for batch in _batches(entries):
+            for rows in do(self._read, batch):
+                stored |= rows
+        counts = SaveCounts()
+        for batch in _batches([entry for entry in entries if entry.key not in self._refused]):
+            counts = sum(do(partial(self._write, stored=stored), batch), counts)
+        return counts
+
+    def _halving(self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry]) -> list[T]:
+        """Do a part for all entries; when the database refuses, halve until the bad ones are alone."""
         try:
             with hot_savepoint(self._session) as cursor:
-                return self._write(cursor, entries)
-        except _CameBetweenError:
-            return self.store(entries)
+                return [part(cursor, entries)]
         except (StatementError, OverflowError) as exc:
-            if isinstance(exc, StatementError) and not refuses_values(exc):
+            if not _is_refusal(exc):
                 raise
             if len(entries) == 1:
-                return SaveCounts(rejected=self._reject(self._target.named(entries[0].key), reason_of(exc)))
-            middle = len(entries) // 2
-            return self.store(entries[:middle]) + self.store(entries[middle:])
+                self._refused[entries[0].key] = reason_of(exc)
+                return []
+        middle = len(entries) // 2
+        return [*self._halving(part, entries[:middle]), *self._halving(part, entries[middle:])]
 
-    def _write(self, cursor: HotCursor, entries: Sequence[Entry]) -> SaveCounts:
+    def _read(self, cursor: HotCursor, entries: Sequence[Entry]) -> dict[Key, Row]:
+        target = self._target
+        return {target.key_of(row): row for row in target.read(cursor, [entry.key for entry in entries])}
+
+    def _write(self, cursor: HotCursor, entries: Sequence[Entry], stored: Mapping[Key, Row]) -> SaveCounts:
         target, dialect = self._target, cursor.dialect
-        stored = {target.key_of(row): row for row in target.read(cursor, [entry.key for entry in entries])}
         now = utc_now()  # who waited for others' locks stores what it has after them
         new = [target.record(entry.values, None, now) for entry in entries if entry.key not in stored]
         added = [target.bound(record, dialect) for record in new]
@@ -148,8 +184,33 @@ class _Upsert:
         return 1
 
 
-def _order(entry: Entry) -> tuple[str, ...]:
-    return tuple(map(str, entry.key))
+class _Do(Protocol):
+    """Does a part of the work for a batch, and gives what it comes to: once, or for pieces of it."""
+
+    def __call__(
+        self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
+    ) -> list[T]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Does it for the batch as it is."""
+
+    cursor: HotCursor
+
+    def __call__(
+        self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
+    ) -> list[T]:
+        return [part(self.cursor, entries)]
+
+
+def _batches(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    return (entries[start : start + BATCH_SIZE] for start in range(0, len(entries), BATCH_SIZE))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Tell whether the database does not take a value, from one that itself fails."""
+    return not isinstance(error, StatementError) or refuses_values(error)
 
 
 class _CameBetweenError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
@@ -29,19 +29,20 @@ class HackerNewsResultMapper(ResultMapper):
             return False
         for sentence in cast("list[str]", results.get("warnings", [])):
             self.warn(sentence)
-        stories = self.accepted(RankedItem, _part(results, "stories"), "story")
-        self._save_items(map(row_of, stories))
-        hits = self.accepted(AlgoliaHit, _part(results, "hits"), "hit")
-        self._save_items(map(hit_row, hits))
-        nodes = self.accepted(AlgoliaNode, _part(results, "nodes"), "item")
-        self._save_items(map(node_row, nodes))
+        self.save_rows(
+            HackerNewsItemModel,
+            self._item_rows(results),
+            volatile=["rank"],  # stories move up and down all the time: a new place alone is no update
+            counters=NUMBERS,
+        )
         users = self.accepted(HackerNewsUser, _part(results, "users"), "user")
         self.save_rows(HackerNewsUserModel, map(user_row, users), counters={"karma": "karma"})
         return True
 
-    def _save_items(self, rows: Iterable[Row]) -> None:
-        # Stories move up and down all the time: a new place alone is no update.
-        self.save_rows(HackerNewsItemModel, rows, volatile=["rank"], counters=NUMBERS)
+    def _item_rows(self, results: Mapping[str, object]) -> Iterator[Row]:
+        yield from map(row_of, self.accepted(RankedItem, _part(results, "stories"), "story"))
+        yield from map(hit_row, self.accepted(AlgoliaHit, _part(results, "hits"), "hit"))
+        yield from map(node_row, self.accepted(AlgoliaNode, _part(results, "nodes"), "item"))
 
 
 def row_of(ranked: RankedItem) -> dict[str, object]:
