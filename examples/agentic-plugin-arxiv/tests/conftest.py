@@ -1,39 +1,31 @@
-"""A library on loopback."""
+"""A library on loopback, with faults to inject."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from http import HTTPStatus
-from threading import Thread
-from urllib.parse import parse_qsl
-from wsgiref.simple_server import WSGIRequestHandler, make_server
-from wsgiref.types import StartResponse, WSGIEnvironment
+from collections.abc import Iterator
 
 import pytest
+from agentic.plugins.fakes.app import under_control
+from agentic.plugins.fakes.control import Control
+from agentic.plugins.fakes.server import LoopbackServer
 from library import Library
-
-
-class Quiet(WSGIRequestHandler):
-    """Tells nobody of requests."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 
 @pytest.fixture
 def library() -> Iterator[Library]:
     """Give a library that listens."""
-    fake = Library()
+    control = Control()
+    fake = Library(control=control)
 
-    def app(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        answer = fake.answer(environ["PATH_INFO"], dict(parse_qsl(environ["QUERY_STRING"])))
-        headers = [("Content-Type", answer.content_type), *answer.headers.items()]
-        start(f"{answer.status} {HTTPStatus(answer.status).phrase}", headers)
-        return [answer.body.encode()]
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        answer = fake.answer(request.url.path, dict(request.query_params))
+        headers = {"Content-Type": answer.content_type, **answer.headers}
+        await Response(answer.body, answer.status, headers)(scope, receive, send)
 
-    with make_server("127.0.0.1", 0, app, handler_class=Quiet) as server:
-        fake.host = f"127.0.0.1:{server.server_port}"
-        fake.url = f"http://{fake.host}"
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    with LoopbackServer(under_control(app, control), control) as server:
+        fake.host, fake.url = f"{server.host}:{server.port}", server.url
         yield fake
-        server.shutdown()

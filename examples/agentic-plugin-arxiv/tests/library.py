@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from xml.sax.saxutils import escape
 
+from agentic.plugins.fakes.control import Control
+
 Query = Mapping[str, str]
 
 ATOM = "application/atom+xml; charset=utf-8"
@@ -92,9 +94,11 @@ class Library:
 
     Args:
         count: How many there are.
+        control: Faults to inject.
     """
 
-    def __init__(self, count: int = 60) -> None:
+    def __init__(self, count: int = 60, control: Control | None = None) -> None:
+        self.control = control or Control()
         self.url = ""
         self.host = ""
         self.count = count

@@ -6,6 +6,7 @@ import arxiv
 import pytest
 from agentic.core.types import JSONValue
 from agentic.executors.testing import RunAgent
+from agentic.plugins.fakes.control import Fault
 from library import Library, Paper
 
 from agentic_plugin_arxiv.models import ArxivPaperModel
@@ -178,3 +179,25 @@ def test_the_platform_is_told_what_is_wrong_with_a_query(
     ran = run_agent("arxiv", {**config, "query": "title:graphs"})
     assert "unknown prefix title" in str(ran.outcome.error)
     assert len(library.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"status": 403}, "http_403"),
+        ({"html_instead_of_json": 403}, "blocked"),
+        ({"close": "before"}, "connect"),
+        ({"close": "within"}, "connect"),
+    ],
+)
+def test_the_platform_says_what_went_wrong(
+    library: Library, config: Config, run_agent: RunAgent, fault: dict[str, object], expected: str
+) -> None:
+    library.control.add(Fault.model_validate({"path": "/api/*", "times": None, **fault}))
+    assert f"({expected}" in str(run_agent("arxiv", config).outcome.error)
+
+
+def test_the_platform_tries_again_what_passes(library: Library, config: Config, run_agent: RunAgent) -> None:
+    library.control.add(Fault(path="/api/*", close="within"))
+    ran = run_agent("arxiv", config)
+    assert (ran.outcome.error, ran.outcome.counts.inserted) == (None, library.count)

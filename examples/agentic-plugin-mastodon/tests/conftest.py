@@ -1,42 +1,31 @@
-"""An instance on loopback."""
+"""An instance on loopback, with faults to inject and a clock to move on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from http import HTTPStatus
-from threading import Thread
-from urllib.parse import parse_qsl
-from wsgiref.simple_server import WSGIRequestHandler, make_server
-from wsgiref.types import StartResponse, WSGIEnvironment
+from collections.abc import Iterator
 
 import pytest
+from agentic.plugins.fakes.app import under_control
+from agentic.plugins.fakes.control import Control
+from agentic.plugins.fakes.server import LoopbackServer
 from instance import Instance
-
-
-class Quiet(WSGIRequestHandler):
-    """Tells nobody of requests."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 
 @pytest.fixture
 def instance() -> Iterator[Instance]:
     """Give an instance that listens."""
-    fake = Instance()
+    control = Control()
+    fake = Instance(control=control)
 
-    def app(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        token = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ") or None
-        query = dict(parse_qsl(environ["QUERY_STRING"]))
-        answer = fake.answer(environ["PATH_INFO"], query, token)
-        headers = [("Content-Type", "application/json; charset=utf-8"), *answer.headers.items()]
-        start(f"{answer.status} {HTTPStatus(answer.status).phrase}", headers)
-        return [json.dumps(answer.content).encode()]
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        token = request.headers.get("authorization", "").removeprefix("Bearer ") or None
+        answer = fake.answer(request.url.path, dict(request.query_params), token)
+        await JSONResponse(answer.content, answer.status, answer.headers)(scope, receive, send)
 
-    with make_server("127.0.0.1", 0, app, handler_class=Quiet) as server:
-        fake.host = f"127.0.0.1:{server.server_port}"
-        fake.url = f"http://{fake.host}"
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    with LoopbackServer(under_control(app, control), control) as server:
+        fake.host, fake.url = f"{server.host}:{server.port}", server.url
         yield fake
-        server.shutdown()

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from agentic.core.types import JSONValue
+from agentic.plugins.fakes.control import Control
 
 Entity = dict[str, JSONValue]
 Query = Mapping[str, str]
@@ -52,15 +53,17 @@ class Instance:
     Args:
         count: How many statuses there are.
         is_private: Whether nobody reads without a token.
+        control: Faults to inject, and what time it is.
     """
 
-    def __init__(self, count: int = 100, *, is_private: bool = False) -> None:
+    def __init__(self, count: int = 100, *, is_private: bool = False, control: Control | None = None) -> None:
+        self.control = control or Control()
         self.url = ""
         self.host = ""
         self.count = count
         self.is_private = is_private
         self.remaining = self.allowed = 300
-        self.resets_at = datetime.now(UTC) + WINDOW
+        self.resets_at = self.control.clock.moment() + WINDOW
         self.requests: list[tuple[str, dict[str, str]]] = []
 
     def answer(self, path: str, query: Query, token: str | None) -> Answer:
@@ -80,10 +83,10 @@ class Instance:
 
     def limit(self, remaining: int, resets_in: timedelta = WINDOW) -> None:
         """Let only so many more requests through until the window ends."""
-        self.remaining, self.resets_at = remaining, datetime.now(UTC) + resets_in
+        self.remaining, self.resets_at = remaining, self.control.clock.moment() + resets_in
 
     def _count(self) -> None:
-        if datetime.now(UTC) >= self.resets_at:
+        if self.control.clock.moment() >= self.resets_at:
             self.limit(self.allowed)
         self.remaining -= 1
         if self.remaining < 0:

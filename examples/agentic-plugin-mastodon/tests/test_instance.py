@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import mastodon
 import pytest
+from agentic.core.graph import RetryPolicy
 from agentic.core.types import JSONValue
 from agentic.executors.testing import RunAgent
+from agentic.plugins.fakes.control import Fault
 from instance import ADA, BOB, TOKEN, VERSION, Instance, id_of
 
 from agentic_plugin_mastodon.models import MastodonStatusModel
@@ -217,3 +219,43 @@ def test_the_platform_waits_for_the_end_of_a_window(
 
     assert (ran.outcome.error, ran.outcome.counts.inserted) == (None, len(public(instance)))
     assert datetime.now(UTC) < instance.resets_at  # of the window that came after
+
+
+def test_a_window_ends_when_the_time_is_moved_on(connect: Connect, instance: Instance) -> None:
+    client = connect(ratelimit_method="throw")
+    instance.limit(0)
+    with pytest.raises(mastodon.MastodonRatelimitError):
+        client.timeline_public()
+    instance.control.clock.advance(300)
+    assert client.timeline_public()
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"bad_json": "cut"}, "decode"),
+        ({"bad_json": "text"}, "decode"),
+        ({"html_instead_of_json": 403}, "blocked"),
+        ({"close": "before"}, "connect"),
+        ({"close": "within"}, "connect"),
+    ],
+)
+def test_the_platform_says_what_went_wrong(
+    instance: Instance,
+    config: dict[str, JSONValue],
+    run_agent: RunAgent,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: dict[str, object],
+    expected: str,
+) -> None:
+    monkeypatch.setattr("agentic_plugin_mastodon.executor.TRIES", RetryPolicy(max_attempts=1))
+    instance.control.add(Fault.model_validate({"path": "/api/*", "times": None, **fault}))
+    assert f"({expected}" in str(run_agent("mastodon", config).outcome.error)
+
+
+def test_the_platform_tries_again_what_passes(
+    instance: Instance, config: dict[str, JSONValue], run_agent: RunAgent
+) -> None:
+    instance.control.add(Fault(path="/api/*", close="within"))
+    ran = run_agent("mastodon", config)
+    assert (ran.outcome.error, ran.outcome.counts.inserted) == (None, len(public(instance)))

@@ -75,6 +75,28 @@ def create_app(
     return Faulty(Starlette(routes=[*routes, *clients, *ControlPanel(chosen).routes()]), chosen)
 
 
+def under_control(app: ASGIApp, control: Control) -> ASGIApp:
+    """Return an application of one's own with ``/__control``, and the faults and counts of ``control``.
+
+    A plugin serves the fake of its platform so, with a :class:`~agentic.plugins.fakes.server.LoopbackServer`.
+
+    Args:
+        app: Answers everything else.
+        control: What is ordered, and what time it is.
+
+    Raises:
+        MissingExtraError: starlette is not installed.
+    """
+    require("starlette")
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    from agentic.plugins.fakes.asgi import Faulty
+    from agentic.plugins.fakes.control_panel import ControlPanel
+
+    return Faulty(Starlette(routes=[*ControlPanel(control).routes(), Mount("", app=app)]), control)
+
+
 def require(library: str) -> None:
     """Check that ``library`` of the extra ``local`` can be imported.
 

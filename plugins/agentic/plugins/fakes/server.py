@@ -26,7 +26,67 @@ KEEP_ALIVE_S = 60
 BACKLOG = 1_024
 
 
-class FakeServer:
+class LoopbackServer:
+    """An application under control on a loopback port, between ``with`` and its end.
+
+    Args:
+        app: What :func:`~agentic.plugins.fakes.app.under_control` gave.
+        control: What it is controlled by.
+        host: Where to listen.
+        port: 0 takes a free one.
+
+    Attributes:
+        control: Faults to inject and requests counted.
+
+    Raises:
+        MissingExtraError: uvicorn is not installed.
+        AddressTakenError: On entering: it cannot listen there.
+    """
+
+    def __init__(self, app: ASGIApp, control: Control, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.host = host
+        self.port = port
+        self.control = control
+        self._server = _uvicorn(app)
+        self._thread: Thread | None = None
+
+    @property
+    def clock(self) -> FakeClock:
+        """The time at the fakes."""
+        return self.control.clock
+
+    @property
+    def url(self) -> str:
+        """``http://host:port``; the port is known once the server listens."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
+    @property
+    def control_url(self) -> str:
+        """Where faults are injected and requests counted."""
+        return f"{self.url}/__control"
+
+    def __enter__(self) -> Self:
+        # The socket listens before the thread starts, so nobody is ever refused and nothing is waited for.
+        listener = _listen(self.host, self.port)
+        self.port = listener.getsockname()[1]
+        self._thread = Thread(target=self._server.run, args=([listener],), name="agentic-fakes", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        if self._thread is None:
+            return
+        self._thread.join(STOP_S + GRACE_S)
+        if self._thread.is_alive():  # an answer that does not end; the thread is a daemon
+            self._server.force_exit = True
+            self._thread.join(GRACE_S)
+            log.warning("fakes.cut_off", port=self.port, left=self._thread.is_alive())
+
+
+class FakeServer(LoopbackServer):
     """The fakes on a loopback port, between ``with`` and its end.
 
     Args:
@@ -35,9 +95,6 @@ class FakeServer:
         products: Articles in the shop.
         host: Where to listen.
         port: 0 takes a free one.
-
-    Attributes:
-        control: Faults to inject and requests counted.
 
     Raises:
         MissingExtraError: starlette or uvicorn is not installed.
@@ -53,23 +110,9 @@ class FakeServer:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        self.host = host
-        self.port = port
-        self.control = Control()
-        self._server = _uvicorn(
-            create_app(seed=seed, stories=stories, products=products, control=self.control)
-        )
-        self._thread: Thread | None = None
-
-    @property
-    def clock(self) -> FakeClock:
-        """The time at the fakes."""
-        return self.control.clock
-
-    @property
-    def url(self) -> str:
-        """``http://host:port``; the port is known once the server listens."""
-        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+        control = Control()
+        app = create_app(seed=seed, stories=stories, products=products, control=control)
+        super().__init__(app, control, host=host, port=port)
 
     @property
     def hackernews_url(self) -> str:
@@ -135,31 +178,6 @@ class FakeServer:
     def sink_url(self) -> str:
         """Where webhooks may send to, followed by a name."""
         return f"{self.url}/sink/"
-
-    @property
-    def control_url(self) -> str:
-        """Where faults are injected and requests counted."""
-        return f"{self.url}/__control"
-
-    def __enter__(self) -> Self:
-        # The socket listens before the thread starts, so nobody is ever refused and nothing is waited for.
-        listener = _listen(self.host, self.port)
-        self.port = listener.getsockname()[1]
-        self._thread = Thread(target=self._server.run, args=([listener],), name="agentic-fakes", daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.should_exit = True
-        if self._thread is None:
-            return
-        self._thread.join(STOP_S + GRACE_S)
-        if self._thread.is_alive():  # an answer that does not end; the thread is a daemon
-            self._server.force_exit = True
-            self._thread.join(GRACE_S)
-            log.warning("fakes.cut_off", port=self.port, left=self._thread.is_alive())
 
 
 def _uvicorn(app: ASGIApp) -> Server:
