@@ -66,7 +66,7 @@ def _login(intent: IntentSpec) -> list[JSONValue]:
 
 
 def _page(intent: IntentSpec) -> list[JSONValue]:
-    return [_fetch(intent, "${inputs.url}"), *_read(intent)]
+    return [_fetch(intent, "${inputs.url}"), *_read(intent), _aggregate(intent, items=["${item}"])]
 
 
 def _list(intent: IntentSpec) -> list[JSONValue]:
@@ -120,8 +120,8 @@ def _read(intent: IntentSpec) -> list[JSONValue]:
     return [{"actor": "extract_detail", "config": {"schema": intent.fields}}]
 
 
-def _aggregate(intent: IntentSpec) -> Step:
-    return {"actor": "aggregate", "config": {"key": intent.key}}
+def _aggregate(intent: IntentSpec, **more: JSONValue) -> Step:
+    return {"actor": "aggregate", "config": {"key": intent.key, **more}}
 
 
 def _given(values: Mapping[str, JSONValue]) -> Step:

@@ -54,7 +54,11 @@ class IntentSpec(BaseModel):
 
 
 class IntentInference(Protocol):
-    """Turns the words of a person into an intent; where a model comes in."""
+    """Turns the words of a person into an intent; where a model comes in.
+
+    Nothing here asks for one yet, so that it has no hook: whoever hears the words, a command or a service of
+    your own, asks it, and gives the intent to a builder of the hook ``agentic_builders``.
+    """
 
     async def infer(self, words: str) -> IntentSpec:
         """Return what the words ask for.

@@ -62,8 +62,9 @@ def test_pages_become_rows_and_what_failed_is_a_warning(run: Run, fakes: FakeSer
     assert fakes.shop_url in (page.links or [])
     assert page.told is not None
     assert page.told["credits_used"] == 1
-    (warning,) = ran.outcome.warnings
+    (warning, in_all) = ran.outcome.warnings
     assert "(http_404)" in warning
+    assert in_all.startswith("1 item failed: http_404 1; see ")
     # The service had the page that is not there, too, and was paid for it; of that it tells nobody.
     assert summary(ran)["counts"] == {"pages": 1, "links": 0, "failed": 1, "robots_blocked": 0, "credits": 1}
 
