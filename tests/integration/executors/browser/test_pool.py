@@ -17,7 +17,10 @@ from tests.integration.executors.browser.site import Site, serving
 from agentic.core.browser import BrowserFetcher, BrowserRequest, BrowserUnavailableError
 from agentic.core.http import FetchError, HttpPolicy, open_fetcher
 from agentic.core.settings import load_settings
+from agentic.core.threads import in_thread
 from agentic.executors.browser import PlaywrightBrowser
+from agentic.executors.browser.pool import MIB
+from agentic.executors.browser.processes import memory_of
 
 pytestmark = pytest.mark.integration
 
@@ -118,6 +121,40 @@ async def test_a_page_that_takes_all_memory_is_killed_and_the_browser_replaced(
         before = browsers(folder)
         assert await shown(browser, site) == 200
         assert not before & browsers(folder)
+
+
+async def memory_shown(browser: PlaywrightBrowser, site: Site) -> float:
+    """Show a page long enough to be weighed; return the most the browser took meanwhile, in MiB."""
+    async with open_fetcher(POLICY) as http:
+        asked = BrowserRequest(url=f"{site.url}/list", wait_for="#never", timeout_s=2.5)
+        shows = asyncio.create_task(BrowserFetcher(http, browser).fetch(asked))
+        most = 0.0
+        while not shows.done():
+            await asyncio.wait([shows], timeout=0.2)
+            lease = browser._lease
+            sizes = {} if lease is None else await in_thread(memory_of, lease.browser.folder)
+            most = max(most, sum(sizes.values()) / MIB)
+        with pytest.raises(FetchError, match="selector_missing"):
+            await shows
+    return most
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is weighed by /proc")
+@pytest.mark.parametrize(
+    ("share", "is_replaced"), [(10, False), (1 / 1.4, True)], ids=["far below", "beyond"]
+)
+async def test_a_browser_that_takes_more_than_it_should_shows_its_page_and_is_replaced(
+    folder: Path, site: Site, *, share: float, is_replaced: bool
+) -> None:
+    async with PlaywrightBrowser(load_settings()) as browser:
+        usual = await memory_shown(browser, site)
+    # Beyond the limit, and below twice of it, where it would be killed.
+    async with PlaywrightBrowser(load_settings(browser_max_mib=round(share * usual))) as browser:
+        await memory_shown(browser, site)
+        before = browsers(folder)
+        assert len(before) == 1
+        assert await shown(browser, site) == 200
+        assert (browsers(folder) != before) is is_replaced
 
 
 async def test_it_is_closed_when_nobody_uses_it(folder: Path, site: Site, eventually: Eventually) -> None:
