@@ -36,6 +36,7 @@ def agentic_commands(app: typer.Typer) -> None:
     from agentic.executors.commands.runs import runs
     from agentic.executors.commands.schedules import schedules
     from agentic.executors.commands.secrets import secrets
+    from agentic.executors.commands.trying import add_trying
     from agentic.executors.commands.up import up
     from agentic.executors.commands.worker import worker
 
@@ -51,6 +52,7 @@ def agentic_commands(app: typer.Typer) -> None:
     app.add_typer(projects, name="projects")
     app.add_typer(agents, name="agents")
     app.add_typer(letters, name="letters")
+    add_trying(pipelines)
     app.add_typer(pipelines, name="pipelines")
     app.add_typer(platforms, name="platforms")
     add_reports(executions)

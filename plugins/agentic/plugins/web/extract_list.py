@@ -27,7 +27,7 @@ MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
 """Where pages say which one comes after them."""
 
-# turbohtml knows where its elements of a name are: to look for what is not there takes 0.3 us.
+# turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
 ROBOTS = 'meta[name="robots" i]'
 LINKS = "a[href], area[href], link[href]"
 MARKED = 'a[href][rel~="nofollow" i], area[href][rel~="nofollow" i]'

@@ -1,0 +1,133 @@
+"""``agentic pipelines try``: a page fetched, and selectors tried on it, before a pipeline is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+from pydantic import ValidationError
+
+from agentic.core.cli import print_json, print_rows
+from agentic.core.hooks import get_registry
+from agentic.core.settings import load_settings
+from agentic.core.types import JSONValue
+from agentic.executors.commands.options import AsJson, OptionError, read_values
+
+if TYPE_CHECKING:
+    from agentic.core.actors import ActorContext, Page
+
+Row = dict[str, JSONValue]
+
+
+class Mode(StrEnum):
+    """How the page is fetched."""
+
+    HTTP = "http"
+    BROWSER = "browser"
+    AUTO = "auto"
+
+
+def add_trying(pipelines: typer.Typer) -> None:
+    """Add the command."""
+    pipelines.command("try")(try_page)
+
+
+def try_page(  # noqa: PLR0913 - one option each
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page; robots.txt is asked, as always.")],
+    *,
+    select: Annotated[
+        list[str] | None, typer.Option(metavar="CSS", help="Print every text that fits; can be given again.")
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=CSS",
+            help="Read a field; a rule as JSON and @FILE will do, too. Can be given again.",
+        ),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="CSS", help="Read the fields within each of these elements.")
+    ] = None,
+    mode: Annotated[
+        Mode, typer.Option(help="Fetch it over HTTP, with a browser, or as it needs.")
+    ] = Mode.HTTP,
+    allow_private_host: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="May be asked though it is in your own network.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a page and try selectors on it: what a crawl's detail or a step would read there."""
+    if select and (field or item):
+        raise OptionError("--select prints what fits; leave it out where --field or --item reads items")
+    rules = {css: {"selector": css, "list": True} for css in select or ()} or read_values(
+        field or (), "--field"
+    )
+    try:
+        page, rows = asyncio.run(_tried(url, mode, allow_private_host or (), (item, rules)))
+    except ValidationError as exc:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
+        raise OptionError(f"this cannot be tried: {faults}") from None
+    if select:
+        rows = [{"selector": css, "found": text} for css in select for text in cast(list[str], rows[0][css])]
+    if as_json:
+        print_json({"page": page, "items": rows})
+    else:
+        shown = rows or [page]
+        print_rows(str(page["final_url"]), [*dict.fromkeys(key for row in shown for key in row)], shown)
+
+
+async def _tried(
+    url: str, mode: Mode, private_hosts: Sequence[str], wanted: tuple[str | None, Mapping[str, JSONValue]]
+) -> tuple[Row, list[Row]]:
+    """Return what is known of the page, and the items on it."""
+    from agentic.core.actors import ActorContext, PageOutput
+    from agentic.core.browser import BrowserFetcher
+    from agentic.core.http import HttpPolicy, open_fetcher
+    from agentic.core.pipeline.calls import call_until_done
+    from agentic.executors.outside import SharedBrowser
+
+    async with open_fetcher(HttpPolicy(allow_private_hosts=tuple(private_hosts))) as http:
+        browser = SharedBrowser(load_settings())
+        ctx = ActorContext(http=http, pages=BrowserFetcher(http, browser))
+        try:
+            given = {"url": url, "mode": mode.value}
+            fetched = await call_until_done(get_registry().actors["fetch"], ctx, given)
+            page = cast(PageOutput, fetched).page
+            return await _facts(ctx, page), await _read(ctx, page, *wanted)
+        finally:
+            await browser.aclose()
+
+
+async def _facts(ctx: ActorContext, page: Page) -> Row:
+    facts: Row = {
+        "final_url": page.final_url,
+        "status": page.status,
+        "content_type": page.content_type,
+        "fetched_by": page.fetched_by,
+        "characters": len(page.text),
+    }
+    if page.is_html:
+        found = await _call(ctx, "extract_list", {"page": page, "item_selector": "a[href]"})
+        facts |= {"title": found["title"], "links": len(cast(list[str], found["list_item_urls"]))}
+    return facts
+
+
+async def _read(ctx: ActorContext, page: Page, item: str | None, rules: Mapping[str, JSONValue]) -> list[Row]:
+    if item is not None:
+        given = {"page": page, "item_selector": item, "fields": rules or None}
+        found = await _call(ctx, "extract_list", given)
+        links = [{"url": url} for url in cast(list[str], found["list_item_urls"])]
+        return cast(list[Row], found.get("items", links))
+    if rules:
+        found = await _call(ctx, "extract_detail", {"page": page, "schema": rules})
+        return [cast(Row, found["item"])]
+    return []
+
+
+async def _call(ctx: ActorContext, actor: str, given: Mapping[str, object]) -> Row:
+    from agentic.core.pipeline.calls import call_until_done, results_of
+
+    return results_of(await call_until_done(get_registry().actors[actor], ctx, given))

@@ -1,0 +1,79 @@
+"""``agentic pipelines try`` on a shop on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from agentic.core.cli.main import build_app
+from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    with FakeServer(seed=1, stories=1, products=30) as server:
+        yield server.shop_url
+
+
+def invoke(url: str, *words: str) -> Result:
+    return CliRunner().invoke(
+        build_app(), ["pipelines", "try", url, "--allow-private-host", "127.0.0.1", *words]
+    )
+
+
+def tried(url: str, *words: str) -> Any:
+    result = invoke(url, *words, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.output)
+
+
+def test_without_selectors_the_page_itself_is_told(shop: str) -> None:
+    found = tried(shop)
+    assert found["items"] == []
+    assert (found["page"]["status"], found["page"]["final_url"]) == (200, shop)
+    assert found["page"]["title"] == "The Small Shop"
+    assert found["page"]["links"] > 3
+
+
+def test_every_text_that_fits_a_selector_is_printed(shop: str) -> None:
+    found = tried(f"{shop}product/1", "--select", "h1", "--select", ".nothing")
+    assert [item["selector"] for item in found["items"]] == ["h1"]
+    shown = invoke(f"{shop}product/1", "--select", "h1").output
+    assert found["items"][0]["found"] in shown
+
+
+def test_fields_make_an_item(shop: str) -> None:
+    price = 'price={"selector": ".price", "type": "number"}'
+    [item] = tried(f"{shop}product/1", "--field", "title=h1", "--field", price)["items"]
+    assert (item["url"], type(item["price"])) == (f"{shop}product/1", float)
+
+
+def test_fields_within_items_make_many(shop: str) -> None:
+    words = ["--item", "ul.products li"]
+    page = f"{shop}search?q=a"
+    items = tried(page, *words, "--field", "title=a")["items"]
+    assert len(items) == 20
+    assert all(item["title"] for item in items)
+    assert [item["url"] for item in items] == [item["url"] for item in tried(page, *words)["items"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--select", "h1["], "this cannot be tried: schema"),
+        (["--select", "h1", "--item", "li"], "--select prints what fits"),
+        (["--field", "title"], "--field takes NAME=VALUE or @FILE"),
+    ],
+)
+def test_what_cannot_be_tried_is_one_clear_error(shop: str, words: list[str], said: str) -> None:
+    assert said in str(invoke(shop, *words).exception)
+
+
+def test_robots_txt_is_asked(shop: str) -> None:
+    assert "robots.txt does not allow" in str(invoke(f"{shop}private/1").exception)
