@@ -110,3 +110,21 @@ async def test_a_run_that_is_killed_twice_waits_for_the_crawl_it_has_begun(
     assert (begun, credits_count) == (1, PAGES)
     with sqlite3.connect(home / "agentic.db") as database:
         assert database.execute(f"select count(*) from {table}").fetchone() == (PAGES,)
+
+
+@pytest.mark.requirement("SP21")
+async def test_a_run_that_is_killed_while_it_begins_a_crawl_pays_for_one(
+    tmp_path: Path, eventually: Callable[[Callable[[], bool]], Awaitable[None]]
+) -> None:
+    home = tmp_path / "home"
+    with FakeServer(stories=1, products=20) as fakes:
+        fakes.control.add(Fault(path=BEGINS, delay_s=2))
+        target = pipeline_file(home, fakes)
+        with started(home, "run", target):  # killed before it knows the crawl's id
+            await eventually(lambda: requests(fakes, BEGINS) == 1)
+        with started(home, "run", target, "--resume", "--json") as last:
+            told, complaints = last.communicate()
+        begun, credits_count = requests(fakes, BEGINS), fakes.control.stats()["credits"]
+    assert last.returncode == 0, complaints
+    assert json.loads(told)["status"] == "succeeded"
+    assert (begun, credits_count) == (2, PAGES)

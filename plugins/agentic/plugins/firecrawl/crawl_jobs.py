@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from agentic.core.actors import ActorError
+from agentic.core.http import canonical_url
 from agentic.core.masking import mask_known
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
@@ -24,6 +25,9 @@ from agentic.plugins.firecrawl.failures import CODES
 FIRST_PAUSE_S = 2.0
 LONGEST_PAUSE_S = 15.0
 SHARE = 0.25  # of the time a crawl has taken so far; what it is late then is hardly noticed
+
+CONFLICT = 409
+KEY_HEADER = "x-idempotency-key"
 
 Status = Literal["scraping", "completed", "failed", "cancelled"]
 
@@ -98,16 +102,54 @@ def pause_s(elapsed_s: float, deadline_s: float) -> float:
     return max(min(grown_s, deadline_s - elapsed_s), 0.0)
 
 
-async def begin(service: Firecrawl, url: str, options: Mapping[str, object]) -> JSONValue:
+async def begin(service: Firecrawl, url: str, options: Mapping[str, object], key: str | None) -> JSONValue:
     """Begin a crawl and return what to remember of it.
 
-    The service keeps no key by which a second request for the same crawl would be known, so this is to be
-    called once.
+    Args:
+        service: Is to crawl.
+        url: Where to begin.
+        options: Keywords of the client's ``start_crawl``.
+        key: A UUID by which the service knows a second request for the same crawl; it begins none then, and
+            the first one is looked for among those that go on.
+
+    Raises:
+        ActorError: There is no answer, it is a refusal, or the crawl that was begun cannot be found.
     """
-    begun = await service.ask(
-        f"begin the crawl of {safe_url(url)}", lambda client: client.start_crawl(url, **options)
+    try:
+        begun = await service.ask(f"begin the crawl of {safe_url(url)}", partial(_start, url, options, key))
+    except ActorError as exc:
+        if exc.status != CONFLICT:
+            raise
+        return _remembered(await _begun_before(service, url))
+    return _remembered(str(begun.id))
+
+
+def _start(url: str, options: Mapping[str, object], key: str | None, client: Any) -> Any:  # noqa: ANN401 - the library is not typed
+    if key is not None:  # the client has no way to give it for a crawl
+        client.async_http_client._client.headers[KEY_HEADER] = key
+    return client.start_crawl(url, **options)
+
+
+def _remembered(job_id: str) -> JSONValue:
+    return {"id": job_id, "begun_at": time.time()}
+
+
+async def _begun_before(service: Firecrawl, url: str) -> str:
+    """Return the id of a crawl that was begun and whose answer was lost.
+
+    Raises:
+        ActorError: It has ended, or there are several of that address.
+    """
+    active = await service.ask("tell which crawls go on", lambda client: client.get_active_crawls())
+    found = [str(crawl.id) for crawl in active.crawls if canonical_url(crawl.url) == canonical_url(url)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} crawls of that address go on there" if found else "it does not go on any more"
+    message = (
+        f"a crawl of {safe_url(url)} was begun before and its id was lost on the way: {what}; look for it "
+        f"among the activities of the service, or run the pipeline anew, which begins another"
     )
-    return {"id": str(begun.id), "begun_at": time.time()}
+    raise ActorError(message, failure_class="error", status=CONFLICT)
 
 
 async def look(service: Firecrawl, job: Job) -> State:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from itertools import count
+from uuid import NAMESPACE_URL, uuid5
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.client import open_firecrawl
-from agentic.plugins.firecrawl.crawl_jobs import Job, end, look
+from agentic.plugins.firecrawl.crawl_jobs import CONFLICT, Job, end, look
 from agentic.plugins.firecrawl.settings import ServiceInput
 
 END_S = 3.0
@@ -18,7 +21,8 @@ END_S = 3.0
 LAST_S = 10.0
 """How long the answer is waited for that tells the id of a job nobody wants any more."""
 
-Begin = Callable[[], Awaitable[JSONValue]]
+Begin = Callable[[str | None], Awaitable[JSONValue]]
+"""Begins a job; a second one with the same key is the first one."""
 
 
 async def current_job(ctx: ActorContext, name: str, begin: Begin, given: ServiceInput) -> Job:
@@ -81,7 +85,7 @@ async def _once(ctx: ActorContext, key: str, begin: Begin, given: ServiceInput) 
     begun: list[Job] = []
 
     async def kept() -> JSONValue:
-        told = await _whole(begin, begun)
+        told = await _whole(partial(_begin, ctx, key, begin), begun)
         begun.append(Job.read(told))
         return told
 
@@ -94,7 +98,31 @@ async def _once(ctx: ActorContext, key: str, begin: Begin, given: ServiceInput) 
         raise
 
 
-async def _whole(begin: Begin, begun: list[Job]) -> JSONValue:
+async def _begin(ctx: ActorContext, name: str, begin: Begin) -> JSONValue:
+    key = await _key(ctx, name)
+    try:
+        return await begin(key)
+    except ActorError as exc:
+        # An answer lost on the way leaves open whether there is a job, so that the key stands. What the
+        # service refused it did not begin, but it may have taken note of the key.
+        if key is not None and exc.status not in (None, CONFLICT):
+            await ctx.memory.put(_refused(key), True)
+        raise
+
+
+async def _key(ctx: ActorContext, name: str) -> str | None:
+    """Return what names the job of this call to the service; None for a call without a name."""
+    if not ctx.call:
+        return None
+    tries = (str(uuid5(NAMESPACE_URL, f"{ctx.call}/{name}/{number}")) for number in count())
+    return await anext(key for key in tries if not await ctx.memory.get(_refused(key)))
+
+
+def _refused(key: str) -> str:
+    return f"firecrawl.refused/{key}"
+
+
+async def _whole(begin: Callable[[], Awaitable[JSONValue]], begun: list[Job]) -> JSONValue:
     """Begin a job; if that is cancelled meanwhile, wait for its id."""
     begins = asyncio.ensure_future(begin())
     try:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+import aiohttp
 import pytest
 from aiohttp import web
 
 from agentic.core.actors import ActorContext, ActorError, Again
+from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.firecrawl.account import AccountOrder
 from agentic.plugins.fakes.server import FakeServer
 
@@ -72,6 +74,38 @@ class TestACrawl:
         assert len((await crawl(max_pages=5)).items) == 5
         assert asked_for(fakes, "/firecrawl/v2/crawl") == 1
         assert spent(fakes) == 5
+
+    async def test_whose_answer_is_lost_is_found_again_and_not_begun_twice(
+        self, crawl: Act, fakes: FakeServer
+    ) -> None:
+        fakes.control.firecrawl.change(AccountOrder(polls=2))
+        fakes.control.add(Fault(path="/firecrawl/v2/crawl", truncate=0))
+        with pytest.raises(ActorError, match="connect"):
+            await crawl(max_pages=5)
+        while isinstance(found := await crawl(max_pages=5), Again):
+            pass
+        assert len(found.items) == 5
+        assert (asked_for(fakes, "/firecrawl/v2/crawl"), spent(fakes)) == (2, 5)
+
+    async def test_that_has_ended_before_it_could_be_found_again_is_not_begun_twice(
+        self, crawl: Act, fakes: FakeServer
+    ) -> None:
+        fakes.control.add(Fault(path="/firecrawl/v2/crawl", truncate=0))
+        with pytest.raises(ActorError, match="connect"):
+            await crawl(max_pages=5)
+        async with aiohttp.ClientSession(f"{fakes.firecrawl_url}/v2/crawl/") as service:
+            begun = (await (await service.get("active")).json())["crawls"]
+            assert (await (await service.get(begun[0]["id"])).json())["status"] == "completed"
+        for _ in range(2):
+            with pytest.raises(ActorError, match="its id was lost on the way: it does not go on any more"):
+                await crawl(max_pages=5)
+        assert spent(fakes) == 5
+
+    async def test_that_was_refused_is_begun_by_the_next_try(self, crawl: Act, fakes: FakeServer) -> None:
+        fakes.control.add(Fault(path="/firecrawl/v2/crawl", status=503))
+        with pytest.raises(ActorError, match="http_503"):
+            await crawl(max_pages=5)
+        assert len((await crawl(max_pages=5)).items) == 5
 
     async def test_gives_all_its_pages_from_all_its_answers(self, crawl: Act, fakes: FakeServer) -> None:
         fakes.control.firecrawl.change(AccountOrder(documents_per_page=7))
