@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from agentic.core.graph import CheckpointError, WorkflowEvent
 from agentic.core.graph.result import RunStatus
@@ -215,9 +215,15 @@ def _refuse(
 async def _rested(handle: AsyncRunHandle) -> None:
     try:
         await handle.rest()
-        await handle.rest_of_children(CANCEL_GRACE_S)
+        await _children_rested(handle)
     except asyncio.CancelledError:
         await handle.cancel()
         await handle.rest(CANCEL_GRACE_S)
-        await handle.rest_of_children(CANCEL_GRACE_S)
+        await _children_rested(handle)
         raise
+
+
+async def _children_rested(handle: AsyncRunHandle) -> None:
+    """Let child runs that were stopped end what they began elsewhere; who else would, without workers?"""
+    with suppress(TimeoutError):  # what takes longer is left to the reconciler
+        await handle.rest_of_children(CANCEL_GRACE_S)

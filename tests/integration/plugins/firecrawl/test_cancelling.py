@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 from urllib.request import urlopen
 from uuid import NAMESPACE_URL, uuid5
@@ -54,7 +55,8 @@ def fakes() -> Iterator[FakeServer]:
 
 @pytest.fixture(autouse=True)
 def endless(fakes: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let crawls go on for ever, and be looked at often."""
+    """Let crawls go on for ever, and be looked at often, by a client that is loaded already."""
+    import_module("firecrawl.v2")
     fakes.control.firecrawl.change(AccountOrder(polls=100_000))
     monkeypatch.setattr(crawl_jobs, "FIRST_PAUSE_S", 0.05)
     monkeypatch.setattr(crawl_jobs, "SHARE", 0.0)
@@ -133,7 +135,7 @@ class TestInOneProcess:
         self, compiled: Callable[[str], Workflow], fakes: FakeServer, eventually: Eventually
     ) -> None:
         run = asyncio.ensure_future(
-            compiled(f"limits: {{max_seconds: 1}}\n{CRAWL}").run({"url": fakes.shop_url})
+            compiled(f"limits: {{max_seconds: 5}}\n{CRAWL}").run({"url": fakes.shop_url})
         )
         await eventually(lambda: looks(fakes) > 1)
         crawl = await the_crawl(fakes)
