@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from agentic.core.cli.main import build_app
@@ -50,6 +51,22 @@ def test_a_pipeline_is_drawn_and_printed() -> None:
     assert agentic("pipelines", "show", file, "--yaml").output.startswith("schema_version: 1\nname: shop")
     assert agentic("pipelines", "show", file, "--svg", "shop.svg").exit_code == 0
     assert Path("shop.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize("form", [("--yaml",), ()])
+def test_the_rules_that_stand_where_it_has_none_are_told_as_comments(form: tuple[str, ...]) -> None:
+    shown = agentic("pipelines", "show", written(SHOP), *form).output
+    mark = "# " if form else "%% "
+    told = "".join(line.removeprefix(mark) for line in shown.splitlines(keepends=True) if mark in line)
+    rules = yaml.safe_load(told.partition(":\n")[2])
+    assert rules["rate_limited"]["retry_count"] == 3
+    assert {name: rules[name]["retry_count"] for name in ("connect", "http_5xx", "timeout")} == {
+        "connect": 2,
+        "http_5xx": 2,
+        "timeout": 2,
+    }
+    if form:
+        assert yaml.safe_load(shown)["steps"] == [{"actor": "fetch", "config": {"url": "http://a/"}}]
 
 
 @pytest.mark.parametrize("form", ["--yaml", "--json"])
