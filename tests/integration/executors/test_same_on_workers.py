@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 from tests.integration.executors.browser.finding import require_browser
 from tests.integration.executors.conftest import make_place
 from tests.integration.executors.same_cases import ACTORS, FORM, KINDS, Case
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 pytest.importorskip("firecrawl")
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+
+Row = TypeVar("Row", AgentResultModel, ItemModel, WebPageModel, DeadLetterModel)
 
 CASES = {**ACTORS, **KINDS}
 QUEUES = "agentic.default,agentic.browser"
@@ -158,13 +161,10 @@ def outcome_of(database: Database, execution_id: str) -> dict[str, Any]:
     """Return all that an execution has left behind, but for times and names of its own."""
     with database.reading() as session:
         execution = session.get_one(ExecutionModel, execution_id)
-        rows = {
-            model.__tablename__: session.scalars(
-                select(model).where(model.execution_id == execution_id)
-            ).all()
-            for model in (AgentResultModel, ItemModel, WebPageModel, DeadLetterModel)
-        }
-        (result,) = rows["agent_results"]
+        (result,) = rows_of(session, AgentResultModel, AgentResultModel.execution_id == execution_id)
+        items = rows_of(session, ItemModel, ItemModel.execution_id == execution_id)
+        pages = rows_of(session, WebPageModel, WebPageModel.execution_id == execution_id)
+        letters = rows_of(session, DeadLetterModel, DeadLetterModel.execution_id == execution_id)
         return {
             "status": execution.status,
             "error": execution.error,
@@ -172,11 +172,15 @@ def outcome_of(database: Database, execution_id: str) -> dict[str, Any]:
             "result": lasting(result.summary, execution_id),
             "retried": result.summary.get("retried_count", 0),
             "items": sorted(
-                (row.key, str(lasting(row.data, execution_id)), str(row.attempts)) for row in rows["items"]
+                (row.key, str(lasting(row.data, execution_id)), str(row.attempts)) for row in items
             ),
-            "pages": sorted((row.url, row.status, row.title, row.fetched_by) for row in rows["web_pages"]),
-            "letters": sorted((row.step, str(row.item), row.failure_class) for row in rows["dead_letters"]),
+            "pages": sorted((row.url, row.status, row.title, row.fetched_by) for row in pages),
+            "letters": sorted((row.step, str(row.item), row.failure_class) for row in letters),
         }
+
+
+def rows_of(session: Session, model: type[Row], which: ColumnElement[bool]) -> Sequence[Row]:
+    return session.scalars(select(model).where(which)).all()
 
 
 def lasting(value: Any, execution_id: str) -> Any:

@@ -46,7 +46,7 @@ class Limited:
         self.under_way = self.early = self.refused = 0
         self._lock = Lock()
         self._count = 0
-        self._refused_at = -WINDOW_S
+        self._refused_at = float(-WINDOW_S)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"

@@ -175,7 +175,9 @@ async def test_a_page_whose_browser_is_killed_again_and_again_fails_and_the_craw
     good, bad = f"{fakes.hostile_url}deep/1", f"{fakes.hostile_url}slow?bytes=100&every_ms=100"
     shown: JSONValue = {"actor": "fetch", "config": {"mode": "browser", "timeout_s": 20}}
     spec = pipeline(bad, good, max_parallel=1, fetch=shown)
-    crawl = asyncio.create_task(run_agent(make_agent(pipeline={**spec, "error_handling": RULES}, inputs={})))
+    crawl = asyncio.ensure_future(
+        run_agent(make_agent(pipeline={**spec, "error_handling": RULES}, inputs={}))
+    )
     for tries in (1, 2):
         await eventually(partial(was_asked, fakes, tries))
         kill("--user-data-dir=")
