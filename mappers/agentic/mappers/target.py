@@ -181,7 +181,10 @@ class Target:
         columns = [self.table.c[name] for name in self._read_names]
         # On PostgreSQL the rows stay as read until the upsert, and all writers lock them in one order; on
         # SQLite the writer is alone anyway.
-        order = [collate(column, "C") if self._is_collated(column) else column for column in self.key]
+        order = [
+            collate(cast("Column[str]", column), "C") if self._is_collated(column) else column
+            for column in self.key
+        ]
         return HotStatement(select(*columns).where(*self._are()).order_by(*order).with_for_update())
 
     def _is_collated(self, column: Column[object]) -> bool:

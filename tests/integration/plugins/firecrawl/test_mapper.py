@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import pytest
@@ -61,7 +61,7 @@ ODD: dict[str, object] = {**PAGE, "metadata": {"title": "Shop", "odd": float("na
 @pytest.mark.requirement("PL21", "PL28", "PL30")
 class TestMapper(MapperContract):
     platform = "firecrawl"
-    config: ClassVar[dict[str, JSONValue]] = {"mode": "crawl", "url": URL}
+    config: ClassVar[Mapping[str, JSONValue]] = {"mode": "crawl", "url": URL}
     samples = MapperSamples(
         results=results("crawl", crawled(PAGE, OTHER)),
         row_count=2,
@@ -75,7 +75,7 @@ class TestMapperOfSearches(MapperContract):
     """What a search finds is links, and pages where they were scraped, too."""
 
     platform = "firecrawl"
-    config: ClassVar[dict[str, JSONValue]] = {"mode": "search", "query": "lamps"}
+    config: ClassVar[Mapping[str, JSONValue]] = {"mode": "search", "query": "lamps"}
     samples = MapperSamples(
         results=results("search", {"items": [PAGE, {"url": f"{URL}b", "title": "B", "snippet": "New"}]}),
         row_count=3,
