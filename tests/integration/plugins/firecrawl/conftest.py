@@ -133,4 +133,4 @@ class Remembering:
 @pytest.fixture
 def remembering(ctx: ActorContext) -> ActorContext:
     """A context that remembers what was done once."""
-    return replace(ctx, once=Remembering())
+    return replace(ctx, once=Remembering(), call="run/step")
