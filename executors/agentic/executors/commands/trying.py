@@ -62,9 +62,8 @@ def try_page(  # noqa: PLR0913 - one option each
     """Fetch a page and try selectors on it: what a crawl's detail or a step would read there."""
     if select and (field or item):
         raise OptionError("--select prints what fits; leave it out where --field or --item reads items")
-    rules = {css: {"selector": css, "list": True} for css in select or ()} or read_values(
-        field or (), "--field"
-    )
+    rules: dict[str, JSONValue] = {css: {"selector": css, "list": True} for css in select or ()}
+    rules |= read_values(field or (), "--field")
     try:
         page, rows = asyncio.run(_tried(url, mode, allow_private_host or (), (item, rules)))
     except ValidationError as exc:
