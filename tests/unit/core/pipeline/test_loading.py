@@ -404,3 +404,8 @@ steps:
         path.write_text("steps: [{type: pipeline, pipeline: inner.yaml, wehn: x}]")
         with pytest.raises(SpecError, match="wehn"):
             load_spec(path, actors)
+
+
+def test_who_takes_a_kind_of_step_for_an_actor_is_told_how_to_write_it(actors: Actors) -> None:
+    with pytest.raises(SpecError, match="write `type: crawl` in place of `actor: crawl`"):
+        parse_spec("steps:\n  - {actor: crawl, config: {start: 'http://a/'}}", actors)
