@@ -40,6 +40,8 @@ def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
     """Return the message for a name no actor has: who claim it, or the nearest one and all there are."""
     if clash := clash_over(name, actors):
         return str(clash)
+    if name in STEP_TYPES:
+        return f"{name!r} is no actor but a kind of step: write `type: {name}` in place of `actor: {name}`"
     return unknown_word("actor", name, actors, sorted({actor.name for actor in actors.values()}))
 
 
