@@ -22,7 +22,7 @@ _VARYING = (
     (_ID, "ID"),
     (re.compile(r"\b[0-9a-f]{10}\b"), "SHORT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "TIME"),
-    (re.compile(r"\b\d+(\.\d+)?s\b"), "DURATION"),
+    (re.compile(r"\b\d+(\.\d+)?s\b( \(\d+:\d\d:\d\d\))?"), "DURATION"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"\s+"), " "),
 )
@@ -154,8 +154,8 @@ class Shell:
 
 
 def _plain(shown: str) -> str:
-    """Return a pattern for what is shown, in which ``...`` stands for anything."""
-    return re.escape(_fixed(shown)).replace(re.escape("..."), ".*")
+    """Return a pattern for what is shown, in which ``...`` stands for anything; more dots are dots."""
+    return ".*".join(map(re.escape, re.split(r"(?<!\.)\.{3}(?!\.)", _fixed(shown))))
 
 
 def _fixed(text: str) -> str:
