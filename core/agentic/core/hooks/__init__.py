@@ -13,7 +13,7 @@ from agentic.core.hooks.manager import (
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME, hookimpl, hookspec
 from agentic.core.hooks.observed import ObservedExecution, Observer
 from agentic.core.hooks.offers import Offers
-from agentic.core.hooks.platform import Platform
+from agentic.core.hooks.platform import Platform, platform_at
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -29,5 +29,6 @@ __all__ = [
     "get_registry",
     "hookimpl",
     "hookspec",
+    "platform_at",
     "warning",
 ]

@@ -148,7 +148,8 @@ class PluginRegistry:
             for impl in self._manager.hook.agentic_doctor.get_hookimpls()
         ]
         found = [Finding(f"plugins: {clash}") for clash in self.clashes()]
-        checks += [(one.name, one.doctor) for one in self.platforms.values() if one.doctor]
+        doctors = ((one.name, _doctor_of(one)) for one in self.platforms.values())
+        checks += [(name, doctor) for name, doctor in doctors if doctor is not None]
         found += findings_of(sorted(checks, key=lambda check: check[0]), deadline_s)
         broken = [f"{plugin.name}: {error}" for plugin in self.plugins.values() for error in plugin.errors]
         return [*map(Finding, broken), *found]
@@ -225,6 +226,14 @@ def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
 
 def _by_name(kind: str, claims: _Claims[T]) -> Offers[T]:
     return Offers.of(kind, ((plugin.label, *named) for plugin, brought in claims for named in brought))
+
+
+def _doctor_of(platform: Platform) -> Check | None:
+    try:
+        return platform.doctor
+    except Exception as exc:  # one that is loaded only now: it takes the others not down
+        broken = Finding(f"the platform cannot be loaded: {_explain(exc)}")
+        return lambda: [broken]
 
 
 def _explain(exc: BaseException) -> str:

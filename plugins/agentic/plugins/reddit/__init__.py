@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agentic.core.hooks import Platform, hookimpl
+from agentic.core.hooks import Platform, hookimpl, platform_at
 
 if TYPE_CHECKING:
     from agentic.core.graph import Workflow
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
     """Bring the platform ``reddit``."""
-    from agentic.plugins.reddit.platform import PLATFORM
-
-    return [PLATFORM]
+    place = "agentic.plugins.reddit"
+    return [platform_at(f"{place}.platform:PLATFORM", name="reddit", migrations=f"{place}.migrations")]
 
 
 @hookimpl

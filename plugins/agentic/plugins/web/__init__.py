@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agentic.core.hooks import Platform, hookimpl
+from agentic.core.hooks import Platform, hookimpl, platform_at
 
 if TYPE_CHECKING:
     from agentic.core.actors import Actor
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 @hookimpl
 def agentic_platforms() -> Iterable[Platform]:
     """Bring the platform ``web``."""
-    from agentic.plugins.web.platform import PLATFORM
-
-    return [PLATFORM]
+    place = "agentic.plugins.web"
+    return [platform_at(f"{place}.platform:PLATFORM", name="web", migrations=f"{place}.migrations")]
 
 
 @hookimpl

@@ -154,7 +154,7 @@ async def test_a_poll_is_stored_with_its_options(
     options = [number for number, row in rows.items() if row.type == "pollopt"]
     assert options == options_of(archive, poll) != []
     assert {(rows[n].poll_id, rows[n].parent_id) for n in options} == {(poll, None)}
-    assert {rows[n].score for n in options} == {archive.items[n]["score"] for n in options}
+    assert [rows[n].score for n in options] == [archive.items[n]["score"] for n in options]
 
 
 @pytest.mark.requirement("PL28")
