@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from sqlalchemy.orm import Session
@@ -18,7 +17,6 @@ from agentic.core.pipeline.crawl_store import (
     FrontierEntry,
     FrontierLink,
     SliceId,
-    Taken,
 )
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
@@ -101,15 +99,13 @@ class SqlCrawlStore:
         limit: int,
         *,
         without: Collection[str] = (),
-        taken: Taken | None = None,
     ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
 
         A page another store has finished meanwhile is left as it is. One that failed there and was fetched
         here becomes done.
         """
-        wanted = _Wanted(limit, tuple(without), taken)
-        return await in_thread(self._exchange, slice_id, batch, wanted)
+        return await in_thread(self._exchange, slice_id, batch, limit, without)
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that a slice took and nobody will fetch for it."""
@@ -129,17 +125,17 @@ class SqlCrawlStore:
             cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
             return _counts(cursor.rows(COUNTS, self._mine))
 
-    def _exchange(self, slice_id: SliceId, batch: CrawlBatch, wanted: _Wanted) -> Exchange:
+    def _exchange(
+        self, slice_id: SliceId, batch: CrawlBatch, limit: int, without: Collection[str]
+    ) -> Exchange:
         with self._database.joined() as session:
             with hot_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
                     self._take_turn(cursor)
-                added = self._add(cursor, batch.links)
-                entries = self._claim(cursor, slice_id, wanted)
-                if entries and wanted.taken is not None:
-                    wanted.taken(entries)
                 fresh, given_up, failed = self._mark(cursor, batch)
+                added = self._add(cursor, batch.links)
                 counts = self._count(cursor, added, len(fresh), failed)
+                entries = self._claim(cursor, slice_id, limit, without)
             saved = self._save(session, fresh) if fresh else SaveCounts()
             gone = [page for page in given_up if page.gone_status and page.has_row]
             if gone and self._mark_gone is not None:
@@ -208,12 +204,14 @@ class SqlCrawlStore:
         added = {**self._mine, "total": total, "done": done, "failed": failed}
         return _counts(cursor.rows(COUNT, added))
 
-    def _claim(self, cursor: HotCursor, slice_id: SliceId, wanted: _Wanted) -> list[FrontierEntry]:
-        if wanted.count <= 0:
+    def _claim(
+        self, cursor: HotCursor, slice_id: SliceId, limit: int, without: Collection[str]
+    ) -> list[FrontierEntry]:
+        if limit <= 0:
             return []
-        given = {**self._mine, "own_holder": str(slice_id), "most": wanted.count}
-        if wanted.without:
-            rows = cursor.rows(CLAIM_ELSEWHERE, {**given, "sites": json.dumps(wanted.without)})
+        given = {**self._mine, "own_holder": str(slice_id), "most": limit}
+        if without:
+            rows = cursor.rows(CLAIM_ELSEWHERE, {**given, "sites": json.dumps([*without])})
         else:
             rows = cursor.rows(CLAIM, given)
         return [
@@ -226,15 +224,6 @@ class SqlCrawlStore:
             name = f"{self._project_id}/{self._run}".encode()
             crawl = int.from_bytes(sha256(name).digest()[:8], signed=True)
             cursor.rows(TAKE_TURN, {"crawl": crawl})
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which pages a slice wants: how many, from which sites none, and who is told of them."""
-
-    count: int
-    without: tuple[str, ...]
-    taken: Taken | None
 
 
 def _counts(rows: Sequence[tuple[int, int, int]]) -> FrontierCounts:

@@ -43,7 +43,6 @@ class Crawl:
     def __init__(self, database: Database, agent: AgentModel) -> None:
         self.database = database
         self.agent = agent
-        self.breaks = False
 
     def store(self, run: str = "r1") -> SqlCrawlStore:
         return SqlCrawlStore(self.database, project_id=self.agent.project_id, run=run, save=self.save)
@@ -51,8 +50,6 @@ class Crawl:
     def save(self, session: Session, pages: Sequence[CrawledPage]) -> SaveCounts:
         owner = {"project_id": self.agent.project_id, "agent_id": self.agent.id, "execution_id": "e1"}
         rows = [{**owner, "url_key": page.url_key, "title": page.title} for page in pages]
-        if self.breaks:
-            raise OSError("disk full")
         counts = upsert(session, CrawlPageModel, rows, key=("project_id", "url_key"))
         session.commit()
         return counts
@@ -166,38 +163,6 @@ async def test_pages_of_sites_that_are_not_wanted_stay_for_later(crawl: Crawl) -
         "http://a/2/http://b/",
         "http://b/1",
     ]
-
-
-async def test_pages_are_told_of_before_rows_are_stored(crawl: Crawl) -> None:
-    told: list[tuple[list[str], list[str | None]]] = []
-    store = crawl.store()
-    await store.seed(links("a", "b"))
-    await taken(store, 1)
-
-    def note(entries: Sequence[FrontierEntry]) -> None:
-        told.append(([entry.url_key for entry in entries], crawl.titles()))
-
-    exchange = await store.exchange(SLICE, CrawlBatch(done=[page("a")]), 5, taken=note)
-    assert told == [(["b"], [])]
-    assert [entry.url_key for entry in exchange.entries] == ["b"]
-    assert crawl.titles() == ["t"]
-    await store.exchange(SLICE, CrawlBatch(), 5, taken=note)
-    assert len(told) == 1  # there was nothing to tell of
-
-
-async def test_pages_told_of_in_an_exchange_that_fails_are_not_taken(crawl: Crawl) -> None:
-    told: list[str] = []
-    store = crawl.store()
-    await store.seed(links("a", "b"))
-    await taken(store, 1)
-    crawl.breaks = True
-    with pytest.raises(OSError, match="disk full"):
-        await store.exchange(
-            SLICE, CrawlBatch(done=[page("a")]), 5, taken=lambda es: told.extend(e.url_key for e in es)
-        )
-    crawl.breaks = False
-    assert told == ["b"]
-    assert [(e.url_key, e.attempts) for e in await taken(store, 5, BESIDE)] == [("b", 0)]
 
 
 async def test_no_page_is_given_to_two_stores(crawl: Crawl) -> None:

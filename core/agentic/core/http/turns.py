@@ -106,9 +106,11 @@ class HostTurns:
             await self._insist(partial(self._budget.block, host, seconds))
 
     async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
+        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
         await lane.slots.acquire()
         try:
-            await self._wait(host, lane, url, interval_s)
+            async with lane.gate:
+                await self._rest(host, url, interval_s)
         except BaseException:
             lane.slots.release()
             raise
@@ -116,11 +118,6 @@ class HostTurns:
     def _resource(self, url: str) -> str:
         resource = self._resource_of(url) if self._resource_of else ""
         return f"{host_of(url)} ({resource})" if resource else ""
-
-    async def _wait(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
-        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
-        async with lane.gate:
-            await self._rest(host, url, interval_s)
 
     async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
         """Wait until the turn of a host, or of a part of it, is taken."""

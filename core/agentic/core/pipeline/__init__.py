@@ -19,7 +19,6 @@ from agentic.core.pipeline.crawl_store import (
     FrontierLink,
     PageContents,
     SliceId,
-    Taken,
 )
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
@@ -81,7 +80,6 @@ __all__ = [
     "SpecError",
     "StepFailedError",
     "StoreRules",
-    "Taken",
     "actor_schema",
     "attempt_records",
     "capabilities_of",

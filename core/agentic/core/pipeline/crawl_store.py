@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -178,9 +178,6 @@ class SliceId:
         return f"{self.superstep}.{self.number}"
 
 
-Taken = Callable[[Sequence[FrontierEntry]], object]
-
-
 class CrawlStore(Protocol):
     """The frontier of one crawl. Safe to use from several processes at once."""
 
@@ -202,7 +199,6 @@ class CrawlStore(Protocol):
         limit: int,
         *,
         without: Collection[str] = (),
-        taken: Taken | None = None,
     ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` new pages, all in one transaction.
 
@@ -214,9 +210,6 @@ class CrawlStore(Protocol):
             batch: What to write down.
             limit: Pages to take at most.
             without: What the URLs of sites begin with of which none are wanted now: ``http://a.example/``.
-            taken: Called with the entries, if there are any, as soon as they are found, maybe in another
-                thread: while the rest is written they may be fetched, as nobody else gets them. If the
-                exchange then raises, they were not taken.
         """
         ...
 

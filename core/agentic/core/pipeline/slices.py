@@ -314,16 +314,14 @@ class CrawlSlice:
             links=[link for visit in visits for link in visit.links],
         )
         wanted = self._wanted()
-        loop = asyncio.get_running_loop()
-
-        def receive(entries: Sequence[FrontierEntry]) -> None:
-            loop.call_soon_threadsafe(self._receive, entries)
-
         without = self._unwanted_sites()
-        exchange = await self._store.exchange(self._id, batch, wanted, without=without, taken=receive)
+        exchange = await self._store.exchange(self._id, batch, wanted, without=without)
         for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
             self._in_hand.pop(key, None)
-        await self._sort_out(exchange.entries)
+        entries = await self._kept(exchange.entries)
+        self._in_hand.update((entry.url_key, entry) for entry in entries)
+        self._queue.extend(entries)
+        self.taken += len(entries)
         self.counts = exchange.counts
         if wanted:
             self._is_dry, self._without = len(exchange.entries) < wanted, without
@@ -331,26 +329,15 @@ class CrawlSlice:
             self._is_dry = False
         await self._committed(batch, exchange)
 
-    def _receive(self, entries: Sequence[FrontierEntry]) -> None:
-        """Begin with pages while the exchange that gives them still writes; after it if one is suspect."""
-        if not any(map(_is_suspect, entries)):
-            self._hold(entries)
-            self._is_woken.set()
-
-    async def _sort_out(self, entries: Sequence[FrontierEntry]) -> None:
-        """Hold the pages up to the first suspect, or that one alone; the others wait for their turn."""
+    async def _kept(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
+        """Return the pages up to the first suspect, or that one alone; the others wait for their turn."""
         self._is_careful = any(map(_is_suspect, entries))
         if not self._is_careful:
-            return
+            return entries
         kept = list(takewhile(lambda entry: not _is_suspect(entry), entries)) or entries[:1]
         if others := entries[len(kept) :]:
             await self._store.give_back(self._id, others)
-        self._hold(kept)
-
-    def _hold(self, entries: Sequence[FrontierEntry]) -> None:
-        self._in_hand.update((entry.url_key, entry) for entry in entries)
-        self._queue.extend(entries)
-        self.taken += len(entries)
+        return kept
 
     def _is_ending(self) -> bool:
         if self.ending is not None:

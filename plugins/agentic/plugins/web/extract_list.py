@@ -13,6 +13,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     model_serializer,
 )
+from pydantic_core import SchemaValidator, core_schema
 from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
@@ -28,6 +29,8 @@ NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
 """Where pages say which one comes after them."""
 
 # turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
+# Most pages ask nothing, which one look at their text tells in a tenth of the time of the selectors.
+_mentions = SchemaValidator(core_schema.str_schema(pattern="(?i)nofollow|robots")).isinstance_python
 ROBOTS = 'meta[name="robots" i]'
 LINKS = "a[href], area[href], link[href]"
 MARKED = 'a[href][rel~="nofollow" i], area[href][rel~="nofollow" i]'
@@ -150,6 +153,8 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
 
 def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:
     """Return the addresses that the page asks crawlers not to follow; None if it asks nothing."""
+    if not (source.page.robots or _mentions(source.page.text)):
+        return None
     document, base = source.document, source.base
     said = [source.page.robots, *(meta.attr("content") or "" for meta in document.select(ROBOTS))]
     if any(forbids_following(one, user_agent) for one in said if one):

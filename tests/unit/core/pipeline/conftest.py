@@ -35,7 +35,6 @@ from agentic.core.pipeline import (
     PipelineResult,
     PipelineServices,
     SliceId,
-    Taken,
     compile_pipeline,
     parse_spec,
 )
@@ -80,7 +79,6 @@ class MemoryFrontier:
         limit: int,
         *,
         without: Collection[str] = (),
-        taken: Taken | None = None,
     ) -> Exchange:
         if batch != CrawlBatch():
             self.commits.append(batch)
@@ -98,8 +96,6 @@ class MemoryFrontier:
             for f in found
         ]
         self.claims.update(new)
-        if entries and taken is not None:
-            taken(entries)
         saved = SaveCounts(inserted=len(batch.done))
         return Exchange(saved=saved, entries=entries, counts=self._counts())
 
