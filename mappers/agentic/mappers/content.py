@@ -17,6 +17,8 @@ from agentic.core.types import JSONValue
 MAX_DEPTH = 100
 """What is nested deeper is removed: readers of JSON refuse it well before memory runs out."""
 
+_PLAIN = frozenset({int, bool, type(None)})
+
 # Made once: json.dumps makes a new encoder for each call with options.
 _STRICT = json.JSONEncoder(allow_nan=False)
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr)
@@ -29,6 +31,8 @@ def clean(value: object) -> tuple[JSONValue, list[str]]:
     types, numbers JSON does not know (NaN, infinity), what contains itself, and what is nested deeper than
     ``MAX_DEPTH``. When ``value`` itself is removed, None stands for it.
     """
+    if _is_plain(value):
+        return cast(JSONValue, value), []
     text = _dumped(value)
     if text is not None:
         return cast(JSONValue, from_json(text)), []
@@ -52,6 +56,18 @@ def content_hash(data: Mapping[str, object]) -> str:
     """
     plain = {key: _normal(value) for key, value in data.items() if value is not None}
     return hashlib.sha256(_CANONICAL.encode(plain).encode("ascii")).hexdigest()
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether it is an object of ASCII texts, whole numbers and truths: as most items are."""
+    return type(value) is dict and all(
+        type(key) is str and _is_plain_text(key) and (type(one) in _PLAIN or _is_plain_text(one))
+        for key, one in value.items()
+    )
+
+
+def _is_plain_text(value: object) -> bool:
+    return type(value) is str and value.isascii() and "\0" not in value
 
 
 def _dumped(value: object) -> str | None:

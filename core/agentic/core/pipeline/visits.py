@@ -102,7 +102,7 @@ class Visitor:
     async def visit(self, entry: FrontierEntry) -> Visit:
         """Fetch a page and read it; failures are tried again as the rules say, then returned."""
         links: list[FrontierLink] = []
-        context = replace(self.context, call=f"{self.call}/{entry.url_key}")
+        context = self.context.for_call(f"{self.call}/{entry.url_key}")
 
         async def once(fetcher: str, config: Config | None) -> CrawledPage:
             if entry.attempts >= GIVEN_UP_AFTER:
