@@ -1,6 +1,6 @@
 """Reusable steps of pipelines: what an actor is, how it fails, and the actors every installation has."""
 
-from agentic.core.actors.actor import Actor, Again, Apart, FromResults, ListingActor
+from agentic.core.actors.actor import Actor, Again, FromResults, ListingActor
 from agentic.core.actors.aggregate import AggregateActor, AggregateInput, AggregateOutput
 from agentic.core.actors.context import ActorContext
 from agentic.core.actors.errors import ActorError, PipelineError, UnknownSecretError
@@ -37,7 +37,6 @@ __all__ = [
     "AggregateActor",
     "AggregateInput",
     "AggregateOutput",
-    "Apart",
     "ContentsOutput",
     "Failure",
     "FileStore",

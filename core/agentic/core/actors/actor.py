@@ -27,15 +27,6 @@ class FromResults:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """Marks a text of an ``Input`` that any value fits, and that no check looks at with other fields: a URL.
-
-    ``url: Annotated[str, Apart()]``. A crawl calls an actor with one after the other, and need not check the
-    rest of the input anew.
-    """
-
-
-@dataclass(frozen=True, slots=True)
 class Again:
     """Returned by an actor that waits for somebody: it is to be called again, later, with the same input.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from agentic.core.actors import Actor, Apart
+from agentic.core.actors import Actor
 from agentic.core.pipeline.spec import Config
 
 
@@ -31,7 +31,7 @@ class RepeatedInput:
         self._first: BaseModel = self._model.model_validate({**config, name: value})
         names = {field.alias or name: name for name, field in self._model.model_fields.items()}
         self._kept = {key: getattr(self._first, names.get(key, key)) for key in config}
-        self._plain = _plain_type(self._model, name)
+        self._plain = _plain_model(self._model, name)
 
     def of(self, value: object) -> BaseModel:
         """Return the whole input.
@@ -53,15 +53,13 @@ class RepeatedInput:
         return made
 
 
-def _plain_type(model: type[BaseModel], name: str) -> type[str] | type[BaseModel] | None:
+def _plain_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:
     """Return the class whose objects fit the field as they are, with nothing left to be checked."""
     own = model.__pydantic_decorators__
-    field = model.model_fields.get(name)
+    has_checks = own.field_validators or own.model_validators or own.validators
     has_more = model.__private_attributes__ or model.model_config.get("extra") == "allow"
-    if field is None or has_more or own.field_validators or own.validators:
+    field = model.model_fields.get(name)
+    if field is None or field.metadata or has_checks or has_more:
         return None
-    if field.annotation is str and field.metadata == [Apart()]:
-        return str
     wanted = field.annotation
-    is_model = isinstance(wanted, type) and issubclass(wanted, BaseModel)
-    return wanted if is_model and not field.metadata and not own.model_validators else None
+    return wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
-from agentic.core.actors import Actor, ActorContext, ActorError, Apart, FromResults, Page, PageOutput
+from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page, PageOutput
 from agentic.core.browser import BrowserRequest, BrowserStep
 from agentic.core.http import (
     FailureClass,
@@ -35,7 +35,7 @@ class FetchInput(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    url: Annotated[str, Apart()]
+    url: str
     mode: Literal["http", "browser", "auto"] = Field(
         default="http",
         description="auto: over HTTP, and with a browser if scripts write the page or a wall is before it; "

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from agentic.core.actors import Actor, Apart
+from agentic.core.actors import Actor
 from agentic.core.pipeline.repeated import RepeatedInput
 
 
@@ -27,19 +27,6 @@ class LinkInput(BaseModel):
     url: str = Field(max_length=5)
     sheet: str
     rules: dict[str, int] = Field(alias="schema")
-
-
-class FetchInput(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    url: Annotated[str, Apart()]
-    wants: str = "text"
-    checked: ClassVar[int] = 0
-
-    @model_validator(mode="after")
-    def _count(self) -> Self:
-        type(self).checked += 1
-        return self
 
 
 class ShoutingInput(PlainInput):
@@ -67,19 +54,6 @@ def test_what_changes_is_checked_unless_it_is_a_model_of_the_very_class() -> Non
     for wrong in (PlainInput(sheet=Sheet(text="x")), {"text": 1}, None):
         with pytest.raises(ValidationError):
             inputs.of(wrong)
-
-
-def test_a_text_that_is_apart_is_taken_as_it_is_and_the_rest_is_not_checked_anew() -> None:
-    actor: Any = type("ReadActor", (), {"Input": FetchInput})
-    inputs = RepeatedInput(actor, {"wants": "links"}, "url", "one")
-    checked = FetchInput.checked
-    assert [inputs.of(url) for url in ("two", "three")] == [
-        FetchInput.model_construct(url="two", wants="links"),
-        FetchInput.model_construct(url="three", wants="links"),
-    ]
-    assert FetchInput.checked == checked
-    with pytest.raises(ValidationError):
-        inputs.of(3)
 
 
 def test_a_text_that_changes_is_held_against_its_rules() -> None:
