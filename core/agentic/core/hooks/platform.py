@@ -67,6 +67,14 @@ class _PlatformAt(Platform):
         for key, value in {"name": name, "migrations": migrations, "_place": place}.items():
             object.__setattr__(self, key, value)
 
+    # As a dataclass's they would load it, and fail where it cannot be loaded.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        place: str = object.__getattribute__(self, "_place")
+        return f"platform_at({place!r}, name={self.name!r}, migrations={self.migrations!r})"
+
     def __getattr__(self, attribute: str) -> object:
         if attribute not in Platform.__slots__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")

@@ -21,6 +21,7 @@ from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.redirects import PERMANENT, next_request
 from agentic.core.http.revalidation import Revalidation
 from agentic.core.http.robots import RobotsGate
+from agentic.core.http.slots import note_begun
 from agentic.core.http.transport import Transport
 from agentic.core.http.transports import open_transport
 from agentic.core.http.turns import HostTurns, ResourceOf
@@ -126,6 +127,7 @@ class Fetcher:
             FetchError: As from :meth:`fetch`, for what there is before a page is loaded.
         """
         leave = await self._begin(url, self._obeyed)
+        note_begun()
         try:
             yield
         finally:
@@ -148,13 +150,17 @@ class Fetcher:
         """
         await self._turns.block(host_of(url), seconds)
 
-    async def _follow(self, request: HttpRequest, robots: RobotsGate | None) -> HttpResponse:
+    async def _follow(
+        self, request: HttpRequest, robots: RobotsGate | None, *, is_asked_for: bool = True
+    ) -> HttpResponse:
         is_secure = request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
         moved_to, is_lasting = None, True
         for _ in range(self.policy.max_redirects + 1):
             send = partial(self._send, robots=robots, timeout_s=max(left_s, 0.001), is_secure=is_secure)
             response = await (self._kept.exchange(request, send) if self._kept else send(request))
+            if is_asked_for:
+                note_begun()
             following = next_request(request, response)
             if following is None:
                 return response if moved_to is None else replace(response, moved_to=moved_to)
@@ -170,7 +176,7 @@ class Fetcher:
 
     async def _load_robots(self, url: str) -> HttpResponse:
         asked = HttpRequest(url=url)
-        response = await self._follow(asked, robots=None)
+        response = await self._follow(asked, robots=None, is_asked_for=False)
         if failure := failure_of(asked, response, datetime.now(UTC)):
             await self._turns.note(failure, response.url)
         return response

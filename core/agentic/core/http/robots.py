@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.messages import HttpResponse
+from agentic.core.http.slots import idle
 from agentic.core.http.urls import origin_of
 from agentic.core.logging import get_logger
 
@@ -153,12 +154,19 @@ class RobotsGate:
     async def _ask(self, origin: str) -> RobotsRules:
         """Load the rules; those who come meanwhile wait for the first."""
         lock = self._loading.setdefault(origin, asyncio.Lock())
-        async with lock:
+        if lock.locked():
+            async with idle():
+                await lock.acquire()
+        else:
+            await lock.acquire()
+        try:
             if rules := self._fresh(origin):
                 return rules
             rules = await self._read(origin)
             self._keep(origin, rules)
             return rules
+        finally:
+            lock.release()
 
     def _keep(self, origin: str, rules: RobotsRules) -> None:
         """Keep the rules, and forget those read longest ago where that is too much."""

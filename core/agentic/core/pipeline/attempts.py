@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from agentic.core.actors import Failure, describe_failure
-from agentic.core.http.slots import idle
+from agentic.core.http.slots import idle, note_begun
 from agentic.core.logging import get_logger
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden
 from agentic.core.pipeline.policies import (
@@ -104,6 +104,7 @@ async def try_until_settled(
         decision = decide(manner.levels, failure, attempts, chance)
         attempt = Attempt(actor=actor, failure=failure, decision=decision)
         attempts.append(attempt)
+        note_begun()
         log.info(
             "attempt.failed",
             subject=manner.subject,
@@ -124,5 +125,5 @@ async def try_until_settled(
         if decision.action == "fallback":
             config = fallback_config(manner.levels, decision.rule)
         if decision.wait_s:
-            async with idle(decision.wait_s, is_tried=True):
+            async with idle(decision.wait_s, in_turn=True):
                 await manner.sleep(decision.wait_s)

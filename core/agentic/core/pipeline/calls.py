@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import BaseModel, ValidationError
 
 from agentic.core.actors import Actor, ActorContext, ActorError, Again
-from agentic.core.http.slots import idle
+from agentic.core.http.slots import idle, note_begun
 from agentic.core.pipeline.attempts import GivenUp, Manner, Success, Tell, try_until_settled
 from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden, read_secrets
@@ -174,7 +174,8 @@ async def call_until_done(
         output = await call_actor(actor, ctx, given)
         if not isinstance(output, Again):
             return output
-        async with idle(output.after_s, is_tried=True):
+        note_begun()
+        async with idle(output.after_s, in_turn=True):
             await asyncio.sleep(output.after_s)
 
 

@@ -182,10 +182,13 @@ class CrawlSlice:
         while not is_ending and self._queue and self._slots.is_free and self._may_begin(self._queue[0]):
             entry = self._queue.popleft()
             self._is_alone = _is_suspect(entry)
-            SLOT.set(PageSlot(self._slots, entry.url))  # of the task that now begins
-            self._slots.begin(self._begin(self._visit(entry)))
+            slot = PageSlot(self._slots, entry.url)
+            token = SLOT.set(slot)  # for the task that now begins
+            slot.task = self._begin(self._visit(entry))
+            SLOT.reset(token)
+            self._slots.begin(slot.task)
         if is_ending and self._slots.waiting_count:
-            for page in self._slots.untried():  # they are given back, and begun by the next slice
+            for page in self._slots.unbegun():  # they are given back, and begun by the next slice
                 page.cancel()
 
     def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
@@ -245,7 +248,8 @@ class CrawlSlice:
         if self._exchange is not None:  # its end comes first
             return None
         now = self._clock()
-        moments = [self._began + self._limits.seconds] if self._slots.waiting_count else []
+        ends = (self._limits.seconds, LATEST * self._limits.seconds)
+        moments = [self._began + end for end in ends] if self._slots.waiting_count else []
         # With nothing to write and a page in flight known to be slow, only a finished page changes anything.
         if self._finished:
             moments.append(max(self._finished_since + self._limits.commit_seconds, now))
@@ -300,7 +304,7 @@ class CrawlSlice:
         return self._slots.crowded_sites(1 if is_starving else self._limits.max_parallel)
 
     def _slowest_s(self) -> float:
-        if self._slots.has_tried:
+        if self._slots.has_begun:
             return math.inf
         oldest = self._slots.oldest
         return 0.0 if oldest is None else self._clock() - oldest

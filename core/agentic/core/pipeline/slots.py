@@ -58,9 +58,9 @@ class PageSlots:
         return next(iter(self._running.values()), None)
 
     @property
-    def has_tried(self) -> bool:
-        """Whether a page waits that failed before."""
-        return any(slot.is_tried for slot in self._waiting.values())
+    def has_begun(self) -> bool:
+        """Whether a page waits that cannot be begun anew without loss."""
+        return any(slot.is_begun for slot in self._waiting.values())
 
     def begin(self, task: Task) -> None:
         """Give a page a slot."""
@@ -74,23 +74,28 @@ class PageSlots:
 
     def leave(self, task: Task, slot: PageSlot) -> None:
         """Let a page wait without a slot."""
-        self._running.pop(task, None)
+        if self._running.pop(task, None) is None:
+            return  # it has ended
         self._waiting[task] = slot
         self._let_in()
         self._left()
 
-    async def enter(self, task: Task) -> None:
-        """Wait for a slot: pages that were begun before go on before others begin."""
-        if self.is_free:
-            self._resume(task)
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._returning.append((turn, task))
-        await turn
+    def enter(self, task: Task) -> None:
+        """Give a page a slot again, one more than there are if need be."""
+        if self._waiting.pop(task, None) is not None:
+            self.begin(task)
 
-    def untried(self) -> list[Task]:
-        """Return the pages that wait and have not failed: cancelled, they can be begun anew later."""
-        return [task for task, slot in self._waiting.items() if not slot.is_tried]
+    async def enter_in_turn(self, task: Task) -> None:
+        """Wait for a slot: pages that were begun before go on before others begin."""
+        if not self.is_free:
+            turn = asyncio.get_running_loop().create_future()
+            self._returning.append((turn, task))
+            await turn
+        self.enter(task)
+
+    def unbegun(self) -> list[Task]:
+        """Return the pages that wait and have done nothing yet: cancelled, they can be begun anew later."""
+        return [task for task, slot in self._waiting.items() if not slot.is_begun]
 
     def crowded_sites(self, least: int) -> frozenset[str]:
         """Return the sites of which so many pages wait."""
@@ -107,12 +112,8 @@ class PageSlots:
         while self._returning and self.is_free:
             turn, task = self._returning.popleft()
             if not turn.done():  # else it was cancelled
-                self._resume(task)
+                self.enter(task)
                 turn.set_result(None)
-
-    def _resume(self, task: Task) -> None:
-        self._waiting.pop(task, None)
-        self.begin(task)
 
 
 class PageSlot:
@@ -120,21 +121,29 @@ class PageSlot:
 
     Attributes:
         url: Of the page.
-        is_tried: Whether it failed before.
+        task: Fetches and reads it.
+        is_begun: Whether it was asked for, or failed, already.
     """
 
-    __slots__ = ("_slots", "is_tried", "url")
+    __slots__ = ("_slots", "is_begun", "task", "url")
 
     def __init__(self, slots: PageSlots, url: str) -> None:
         self._slots = slots
         self.url = url
-        self.is_tried = False
+        self.task: Task | None = None
+        self.is_begun = False
 
-    def leave(self, task: Task, *, is_tried: bool) -> None:
+    def leave(self) -> None:
         """See :meth:`agentic.core.http.slots.Slot.leave`."""
-        self.is_tried = self.is_tried or is_tried
-        self._slots.leave(task, self)
+        if self.task is not None:
+            self._slots.leave(self.task, self)
 
-    async def enter(self, task: Task) -> None:
+    def enter(self) -> None:
         """See :meth:`agentic.core.http.slots.Slot.enter`."""
-        await self._slots.enter(task)
+        if self.task is not None:
+            self._slots.enter(self.task)
+
+    async def enter_in_turn(self) -> None:
+        """See :meth:`agentic.core.http.slots.Slot.enter_in_turn`."""
+        if self.task is not None:
+            await self._slots.enter_in_turn(self.task)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentic.core.actors import ActorError
 from agentic.core.graph import EventKind
 from agentic.core.http import url_key
-from agentic.core.http.slots import idle
+from agentic.core.http.slots import idle, note_begun
 from agentic.core.pipeline import PipelineResult, StepFailedError
 from agentic.core.pipeline.slices import SliceLimits, pages_to_take
 
@@ -317,7 +317,7 @@ class TestSlices:
 
         async def page() -> str:
             nonlocal working, most
-            async with idle():
+            async with idle(1.0, in_turn=True):
                 asyncio.get_running_loop().call_later(0.02, go_on.set)
                 await go_on.wait()
             working += 1
@@ -351,6 +351,52 @@ class TestSlices:
         assert result.pages.done == 5
         assert begun["http://a/1"] == 3
         assert frontier.claims[url_key("http://a/1")] == 1  # it was given back each time
+
+    async def test_a_page_that_was_asked_for_is_not_begun_anew_at_the_end_of_a_slice(
+        self, run: Run, site: Any
+    ) -> None:
+        """As one that waits for its turn between two redirects."""
+
+        async def between() -> str:
+            note_begun()
+            async with idle(1.0):
+                await asyncio.sleep(0.2)
+            return ""
+
+        site.pages.update(star(3) | {"http://a/1": between})
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + "    slice_seconds: 0.05")
+        assert (result.pages.done, site.fetched.count("http://a/1")) == (3, 1)
+
+    async def test_pages_that_fetch_by_tasks_of_their_own_lose_no_slot(self, run: Run, site: Any) -> None:
+        async def part() -> None:
+            async with idle(1.0):
+                await asyncio.sleep(0.01)
+
+        async def page() -> str:
+            await asyncio.gather(part(), part(), part())
+            return ""
+
+        site.pages.update(star(12))
+        site.pages.update(dict.fromkeys(list(site.pages)[1:], page))
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + "    max_parallel: 2")
+        assert result.pages.done == 12
+
+    async def test_pages_that_hold_what_others_wait_for_go_on(self, run: Run, site: Any) -> None:
+        """One holds a lock, waits, and finds all slots taken by pages that wait for the lock."""
+        lock = asyncio.Lock()
+
+        async def page() -> str:
+            async with lock, idle(1.0):
+                await asyncio.sleep(0.01)
+            return ""
+
+        site.pages.update(star(12))
+        site.pages.update(dict.fromkeys(list(site.pages)[1:], page))
+        async with asyncio.timeout(20):
+            result = await run(CRAWL + "    max_parallel: 2")
+        assert result.pages.done == 12
 
     async def test_a_page_that_failed_before_keeps_its_attempts_beyond_the_time_of_a_slice(
         self, run: Run, site: Any
