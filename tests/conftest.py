@@ -55,9 +55,10 @@ def unconfigured_logging() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def forgotten_secrets() -> Iterator[None]:
     """Leave no test's secrets to the next one: a word such as "other" would be masked in all it prints."""
-    masking._known, before = masking.KnownSecrets(), masking._known
+    before = masking._known, masking._passing
+    masking._known, masking._passing = masking.KnownSecrets(), masking.KnownSecrets()
     yield
-    masking._known = before
+    masking._known, masking._passing = before
 
 
 @pytest.fixture

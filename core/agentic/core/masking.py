@@ -158,6 +158,7 @@ class KnownSecrets:
 
 
 _known = KnownSecrets()
+_passing = KnownSecrets()
 _learner: ContextVar[KnownSecrets | None] = ContextVar("agentic_learner", default=None)
 
 
@@ -169,6 +170,13 @@ def remember_secrets(*secrets: str) -> None:
     settings do.
     """
     _known.add(secrets)
+    if (learner := _learner.get()) is not None:
+        learner.add(secrets)
+
+
+def remember_passing(*secrets: str) -> None:
+    """Do as :func:`remember_secrets` with what comes and goes, as cookies do: it pushes out no other kind."""
+    _passing.add(secrets)
     if (learner := _learner.get()) is not None:
         learner.add(secrets)
 
@@ -185,12 +193,12 @@ def learning(learner: KnownSecrets | None) -> Iterator[None]:
 
 def mask_known(text: str) -> str:
     """Return ``text`` without the secrets that this process has read."""
-    return _known.masker.text(text)
+    return _passing.masker.text(_known.masker.text(text))
 
 
 def masked_data(data: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
     """Return JSON data without the secrets that this process has read; its keys are left as they are."""
-    return {name: _known.masker.data(value) for name, value in data.items()}
+    return {name: _passing.masker.data(_known.masker.data(value)) for name, value in data.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from agentic.mappers.errors import (
     UnknownColumnError,
     UnknownExecutionError,
     UnknownProjectError,
+    UnstableKeyError,
 )
 from agentic.mappers.executions import (
     EndedExecution,
@@ -102,6 +103,7 @@ __all__ = [
     "UnknownExecutionError",
     "UnknownProjectError",
     "UnknownScheduleError",
+    "UnstableKeyError",
     "add_agent",
     "add_project",
     "add_schedule",

@@ -205,5 +205,18 @@ class UnknownColumnError(DataError, LookupError):
         self.names = tuple(names)
 
 
+class UnstableKeyError(DataError, ValueError):
+    """Rows are stored under other keys than a mapper gives, so that they are never found again."""
+
+    def __init__(self, table: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"rows of the table {table!r} come back from the database with another key ({_listed(columns)}) "
+            f"than the mapper gives, so that they are never found again; give the key as it has it, "
+            f"a number rounded, a text without blanks at its end, a date as a date"
+        )
+        self.table = table
+        self.columns = tuple(columns)
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"

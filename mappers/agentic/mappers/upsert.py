@@ -15,6 +15,7 @@ from agentic.core.types import SaveCounts
 from agentic.mappers.columns import utc_now
 from agentic.mappers.driver import HotCursor, hot_savepoint
 from agentic.mappers.engine import reason_of
+from agentic.mappers.errors import UnstableKeyError
 from agentic.mappers.models import SourceColumns
 from agentic.mappers.postgresql import refuses_values
 from agentic.mappers.snapshots import Counters, add_snapshots
@@ -24,6 +25,9 @@ BATCH_SIZE = 500
 """Rows looked for and stored at once: few enough for the 32,766 variables of a statement of SQLite."""
 
 T = TypeVar("T")
+
+MOST_RESTARTS = 20
+"""Others come in between once or twice. Whoever is not found this often is not stored as it is looked for."""
 
 log = get_logger(__name__)
 
@@ -111,13 +115,17 @@ class _Upsert:
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
         """Store all at once; when the database refuses, find the bad rows and store the others."""
         is_doubtful = False
+        restarts = 0
         while True:
             self._refused.clear()
             try:
                 with hot_savepoint(self._session) as cursor:
                     counts = self._store(entries, self._halving if is_doubtful else _Whole(cursor))
             except _CameBetweenError:
-                continue
+                restarts += 1
+                if restarts > MOST_RESTARTS:
+                    names = [column.key for column in self._target.key]
+                    raise UnstableKeyError(self._target.table.name, names) from None
             except (StatementError, OverflowError) as exc:
                 if is_doubtful or not _is_refusal(exc):
                     raise

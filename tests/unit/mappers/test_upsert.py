@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import JSON, func, select, text
+from sqlalchemy import JSON, Numeric, func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Mapped, mapped_column
 from structlog.testing import capture_logs
@@ -22,6 +23,7 @@ from agentic.mappers import (
     MetricSnapshotModel,
     SourceColumns,
     UnknownColumnError,
+    UnstableKeyError,
     UTCDateTime,
     add_agent,
     add_project,
@@ -49,6 +51,12 @@ class StoryModel(SourceColumns, Base):
     is_dead: Mapped[bool] = mapped_column(default=False)
     tags: Mapped[JSONValue] = mapped_column(JSON, default=list)
     at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+
+
+class PriceModel(SourceColumns, Base):
+    __tablename__ = "upsert_prices"
+
+    price: Mapped[Decimal] = mapped_column(Numeric(10, 2), primary_key=True)
 
 
 class Stories:
@@ -373,3 +381,15 @@ def test_rows_survive_the_rejection_of_others_in_a_large_batch(stories: Stories)
     assert stories.save(*rows) == SaveCounts(inserted=297, rejected=3)
     with stories.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(StoryModel)) == 297
+
+
+def test_a_key_that_the_database_keeps_otherwise_is_an_error_and_no_endless_search(stories: Stories) -> None:
+    owner = {"project_id": stories.agent.project_id, "agent_id": stories.agent.id, "execution_id": "e"}
+    row = {**owner, "price": Decimal("1.005")}
+    with stories.database.writing() as session:
+        upsert(session, PriceModel, [row], key=("project_id", "price"))
+    with (
+        pytest.raises(UnstableKeyError, match=r"come back .* with another key \(project_id, price\)"),
+        stories.database.writing() as session,
+    ):
+        upsert(session, PriceModel, [row], key=("project_id", "price"))

@@ -69,6 +69,8 @@ OF_CAPABILITIES = {
 """What whoever needs something may fail with by that: the word before a colon -> failure classes."""
 
 MESSAGE_LIMIT = 500
+MOST_LOOKED_AT = 16 * 1024
+"""Characters of a message that are masked: a secret cut off at that end is far beyond what is kept."""
 
 _STATUS = re.compile(r"^(http_[45])[0-9]{2}$")
 
@@ -122,7 +124,8 @@ def failure_class_of(exc: Exception) -> str:
 def describe_failure(exc: Exception) -> Failure:
     """Return what policies and people need to know of an exception."""
     failure_class = failure_class_of(exc)
-    message = mask_known(_message(exc))[:MESSAGE_LIMIT]
+    # To mask a whole page that an error quotes would take a second, in which nothing else goes on.
+    message = mask_known(_message(exc)[:MOST_LOOKED_AT])[:MESSAGE_LIMIT]
     if isinstance(exc, (ActorError, FetchError)):
         return Failure(
             failure_class=failure_class,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from agentic.core.http.sessions import HttpSession
-from agentic.core.masking import guessed_secrets, is_telling, remember_secrets
+from agentic.core.masking import guessed_secrets, is_telling, remember_passing
 
 MIN_COOKIE_CHARS = 16
 """A cookie with less in it names no session (that takes 64 bits), but a language or a choice."""
@@ -16,13 +16,13 @@ def learn_credentials(headers: Mapping[str, str]) -> None:
     """Have tokens, keys and the cookies of sessions masked from now on in what this process writes down."""
     for name, value in headers.items():
         if is_telling(name):
-            remember_secrets(*_secrets(name, value))
+            remember_passing(*_secrets(name, value))
 
 
 def learn_session(session: HttpSession) -> None:
     """Do so with the headers of a session, whatever they are called."""
     for value in session.headers.values():
-        remember_secrets(*_secrets("authorization", value.get_secret_value()))
+        remember_passing(*_secrets("authorization", value.get_secret_value()))
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -193,15 +193,14 @@ def results_of(output: BaseModel) -> dict[str, JSONValue]:
 
 
 def levels_for(
-    actor: type[Actor], config: Config, levels: Levels, actors: Actors, wanted: Collection[str]
+    calls: Sequence[tuple[type[Actor], Config]], levels: Levels, actors: Actors, wanted: Collection[str]
 ) -> Levels:
-    """Return the rules for a call of an actor: those of the spec that fit it, then the default ones.
+    """Return the rules for calls that are tried together: those of the spec that fit, then the default ones.
 
     A rule for the whole pipeline stands for every step; its fallback only for those it can stand in for.
 
     Args:
-        actor: Is called.
-        config: Its config as the spec has it.
+        calls: Actors and their configs as the spec has them; the first one can be replaced.
         levels: Rules of the spec, nearest first.
         actors: Name or alias -> actor.
         wanted: The results it has to give.
@@ -214,4 +213,6 @@ def levels_for(
         return rule.model_copy(update={"retry_with_actor": None})
 
     said = ({key: usable(rule) for key, rule in rules.items()} for rules in levels)
-    return (*said, default_rules(actor.repeatable_after(config)))
+    repeatable = [actor.repeatable_after(config) for actor, config in calls]
+    limits = [classes for classes in repeatable if classes is not None]
+    return (*said, default_rules(frozenset.intersection(*limits) if limits else None))

@@ -16,7 +16,14 @@ from agentic.core.pipeline.crawl_report import add_totals
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
-from agentic.core.pipeline.naming import names_needed, needed_names, outer_names, outputs_of, step_ids
+from agentic.core.pipeline.naming import (
+    names_needed,
+    needed_names,
+    outer_names,
+    outputs_of,
+    page_actors,
+    step_ids,
+)
 from agentic.core.pipeline.nodes import ActorNode, InputsNode, ResultNode
 from agentic.core.pipeline.places import Place, Within
 from agentic.core.pipeline.policies import Levels
@@ -184,7 +191,7 @@ class _Compiler:
             config=step.config,
             actors=self._actors,
             levels=levels_for(
-                self._actors[step.actor], step.config, around.levels, self._actors, place.gives
+                [(self._actors[step.actor], step.config)], around.levels, self._actors, place.gives
             ),
             timeout_s=step.timeout_s,
             reruns=self._reruns(around.spec),
@@ -253,11 +260,11 @@ class _Compiler:
     def _crawl(
         self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, around: _Surroundings
     ) -> _Segment:
-        fetch = self._actors[step.fetch.actor]
+        calls = [(self._actors[one.actor], one.config) for _, one in page_actors(step)]
         tools = CrawlTools(
             store_of=self._services.frontier,
             actors=self._actors,
-            levels=levels_for(fetch, step.fetch.config, around.levels, self._actors, ("page",)),
+            levels=levels_for(calls, around.levels, self._actors, ("page",)),
             context=self._services.context,
             item_key=around.spec.item_key,
             reruns=self._reruns(around.spec),

@@ -14,7 +14,7 @@ from functools import partial
 from structlog.contextvars import bound_contextvars
 
 from agentic.core.graph.abandoning import abandon, abandoned
-from agentic.core.graph.errors import HandlerError
+from agentic.core.graph.errors import CorruptContentError, HandlerError
 from agentic.core.graph.links import RunLink, SubCall
 from agentic.core.graph.messages import Activation
 from agentic.core.graph.parcel import storing
@@ -22,9 +22,12 @@ from agentic.core.graph.progress import SubRun
 from agentic.core.graph.result import RunResult
 from agentic.core.graph.state import RunState
 from agentic.core.graph.workflow import Workflow
+from agentic.core.logging import get_logger
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.image import RunImage
 from agentic.executors.durable.preparing import tell_clean, with_effects
+
+log = get_logger(__name__)
 
 
 async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None:
@@ -47,13 +50,21 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
         keeps_inputs=True,
         is_stored=True,
     )
-    known = [await _with_effects(host, image, call) for call in calls]
     with bound_contextvars(**image.log_context):
-        await abandon(known, link, state)
+        known = [await _with_effects(host, image, call) for call in calls]
+        await abandon([call for call in known if call is not None], link, state)
 
 
-async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation:
-    """Return a call that knows what it did once, also when its process was killed."""
+async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:
+    """Return a call that knows what it did once, also by a killed process; None if that is damaged."""
+    try:
+        return await _knowing(host, image, call)
+    except CorruptContentError as exc:  # a run has to end all the same
+        log.warning("call.unreadable", executor_id=call.executor_id, reason=str(exc))
+        return None
+
+
+async def _knowing(host: RunHost, image: RunImage, call: Activation) -> Activation:
     progress = await with_effects(host, image, call.origin, call.delivery.progress)
     return replace(call, delivery=replace(call.delivery, progress=progress))
 

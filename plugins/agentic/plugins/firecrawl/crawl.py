@@ -108,7 +108,7 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
         timeout_s = given.timeout_s or ctx.http.policy.timeout_s
         service = await open_firecrawl(ctx, given, timeout_s)
         job = await current_job(
-            ctx, ONCE, lambda key: begin(service, given.url, given.settings(timeout_s), key), given
+            ctx, ONCE, lambda key: begin(service, given.url, given.settings(timeout_s), key)
         )
         try:
             return await self._look(ctx, service, given, job)

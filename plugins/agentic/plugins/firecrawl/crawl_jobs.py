@@ -45,6 +45,10 @@ class Job:
         told = cast(Mapping[str, Any], kept)
         return cls(str(told["id"]), float(told["begun_at"]))
 
+    def kept(self) -> JSONValue:
+        """Return what :meth:`read` reads."""
+        return {"id": self.id, "begun_at": self.begun_at}
+
     @property
     def path(self) -> str:
         """Where it is at the service."""
@@ -131,7 +135,7 @@ def _start(url: str, options: Mapping[str, object], key: str | None, client: Any
 
 
 def _remembered(job_id: str) -> JSONValue:
-    return {"id": job_id, "begun_at": time.time()}
+    return Job(job_id, time.time()).kept()
 
 
 async def _begun_before(service: Firecrawl, url: str) -> str:

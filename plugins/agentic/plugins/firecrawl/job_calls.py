@@ -25,23 +25,22 @@ Begin = Callable[[str | None], Awaitable[JSONValue]]
 """Begins a job; a second one with the same key is the first one."""
 
 
-async def current_job(ctx: ActorContext, name: str, begin: Begin, given: ServiceInput) -> Job:
+async def current_job(ctx: ActorContext, name: str, begin: Begin) -> Job:
     """Return the job of this call; begin it if there is none.
 
-    A job that is begun while the call is cancelled is called off, before anybody could know of it.
+    A job that is begun while the call is cancelled is remembered: for who makes the call again, or ends it.
 
     Args:
         ctx: Of the call.
         name: Under which the job is remembered.
         begin: Begins one.
-        given: Names the service.
 
     Raises:
         ActorError: It cannot be begun.
     """
     key = name
     while True:
-        job = await _once(ctx, key, begin, given)
+        job = await _once(ctx, key, begin)
         if not await ctx.memory.get(_ended(job)):
             return job
         key = f"{name}/{job.id}"
@@ -59,7 +58,7 @@ async def call_off(ctx: ActorContext, name: str, given: ServiceInput) -> None:
         ActorError: It may go on.
     """
     key = name
-    while (kept := await ctx.once(key, _nothing)) is not None:
+    while (kept := await ctx.once(key, _nothing) or await _interrupted(ctx, key)) is not None:
         job = Job.read(kept)
         if not await ctx.memory.get(_ended(job)):
             await _call_off(ctx, job, given)
@@ -80,8 +79,8 @@ async def _call_off(ctx: ActorContext, job: Job, given: ServiceInput) -> None:
         await ctx.memory.put(_ended(job), True)
 
 
-async def _once(ctx: ActorContext, key: str, begin: Begin, given: ServiceInput) -> Job:
-    """Return the job of that name, begun now if there is none; call it off if nobody gets to know of it."""
+async def _once(ctx: ActorContext, key: str, begin: Begin) -> Job:
+    """Return the job of that name, begun now if there is none; remember one that is begun in vain."""
     begun: list[Job] = []
 
     async def kept() -> JSONValue:
@@ -92,22 +91,28 @@ async def _once(ctx: ActorContext, key: str, begin: Begin, given: ServiceInput) 
     try:
         return Job.read(await ctx.once(key, kept))
     except asyncio.CancelledError:
-        for job in begun:
-            with suppress(ActorError):
-                await _call_off(ctx, job, given)
+        if begun and (name := await _key(ctx, key)) is not None:
+            await ctx.memory.put(_begun(name), begun[-1].kept())
         raise
 
 
 async def _begin(ctx: ActorContext, name: str, begin: Begin) -> JSONValue:
     key = await _key(ctx, name)
+    if (kept := await _interrupted(ctx, name)) is not None:
+        return kept
     try:
         return await begin(key)
     except ActorError as exc:
-        # An answer lost on the way leaves open whether there is a job, so that the key stands. What the
-        # service refused it did not begin, but it may have taken note of the key.
-        if key is not None and exc.status not in (None, CONFLICT):
+        # What the service refused it did not begin, but it may have taken note of the key. Else it is open
+        # whether there is a job, so that the key stands.
+        if key is not None and _is_refusal(exc):
             await ctx.memory.put(_refused(key), True)
         raise
+
+
+def _is_refusal(exc: ActorError) -> bool:
+    """Whether nothing was begun. What stands between us and the service answers 408 and 5xx by itself."""
+    return exc.status is not None and 400 <= exc.status < 500 and exc.status not in (408, CONFLICT)
 
 
 async def _key(ctx: ActorContext, name: str) -> str | None:
@@ -116,6 +121,16 @@ async def _key(ctx: ActorContext, name: str) -> str | None:
         return None
     tries = (str(uuid5(NAMESPACE_URL, f"{ctx.call}/{name}/{number}")) for number in count())
     return await anext(key for key in tries if not await ctx.memory.get(_refused(key)))
+
+
+async def _interrupted(ctx: ActorContext, name: str) -> JSONValue:
+    """Return the job that a call began which was cancelled before anybody else knew of it; None without."""
+    key = await _key(ctx, name)
+    return None if key is None else await ctx.memory.get(_begun(key))
+
+
+def _begun(key: str) -> str:
+    return f"firecrawl.begun/{key}"
 
 
 def _refused(key: str) -> str:

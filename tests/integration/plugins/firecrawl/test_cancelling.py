@@ -218,15 +218,36 @@ class TestADurableRun:
 
 
 class TestACallThatIsCancelledWhileItBegins:
-    async def test_cancels_the_crawl_whose_id_nobody_got_to_know(
+    @pytest.fixture
+    async def cancelled(
         self, act: Act, remembering: ActorContext, fakes: FakeServer, eventually: Eventually
     ) -> None:
+        """A worker is stopped after the service has begun a crawl, and before it is noted."""
         fakes.control.add(Fault(path=BEGINS, delay_s=0.3))
-        call = asyncio.ensure_future(act("firecrawl_crawl", context=remembering, url=fakes.shop_url))
+        call = asyncio.ensure_future(
+            act("firecrawl_crawl", context=remembering, url=fakes.shop_url, max_pages=3)
+        )
         await eventually(lambda: asked(fakes, BEGINS) == 1)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
+
+    @pytest.mark.usefixtures("cancelled")
+    async def test_who_makes_the_call_again_goes_on_with_the_crawl(
+        self, act: Act, remembering: ActorContext, fakes: FakeServer
+    ) -> None:
+        fakes.control.firecrawl.change(AccountOrder(polls=0))
+        found = await act("firecrawl_crawl", context=remembering, url=fakes.shop_url, max_pages=3)
+        assert (found.crawl_id, len(found.items)) == (FIRST, 3)
+        assert fakes.control.stats()["credits"] == 3
+
+    @pytest.mark.usefixtures("cancelled")
+    async def test_who_ends_the_run_cancels_the_crawl(
+        self, remembering: ActorContext, fakes: FakeServer
+    ) -> None:
+        actor = get_registry().actors["firecrawl_crawl"]
+        given = actor.Input.model_validate({"url": fakes.shop_url, "max_pages": 3})
+        await actor().abandon(ending(remembering), given)
         assert await state_of(fakes, FIRST) == "cancelled"
 
     async def test_goes_on_with_another_crawl(

@@ -37,3 +37,11 @@ def test_an_error_of_a_fetch_has_no_secret_from_its_beginning() -> None:
     error = FetchError("https://host/hush-7d-zebra", "http_403", "denied for hush-7d-zebra", status=403)
     assert str(error) == f"https://host/{MASK} was not fetched (http_403): denied for {MASK}"
     assert error.url == f"https://host/{MASK}"
+
+
+def test_cookies_that_come_and_go_push_out_no_password() -> None:
+    remember_secrets("postgres-pw-1234567")
+    for number in range(1_100):
+        learn_credentials({"Cookie": f"session={number:032}"})
+    assert mask_known("postgresql://u:postgres-pw-1234567@h") == f"postgresql://u:{MASK}@h"
+    assert mask_known(f"session={1_099:032}") == f"session={MASK}"
