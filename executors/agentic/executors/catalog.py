@@ -31,15 +31,15 @@ class AgentFacts:
         platform: Runs it.
         config: All of it.
         goals: None leaves those of an agent that is changed as they are, unless ``is_whole``.
-        is_disabled: Counts only with ``is_whole``; else an agent that is changed stays enabled or disabled.
-        is_whole: Whether all of the agent is told, so that what is None is to be none.
+        is_disabled: None leaves an agent that is changed enabled or disabled, as it is; a new one is enabled.
+        is_whole: Whether all of the agent is told, so that goals that are None are to be none.
     """
 
     name: str
     platform: str
     config: Mapping[str, JSONValue] = field(default_factory=dict)
     goals: str | None = None
-    is_disabled: bool = False
+    is_disabled: bool | None = None
     is_whole: bool = False
 
 
@@ -68,7 +68,7 @@ def put_agent(
         goals = agent.goals if facts.goals is None and not facts.is_whole else facts.goals
         change_agent(session, agent, platform=facts.platform, config=facts.config, goals=goals)
     check_agent(session, agent)
-    if facts.is_whole:
+    if facts.is_disabled is not None:
         (disable_agent if facts.is_disabled else enable_agent)(session, agent)
     return agent
 

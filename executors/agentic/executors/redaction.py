@@ -14,6 +14,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.codec import to_text
 from agentic.core.hooks import get_registry
+from agentic.core.hooks.offers import clash_over
 from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets
 from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
@@ -46,14 +47,17 @@ class Redactor:
         """Return one that knows the secrets in an agent's config; the logs of this process know them, too.
 
         Those are what its platform's settings say is one, and what is one to all appearance: passwords of
-        URLs, values of names like ``api_key``.
+        URLs, values of names like ``api_key``. Where two plugins claim the platform, every text may be one.
         """
         found = [*guessed_secrets(agent.config)]
-        platform = get_registry().platforms.get(agent.agent_platform)
+        platforms = get_registry().platforms
+        platform = platforms.get(agent.agent_platform)
         if platform is not None and platform.settings is not None:
             with suppress(ValidationError):  # one that fails its runs at their start
                 found += _secrets_in(platform.settings.model_validate(agent.config))
         remember_secrets(*found)
+        if clash_over(agent.agent_platform, platforms):  # most are no secrets: other agents' logs keep them
+            found += _texts_in(agent.config)
         return cls(Masker.of(part for secret in found for part in parts_of(secret)).secrets)
 
     def joined(self, secrets: Sequence[str]) -> Redactor:
@@ -103,6 +107,18 @@ class Redactor:
     @property
     def _masker(self) -> Masker:
         return Masker(self.secrets)
+
+
+def _texts_in(value: JSONValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts_in(item)
+        case list():
+            for item in value:
+                yield from _texts_in(item)
 
 
 def _secrets_in(value: object) -> Iterator[str]:

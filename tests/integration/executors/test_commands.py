@@ -202,6 +202,30 @@ class TestAgentFiles:
 
         assert shell.json("agents", "show", "a")["config"] == {"limit": 6}
 
+    def test_a_file_that_does_not_say_whether_an_agent_is_disabled_leaves_it_as_it_is(
+        self, shell: Shell
+    ) -> None:
+        shell("agents", "add", "a", "--platform", "hackernews")
+        for text, command, state in (
+            ("{name: a, platform: hackernews}", "disable", "disabled"),
+            ("{name: a, platform: hackernews}", "enable", "enabled"),
+            ("{name: a, platform: hackernews, disabled: false}", "disable", "enabled"),
+            ("{name: a, platform: hackernews, disabled: true}", "enable", "disabled"),
+        ):
+            shell("agents", command, "a", "--yes")
+            Path("agents.yaml").write_text(f"agents: [{text}]")
+
+            shell("agents", "import", "agents.yaml", "--replace")
+
+            assert shell.json("agents", "show", "a")["state"] == state
+
+    def test_an_exported_agent_says_whether_it_is_disabled(self, shell: Shell) -> None:
+        shell("agents", "add", "a", "--platform", "hackernews")
+        assert "disabled: false" in shell("agents", "export")
+
+        shell("agents", "disable", "a", "--yes")
+        assert "disabled: true" in shell("agents", "export")
+
     def test_a_dry_run_checks_and_writes_nothing(self, shell: Shell) -> None:
         Path("agents.yaml").write_text("agents: [{name: a, platform: hackernews}]")
 

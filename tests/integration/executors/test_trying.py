@@ -48,6 +48,27 @@ def test_every_text_that_fits_a_selector_is_printed(shop: str) -> None:
     assert found["items"][0]["found"] in shown
 
 
+@pytest.mark.parametrize(
+    ("words", "unfit"),
+    [
+        (["--select", ".none"], [".none"]),
+        (["--select", ".none", "--select", "h1", "--select", "[x]"], [".none", "[x]"]),
+        (["--item", "li.none", "--field", "title=a"], ["li.none"]),
+    ],
+)
+def test_what_fits_nothing_is_told(shop: str, words: list[str], unfit: list[str]) -> None:
+    result = invoke(f"{shop}product/1", *words)
+    assert result.exit_code == 0
+    said = "".join(result.output.split())
+    for selector in unfit:
+        assert f"nothingon{shop}product/1fits'{selector}'" in said
+    assert "'h1'" not in said
+
+
+def test_what_fits_nothing_is_an_empty_list_in_json(shop: str) -> None:
+    assert tried(f"{shop}product/1", "--select", ".none")["items"] == []
+
+
 def test_fields_make_an_item(shop: str) -> None:
     price = 'price={"selector": ".price", "type": "number"}'
     [item] = tried(f"{shop}product/1", "--field", "title=h1", "--field", price)["items"]

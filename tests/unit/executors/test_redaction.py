@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, DuplicateNameError
 from agentic.core.graph import EventKind, WorkflowEvent
+from agentic.core.hooks import Offers, PluginRegistry
 from agentic.core.masking import remember_secrets
 from agentic.core.types import RunId
 from agentic.executors.redaction import MASK, MAX_ERROR_CHARS, Redactor
+
+if TYPE_CHECKING:
+    from tests.unit.executors.conftest import Lab
 
 
 class Login(BaseModel):
@@ -33,6 +39,17 @@ def test_every_secret_of_a_config_is_masked_at_any_depth() -> None:
     text = Redactor.of(CONFIG).text("ann sent hunter2! and tok-12345")
 
     assert text == f"ann sent {MASK} and {MASK}"
+
+
+@pytest.mark.requirement("PL07", "PL41")
+def test_of_an_agent_whose_platform_is_contested_every_text_is_masked(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clash = DuplicateNameError("platform", "toy", "agentic-plugin-a 1.0 (a)", "agentic-plugin-b 2.0 (b)")
+    monkeypatch.setattr(PluginRegistry, "platforms", Offers({}, {"toy": clash}))
+    agent = lab.agent(config={"pin": "harbour", "limit": 3, "logins": [{"answer": "s3cret"}]})
+    shown = Redactor.of_agent(agent).data(agent.config)
+    assert shown == {"pin": MASK, "limit": 3, "logins": [{"answer": MASK}]}
 
 
 def test_a_secret_too_short_to_be_one_leaves_texts_readable() -> None:

@@ -32,6 +32,11 @@ def _own_findings(url: str) -> Iterator[Finding]:
         asyncio.run(_ask(url))
     except BudgetUnavailableError as exc:
         yield Finding(f"{exc}, and nothing is fetched without it; see AGENTIC_BUDGET_URL")
+    except (TypeError, ValueError):  # of redis-py and urllib, whose words may hold a part of the password
+        yield Finding(
+            f"AGENTIC_BUDGET_URL ({safe_url(url)}) is no address of a Redis, and nothing is fetched without "
+            f"it; write it as 'redis://host:6379/0'"
+        )
 
 
 async def _ask(url: str) -> None:

@@ -32,7 +32,7 @@ class _Agent(BaseModel):
     platform: str = Field(min_length=1)
     goals: str | None = None
     config: dict[str, JSONValue] = {}
-    disabled: bool = False
+    disabled: bool | None = None
 
 
 class _File(BaseModel):
@@ -50,7 +50,7 @@ def told_agent(agent: AgentModel) -> dict[str, JSONValue]:
         "platform": agent.agent_platform,
         **({"goals": agent.goals} if agent.goals is not None else {}),
         "config": shown_config(agent),
-        **({"disabled": True} if agent.disabled_at is not None else {}),
+        "disabled": agent.disabled_at is not None,
     }
 
 

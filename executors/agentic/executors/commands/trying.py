@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from pydantic import ValidationError
 
-from agentic.core.cli import print_json, print_rows
+from agentic.core.cli import console, print_json, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
@@ -69,13 +69,18 @@ def try_page(  # noqa: PLR0913 - one option each
     except ValidationError as exc:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
         raise OptionError(f"this cannot be tried: {faults}") from None
+    unfit = [item] if item is not None and not rows else []
     if select:
+        unfit = [css for css in dict.fromkeys(select) if not rows[0][css]]
         rows = [{"selector": css, "found": text} for css in select for text in cast(list[str], rows[0][css])]
     if as_json:
         print_json({"page": page, "items": rows})
     else:
         shown = rows or [page]
         print_rows(str(page["final_url"]), [*dict.fromkeys(key for row in shown for key in row)], shown)
+        for css in unfit:
+            said = f"nothing on {page['final_url']} fits {css!r}"
+            console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 async def _tried(

@@ -46,6 +46,9 @@ def gather_report(database: Database, execution: ExecutionModel, agent: AgentMod
         database: Has it.
         execution: The execution.
         agent: That it is of.
+
+    Raises:
+        DuplicateNameError: Two plugins claim its platform.
     """
     with database.reading() as session:
         newest = find_execution(session, execution.project_id, execution.id)
@@ -185,8 +188,12 @@ class _Gathering:
 
 
 def _pipeline(agent: AgentModel) -> PipelineSpec | None:
-    """Return the pipeline of an agent as it is configured now, if it is one and can be used."""
-    if agent.agent_platform not in get_registry().platforms:
+    """Return the pipeline of an agent as it is configured now, if it is one and can be used.
+
+    Raises:
+        DuplicateNameError: Two plugins claim its platform, so that nobody knows its tables.
+    """
+    if not get_registry().platforms.is_taken(agent.agent_platform):
         return None
     executor = ExecutorFactory.create(agent, execution_id="")
     try:

@@ -27,15 +27,14 @@ Row = Mapping[str, object]
 def merged(row: Row, stored: Row, mode: str | None) -> dict[str, object]:
     """Return ``row`` as it is to be stored.
 
-    What is there again has no time of being gone any more; an archive does not know, as it keeps what is
-    gone.
+    What is there again has no time of being gone any more, if who says so can know.
 
     Args:
         row: Of a post or a comment, as read.
         stored: Its row by now; empty if there is none.
         mode: The way it was read.
     """
-    is_back = row["deleted_at"] is None and mode != "archive"
+    is_back = row["deleted_at"] is None and _knows_of_removals(row, stored, mode)
     back = {name: CLEARED for name in ("deleted_at", "removed_by") if is_back and name in row}
     return {**row, **dict.fromkeys(_standing(row, stored, mode)), **back}
 
@@ -43,6 +42,17 @@ def merged(row: Row, stored: Row, mode: str | None) -> dict[str, object]:
 def is_poorer(mode: str | None, other: object) -> bool:
     """Tell whether a post read by ``mode`` says less, or says it later, than one read by ``other``."""
     return other in MODES and (mode not in MODES or MODES.index(str(mode)) > MODES.index(str(other)))
+
+
+def _knows_of_removals(row: Row, stored: Row, mode: str | None) -> bool:
+    """Tell whether what is read as being there is: an archive keeps what is gone, and a feed or a page may
+    show what a better way has seen to be gone.
+    """
+    if "body" in row and row["body"] is None:  # a comment without its words
+        return False
+    if mode == "oauth":
+        return True
+    return mode != "archive" and "source_mode" in row and not is_poorer(mode, stored.get("source_mode"))
 
 
 def _standing(row: Row, stored: Row, mode: str | None) -> Iterator[str]:

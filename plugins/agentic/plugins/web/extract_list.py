@@ -17,6 +17,7 @@ from pydantic_core import SchemaValidator, core_schema
 from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
+from agentic.core.http import FetchError
 from agentic.core.http.directives import forbids_following
 from agentic.core.reading.addresses import absolute
 from agentic.core.types import JSONValue
@@ -27,6 +28,9 @@ from agentic.plugins.web.html import Selector, select_one, title_of
 MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
 """Where pages say which one comes after them."""
+
+GONE = frozenset({404, 410})
+"""Answers for a page that is not there, or not any more."""
 
 # turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
 # Most pages ask nothing, which one look at their text tells in a tenth of the time of the selectors.
@@ -59,8 +63,8 @@ class ExtractListInput(BaseModel):
     )
     obey_nofollow: bool = Field(
         default=False,
-        description="Leave out links that the page asks crawlers not to follow; a crawl does, unless its "
-        "rules of follow say otherwise.",
+        description="Leave out links that the page asks crawlers not to follow, though not the items with "
+        "them; a crawl does, unless its rules of follow say otherwise.",
     )
 
 
@@ -105,16 +109,23 @@ class ExtractListActor(Actor[ExtractListInput, ListOutput]):
 
 
 async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
-    """Read page after page, until there is no next one, or one that was read before."""
+    """Read page after page, until there is no next one, or one that was read before.
+
+    Many a list answers with its first page, or with 404, where it is asked for one after its last.
+    """
     selector = given.next_selector or NEXT
     found = [_read(ctx, given, selector)]
     seen = {given.page.final_url}
     mode: Literal["browser", "http"] = "browser" if given.page.fetched_by == "browser" else "http"
     while len(found) < given.pages and (url := found[-1].next_url) is not None and url not in seen:
         seen.add(url)
-        fetched = await FetchActor().run(ctx, FetchInput(url=url, mode=mode, session=given.session))
+        page = await _further(ctx, FetchInput(url=url, mode=mode, session=given.session))
+        if page is None or (page.final_url != url and page.final_url in seen):
+            found[-1] = found[-1].model_copy(update={"next_url": None})
+            break
+        seen.add(page.final_url)
         # An empty page after the first one is the end of the list, and no failure.
-        further = given.model_copy(update={"page": fetched.page, "required": False})
+        further = given.model_copy(update={"page": page, "required": False})
         found.append(_read(ctx, further, selector))
     return ListOutput(
         list_item_urls=tuple(dict.fromkeys(url for one in found for url in one.list_item_urls)),
@@ -122,6 +133,16 @@ async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
         title=found[0].title,
         items=tuple(item for one in found for item in one.items or ()) if given.fields else None,
     )
+
+
+async def _further(ctx: ActorContext, asked: FetchInput) -> Page | None:
+    """Return a further page of a list; None if there is no such page."""
+    try:
+        return (await FetchActor().run(ctx, asked)).page
+    except FetchError as exc:
+        if exc.status in GONE:
+            return None
+        raise
 
 
 def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None) -> ListOutput:

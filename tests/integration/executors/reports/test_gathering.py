@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentic.core.errors import DuplicateNameError
 from agentic.core.graph.result import RunStatus
+from agentic.core.hooks import Offers, PluginRegistry
 from agentic.core.ledger import ActivationStatus
 from agentic.executors.reports.changes import Change
 from agentic.executors.reports.facts import PageCounts
@@ -92,3 +94,14 @@ def test_a_crawl_is_told_with_its_changes_also_where_its_platform_is_gone(archiv
     assert (report.changes.counts[Change.CHANGED], report.changes.counts[Change.GONE]) == (1, 1)
     assert (report.timeline, report.tables, report.graph) == (None, (), "")
     assert "http://a/2" in render(report)
+
+
+@pytest.mark.requirement("PL07")
+def test_where_two_plugins_claim_its_platform_nothing_is_left_out_without_a_word(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execution = archive.crawl({"http://a/1": Known(content="h")})
+    clash = DuplicateNameError("platform", "toy", "agentic-plugin-a 1.0 (a)", "agentic-plugin-b 2.0 (b)")
+    monkeypatch.setattr(PluginRegistry, "platforms", Offers({}, {"toy": clash}))
+    with pytest.raises(DuplicateNameError, match=r"agentic-plugin-a 1\.0 .*agentic-plugin-b 2\.0"):
+        gather_report(archive.database, execution, archive.agent)

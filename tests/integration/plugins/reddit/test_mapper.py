@@ -298,7 +298,7 @@ def test_a_better_way_of_reading_takes_the_place_of_a_poorer_one(
     assert (row.selftext, row.source_mode) == (None, "oauth")
 
 
-def test_a_poorer_way_of_reading_still_tells_numbers_and_what_is_gone_or_back(
+def test_a_poorer_way_of_reading_still_tells_numbers_and_what_is_gone(
     database: Database, make_agent: MakeAgent, save: Save
 ) -> None:
     agent = make_agent()
@@ -310,7 +310,46 @@ def test_a_poorer_way_of_reading_still_tells_numbers_and_what_is_gone_or_back(
     assert (row.selftext, row.score) == ("sail", 15)
     save(agent, THIRD, "browser", posts=[{"name": "t3_abc", "score": 16}])
     (row,) = rows(database, RedditPostModel)
-    assert (row.deleted_at, row.removed_by, row.score) == (None, None, 16)
+    assert (row.deleted_at, row.removed_by, row.score) == (
+        datetime.fromisoformat(SECOND),
+        "moderator",
+        16,
+    )
+
+
+@pytest.mark.parametrize("mode", ["feed", "browser", "archive"])
+def test_a_poorer_way_of_reading_cannot_say_that_a_post_is_back(
+    database: Database, make_agent: MakeAgent, save: Save, mode: str
+) -> None:
+    agent = make_agent()
+    save(agent, posts=[{**POST, "selftext": "[removed]", "removed_by_category": "moderator"}])
+    save(agent, SECOND, mode, posts=[{"name": "t3_abc", "title": "Ships"}])
+    (row,) = rows(database, RedditPostModel)
+    assert (row.deleted_at, row.removed_by) == (datetime.fromisoformat(FIRST), "moderator")
+
+
+@pytest.mark.parametrize(("mode", "is_back"), [("feed", True), ("browser", True), ("archive", False)])
+def test_a_way_of_reading_that_is_no_poorer_says_that_a_post_is_back(
+    database: Database, make_agent: MakeAgent, save: Save, mode: str, *, is_back: bool
+) -> None:
+    agent = make_agent()
+    save(agent, mode="feed", posts=[{"name": "t3_abc", "title": "[deleted by user]"}])
+    save(agent, SECOND, mode, posts=[{"name": "t3_abc", "title": "Ships"}])
+    (row,) = rows(database, RedditPostModel)
+    assert (row.deleted_at is None) == is_back
+
+
+@pytest.mark.parametrize(
+    ("mode", "seen"), [("oauth", {"score": 3}), ("browser", {"body": "Aye"}), ("feed", {"body": "Aye"})]
+)
+def test_a_comment_is_back_only_with_its_words_and_as_its_site_tells(
+    database: Database, make_agent: MakeAgent, save: Save, mode: str, seen: Item
+) -> None:
+    agent = make_agent()
+    save(agent, comments=[{**COMMENT, "body": "[removed]"}])
+    save(agent, SECOND, mode, comments=[{"name": "t1_c", **seen}])
+    (row,) = rows(database, RedditCommentModel)
+    assert row.deleted_at == datetime.fromisoformat(FIRST)
 
 
 def test_how_scores_and_numbers_of_comments_went_is_kept(

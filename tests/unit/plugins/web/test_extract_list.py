@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from agentic.core.actors import ActorContext, ActorError
-from agentic.core.http import Fetcher, Headers, HttpPolicy, HttpRequest, HttpResponse
-from agentic.plugins.web.extract_list import ExtractListActor, ExtractListInput
+from agentic.core.http import Fetcher, FetchError, Headers, HttpPolicy, HttpRequest, HttpResponse
+from agentic.plugins.web.extract_list import ExtractListActor, ExtractListInput, ListOutput
 
 LIST = """<title> All
   lamps </title>
@@ -126,6 +127,58 @@ async def test_a_list_is_read_on_to_so_many_pages_and_not_in_circles(
     assert found.list_item_urls == tuple(f"http://shop.example/i/{number}" for number in ["0", *numbers])
     assert [item["name"] for item in found.items or ()] == [name for n in numbers for name in ("0", n)]
     assert (found.title, found.next_url) == ("1", f"http://shop.example/{following}")
+
+
+class Ending(Book):
+    """A list of numbered pages, each linking to the next; other addresses lead to one, or are answered so."""
+
+    def __init__(self, status: int, leads: Mapping[int, int]) -> None:
+        super().__init__(2)
+        self.status = status
+        self.leads = leads
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        number = int(request.url.rpartition("/")[2])
+        if number in self.leads:
+            headers = Headers([("location", f"/{self.leads[number]}")])
+            return HttpResponse(url=request.url, status=302, headers=headers, body=b"")
+        if number > self.count:
+            return HttpResponse(url=request.url, status=self.status, headers=Headers([]), body=b"")
+        return await super().send(request, timeout_s=timeout_s, max_bytes=max_bytes)
+
+    def text(self, number: int) -> str:
+        return f"<li><a href=/i/{number}>{number}</a></li><a rel=next href=/{number + 1}>more</a>"
+
+
+async def read_on(book: Ending, page: Any) -> ListOutput:
+    first = page(book.text(1), url="http://shop.example/1")
+    context = ActorContext(http=Fetcher(HttpPolicy(obey_robots=False), book))
+    config = {"page": first, "item_selector": "li", "fields": {"name": "a"}, "pages": 9}
+    return await ExtractListActor().run(context, ExtractListInput.model_validate(config))
+
+
+@pytest.mark.parametrize(("status", "leads"), [(404, {}), (410, {}), (200, {3: 1}), (200, {3: 2})])
+async def test_a_list_ends_where_the_next_page_is_gone_or_leads_back(
+    page: Any, status: int, leads: dict[int, int]
+) -> None:
+    found = await read_on(Ending(status, leads), page)
+    assert [item["name"] for item in found.items or ()] == ["1", "2"]
+    assert found.next_url is None
+
+
+async def test_a_page_reached_by_a_redirect_is_not_read_again_by_its_own_address(page: Any) -> None:
+    book = Ending(200, {2: 9})
+    book.count = 9
+    book.text = lambda number: Ending.text(book, 8 if number == 9 else number)  # type: ignore[method-assign]
+    found = await read_on(book, page)
+    assert [item["name"] for item in found.items or ()] == ["1", "8"]
+
+
+@pytest.mark.parametrize("status", [403, 500])
+async def test_a_next_page_that_is_refused_is_a_failure(page: Any, status: int) -> None:
+    with pytest.raises(FetchError) as caught:
+        await read_on(Ending(status, {}), page)
+    assert caught.value.status == status
 
 
 def test_only_a_list_of_several_pages_needs_the_network() -> None:
