@@ -135,7 +135,8 @@ def test_events_without_nats_say_how_to_get_it(agentic: Agentic) -> None:
 
 def test_run_goes_on_without_the_nats_server_it_was_told_of(agentic: Agentic, agent: str) -> None:
     set_up = ("agents", "add", "gone", "--platform", "hackernews", "--config", f"base_url=http://{NOBODY}/v0")
-    assert agentic(*set_up, "--config", 'allow_private_hosts=["127.0.0.1"]').returncode == 0
+    impatient = ("--config", 'allow_private_hosts=["127.0.0.1"]', "--config", "max_wait_s=1")
+    assert agentic(*set_up, *impatient).returncode == 0
     said = complaint(agentic, "run", "gone", AGENTIC_NATS_URL=f"nats://{NOBODY}")
     assert f"http://{NOBODY}/v0" in said  # the source is what failed it, not NATS
     listed = agentic("executions", "list", "--json").stdout

@@ -18,7 +18,7 @@ STATEMENTS = {"select", "update", "delete", "exists"}
 LOOKUPS = {"get", "get_one"}
 SCOPES = {
     "mappers.checkpoint_statements": ("_of_run", "_end_of_run"),
-    "mappers.frontier_statements": ("_mine", "_page", "_OLDEST"),
+    "mappers.frontier_statements": ("_mine", "_page", "_claim"),
     "mappers.ledger_activation_statements": (
         "_HAS_BLOCKED",
         "_HAS_OPEN",

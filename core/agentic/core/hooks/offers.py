@@ -41,6 +41,9 @@ class Offers(Mapping[str, T]):
             things[name] = thing
         return cls(things, clashes)
 
+    def __repr__(self) -> str:
+        return f"{{{', '.join(map(repr, self))}}}"
+
     def __getitem__(self, name: str) -> T:
         """Return what is called ``name``.
 

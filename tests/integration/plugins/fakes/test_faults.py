@@ -33,8 +33,7 @@ CLASSES = ("decode", "decode", "blocked", "blocked", "connect", "connect")
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTIC_SECRET_REDDIT", CLIENT_SECRET)
-    for platform in ("github", "reddit"):
-        monkeypatch.setattr(f"agentic.plugins.{platform}.workflow.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("agentic.executors.retrying.FIRST_DELAY_S", 0.01)
 
 
 def hackernews(fakes: FakeServer) -> tuple[Config, str]:

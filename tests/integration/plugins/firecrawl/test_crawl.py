@@ -78,11 +78,12 @@ class TestACrawl:
     async def test_whose_answer_is_lost_is_found_again_and_not_begun_twice(
         self, crawl: Act, fakes: FakeServer
     ) -> None:
+        url = f"{fakes.shop_url}category/lamps"  # of others go on what tests before this one began
         fakes.control.firecrawl.change(AccountOrder(polls=2))
         fakes.control.add(Fault(path="/firecrawl/v2/crawl", truncate=0))
         with pytest.raises(ActorError, match="connect"):
-            await crawl(max_pages=5)
-        while isinstance(found := await crawl(max_pages=5), Again):
+            await crawl(url=url, entire_domain=True, max_pages=5)
+        while isinstance(found := await crawl(url=url, entire_domain=True, max_pages=5), Again):
             pass
         assert len(found.items) == 5
         assert (asked_for(fakes, "/firecrawl/v2/crawl"), spent(fakes)) == (2, 5)
@@ -90,15 +91,17 @@ class TestACrawl:
     async def test_that_has_ended_before_it_could_be_found_again_is_not_begun_twice(
         self, crawl: Act, fakes: FakeServer
     ) -> None:
+        url = f"{fakes.shop_url}category/pots"
         fakes.control.add(Fault(path="/firecrawl/v2/crawl", truncate=0))
         with pytest.raises(ActorError, match="connect"):
-            await crawl(max_pages=5)
+            await crawl(url=url, entire_domain=True, max_pages=5)
         async with aiohttp.ClientSession(f"{fakes.firecrawl_url}/v2/crawl/") as service:
-            begun = (await (await service.get("active")).json())["crawls"]
-            assert (await (await service.get(begun[0]["id"])).json())["status"] == "completed"
+            active = (await (await service.get("active")).json())["crawls"]
+            (begun,) = [job["id"] for job in active if job["url"] == url]
+            assert (await (await service.get(begun)).json())["status"] == "completed"
         for _ in range(2):
             with pytest.raises(ActorError, match="its id was lost on the way: it does not go on any more"):
-                await crawl(max_pages=5)
+                await crawl(url=url, entire_domain=True, max_pages=5)
         assert spent(fakes) == 5
 
     async def test_that_was_refused_is_begun_by_the_next_try(self, crawl: Act, fakes: FakeServer) -> None:

@@ -14,6 +14,7 @@ from agentic.core.pipeline import PipelineResult, read_spec
 from agentic.core.pipeline.expressions import evaluate
 from agentic.core.pipeline.references import expression_of
 from agentic.core.types import JSONValue
+from agentic.mappers import CLEARED
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
 from agentic.plugins.firecrawl.found import found_in
 from agentic.plugins.firecrawl.mapper import LinkRecord, PageRecord, link_row, page_row
@@ -152,7 +153,7 @@ def test_a_row_of_a_page_has_one_spelling_of_its_address_and_one_text_for_what_i
     metadata: dict[str, JSONValue] = {"title": ["One", "Two"], "language": "", "source_url": URL}
     row = page_row(PageRecord(url="HTTPS://shop.example:443/a?utm_source=x", metadata=metadata))
     assert (row["url"], row["source_url"]) == (f"{URL}a", URL)
-    assert (row["title"], row["language"], row["description"]) == ("One", None, None)
+    assert (row["title"], row["language"], row["description"]) == ("One", CLEARED, None)
     assert row["metadata"] == metadata
 
 
