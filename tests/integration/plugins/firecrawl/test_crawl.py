@@ -91,7 +91,7 @@ class TestACrawl:
     async def test_that_has_ended_before_it_could_be_found_again_is_not_begun_twice(
         self, crawl: Act, fakes: FakeServer
     ) -> None:
-        url = f"{fakes.shop_url}category/pots"
+        url = f"{fakes.shop_url}category/kettles"
         fakes.control.add(Fault(path="/firecrawl/v2/crawl", truncate=0))
         with pytest.raises(ActorError, match="connect"):
             await crawl(url=url, entire_domain=True, max_pages=5)
