@@ -138,6 +138,7 @@ NO_PROJECTS_BUSINESS = {
     "pipelines actors": "shows what is installed",
     "pipelines build": "reads a file",
     "pipelines schema": "shows what is installed",
+    "pipelines try": "fetches a page and stores nothing",
     "platforms doctor": "is for who runs the machine",
     "platforms list": "shows what is installed",
     "platforms schema": "shows what is installed",
