@@ -52,13 +52,13 @@ class ProjectPart(_Part):
 
 
 class AgentPart(_Part):
-    """An agent; goals that are left out are none."""
+    """An agent; goals that are left out are none, and ``disabled`` left out leaves it as it is."""
 
     name: Name
     platform: Name
     goals: str | None = None
     config: dict[str, JSONValue] = Field(default_factory=dict)
-    disabled: bool = False
+    disabled: bool | None = None
 
 
 class SchedulePart(_Part):
