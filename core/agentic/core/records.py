@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pydantic import BaseModel
 from typing_extensions import dataclass_transform
 
 ClassT = TypeVar("ClassT", bound=type)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 @dataclass_transform(frozen_default=True)
@@ -19,3 +21,19 @@ def record(cls: ClassT) -> ClassT:
     """
     # Hashable, as a frozen dataclass is, so that records can be defaults of fields.
     return dataclass(slots=True, unsafe_hash=True)(cls)  # type: ignore[return-value]  # slots make a new class
+
+
+def unchecked(model: type[ModelT], values: dict[str, object], given: set[str]) -> ModelT:
+    """Make a model of values that fit: ``model_construct`` and ``model_copy`` take three times as long.
+
+    Args:
+        model: Without private attributes and extra fields.
+        values: All of its fields by name, as validation would leave them; the model keeps the dict.
+        given: Names of the fields that are not left to their defaults; models may share one set.
+    """
+    made = model.__new__(model)
+    object.__setattr__(made, "__dict__", values)
+    object.__setattr__(made, "__pydantic_fields_set__", given)
+    object.__setattr__(made, "__pydantic_extra__", None)
+    object.__setattr__(made, "__pydantic_private__", None)
+    return made

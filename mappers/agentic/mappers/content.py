@@ -17,7 +17,9 @@ from agentic.core.types import JSONValue
 MAX_DEPTH = 100
 """What is nested deeper is removed: readers of JSON refuse it well before memory runs out."""
 
-_PLAIN = frozenset({int, bool, type(None)})
+_PLAIN = frozenset({str, int, bool, type(None)})
+_TEXT = frozenset({str})
+_AS_THEY_ARE = frozenset({str, int, bool, dict, list})
 
 # Made once: json.dumps makes a new encoder for each call with options.
 _STRICT = json.JSONEncoder(allow_nan=False)
@@ -54,20 +56,23 @@ def content_hash(data: Mapping[str, object]) -> str:
     The order of keys does not matter, nor whether a whole number came as ``1`` or ``1.0``, nor the zone a
     time was given in. A key with the value None counts as absent.
     """
-    plain = {key: _normal(value) for key, value in data.items() if value is not None}
+    plain = {
+        key: value if type(value) in _AS_THEY_ARE else _normal(value)
+        for key, value in data.items()
+        if value is not None
+    }
     return hashlib.sha256(_CANONICAL.encode(plain).encode("ascii")).hexdigest()
 
 
 def _is_plain(value: object) -> bool:
     """Tell whether it is an object of ASCII texts, whole numbers and truths: as most items are."""
-    return type(value) is dict and all(
-        type(key) is str and _is_plain_text(key) and (type(one) in _PLAIN or _is_plain_text(one))
-        for key, one in value.items()
-    )
-
-
-def _is_plain_text(value: object) -> bool:
-    return type(value) is str and value.isascii() and "\0" not in value
+    if type(value) is not dict or not _PLAIN.issuperset(map(type, value.values())):
+        return False
+    if not _TEXT.issuperset(map(type, value)):
+        return False
+    # At once: a look at each by itself takes twice as long.
+    texts = "".join([*value, *[one for one in value.values() if type(one) is str]])
+    return texts.isascii() and "\0" not in texts
 
 
 def _dumped(value: object) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Self
+from contextlib import AbstractContextManager, contextmanager
+from typing import Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,9 +24,12 @@ from agentic.mappers.engine import (
     sqlite_path,
 )
 from agentic.mappers.errors import DatabaseUnavailableError
+from agentic.mappers.parts import JoinedSession
 from agentic.mappers.postgresql import may_pass
 
 log = get_logger(__name__)
+
+SessionT = TypeVar("SessionT", bound=Session)
 
 
 class Database:
@@ -115,7 +118,7 @@ class Database:
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
         """
-        with self._begun("IMMEDIATE") as connection, _session(connection, "create_savepoint") as session:
+        with self._begun("IMMEDIATE") as connection, _told(JoinedSession(connection)) as session:
             yield session
             session.commit()
             connection.commit()
@@ -133,14 +136,19 @@ class Database:
             yield connection
 
 
+def _session(connection: Connection, mode: JoinTransactionMode) -> AbstractContextManager[Session]:
+    return _told(Session(connection, join_transaction_mode=mode, expire_on_commit=False))
+
+
 @contextmanager
-def _session(connection: Connection, mode: JoinTransactionMode) -> Iterator[Session]:
-    with Session(connection, join_transaction_mode=mode, expire_on_commit=False) as session:
+def _told(session: SessionT) -> Iterator[SessionT]:
+    """Close the session at the end, and log what the database refuses."""
+    with session:
         try:
             yield session
         except SQLAlchemyError as exc:
             log.warning("transaction.rolled_back", error=type(exc).__name__, reason=reason_of(exc))
             if may_pass(exc):
-                url = safe_url(str(connection.engine.url))
+                url = safe_url(str(session.get_bind().engine.url))
                 raise DatabaseUnavailableError(url, reason_of(exc)) from exc
             raise

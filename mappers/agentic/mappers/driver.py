@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from operator import itemgetter
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sqlalchemy import ClauseElement, Column, Connection, Dialect, SelectBase
 from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 
-from agentic.mappers.database import Database
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.postgresql import hide_detail
+
+if TYPE_CHECKING:
+    from agentic.mappers.database import Database
 
 Value = str | int | float | None
 Values = Mapping[str, Any]
@@ -116,31 +118,17 @@ def hot_cursor(session: Session) -> Iterator[HotCursor]:
     Raises:
         DBAPIError: The database refuses, by the kind of SQLAlchemy.
     """
-    with _cursor_of(cast(Connection, session.get_bind())) as cursor:
+    with cursor_of(cast(Connection, session.get_bind())) as cursor:
         yield cursor
 
 
 @contextmanager
-def hot_savepoint(session: Session) -> Iterator[HotCursor]:
-    """Open a cursor as a part of what ``session`` does: undone alone when the block raises.
+def cursor_of(connection: Connection) -> Iterator[HotCursor]:
+    """Open a cursor for hot statements on a connection, in whatever it has begun.
 
     Raises:
         DBAPIError: The database refuses, by the kind of SQLAlchemy.
     """
-    session.flush()
-    with _cursor_of(session.connection()) as cursor:
-        cursor.control("SAVEPOINT agentic_rows")
-        try:
-            yield cursor
-        except BaseException:
-            cursor.control("ROLLBACK TO SAVEPOINT agentic_rows")
-            cursor.control("RELEASE SAVEPOINT agentic_rows")
-            raise
-        cursor.control("RELEASE SAVEPOINT agentic_rows")
-
-
-@contextmanager
-def _cursor_of(connection: Connection) -> Iterator[HotCursor]:
     dialect = connection.dialect
     driver_error = dialect.loaded_dbapi.Error
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import cast
 
+from pydantic_core import to_json
 from sqlalchemy import (
     ARRAY,
     JSON,
@@ -32,6 +32,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import StatementError
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 
+from agentic.core.records import record
 from agentic.mappers.content import clean, clean_text, content_hash
 from agentic.mappers.driver import Converter, HotCursor, HotStatement, binders, readers
 from agentic.mappers.errors import UnknownColumnError
@@ -46,7 +47,7 @@ SEEN = ("content_hash", "last_seen_at", "execution_id", "agent_id")
 """Columns that tell of the newest sight of a row: always written, never part of the content."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A row on its way into the table. ``removed`` has a sentence for each part that was not JSON."""
 
@@ -76,6 +77,7 @@ class Target:
         self.refuse_unknown({*key, *volatile})
         self.key: tuple[Column[object], ...] = tuple(self.table.c[name] for name in key)
         self._key_kinds = tuple((column.key, column.type.python_type) for column in self.key)
+        self._is_key_plain = all(kind in (int, str) for _, kind in self._key_kinds)
         ours = {*key, *SEEN, "first_seen_at", "raw"}
         self._data = tuple(name for name in self.table.c.keys() if name not in ours)  # noqa: SIM118
         self._content = frozenset(self._data) - frozenset(volatile)
@@ -96,7 +98,11 @@ class Target:
         self.refuse_unknown(row)
         removed: list[str] = []
         values = {
-            name: value if value is None else self._fit(name, value, removed) for name, value in row.items()
+            # The texts that clean_text would leave as they are, without a call for each.
+            name: value
+            if value is None or (type(value) is str and value.isascii() and "\0" not in value)
+            else self._fit(name, value, removed)
+            for name, value in row.items()
         }
         for name, kind in self._key_kinds:
             values[name] = _key_value(name, kind, values.get(name))
@@ -104,6 +110,8 @@ class Target:
 
     def order(self, entry: Entry) -> tuple[int | str, ...]:
         """Return what entries are sorted by, as the query sorts the rows that it locks."""
+        if self._is_key_plain:
+            return cast("tuple[int | str, ...]", entry.key)
         return tuple(
             cast("int | str", value) if kind in (int, str) else str(value)
             for (_, kind), value in zip(self._key_kinds, entry.key, strict=True)
@@ -235,6 +243,8 @@ class Target:
     def _binders(self, dialect: Dialect) -> Mapping[str, Converter]:
         if self._made_binders is None:
             made = binders(self.table.c, dialect)
+            if not self._is_postgresql:  # whose driver makes the text by itself
+                made |= {name: _to_json(made[name](None)) for name in self._json}
             seen_at = _remembering(made["last_seen_at"])  # the same for a whole batch
             self._made_binders = {**made, "first_seen_at": seen_at, "last_seen_at": seen_at}
         return self._made_binders
@@ -257,6 +267,11 @@ class Target:
 
 def _converted(row: Row, converters: Mapping[str, Converter]) -> Row:
     return {**row, **{name: convert(row[name]) for name, convert in converters.items()}}
+
+
+def _to_json(absent: object) -> Converter:
+    """Return what makes text of a value that :func:`clean` has left, in a third of ``json.dumps``'s time."""
+    return lambda value: absent if value is None else to_json(value).decode()
 
 
 def _remembering(convert: Converter) -> Converter:

@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 from agentic.core.logging import get_logger
 from agentic.core.types import SaveCounts
 from agentic.mappers.columns import utc_now
-from agentic.mappers.driver import HotCursor, hot_savepoint
+from agentic.mappers.driver import HotCursor
 from agentic.mappers.engine import reason_of
 from agentic.mappers.errors import UnstableKeyError
 from agentic.mappers.models import SourceColumns
+from agentic.mappers.parts import hot_savepoint
 from agentic.mappers.postgresql import refuses_values
 from agentic.mappers.snapshots import Counters, add_snapshots
 from agentic.mappers.target import Entry, Key, Row, Target

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agentic.core.http.errors import HttpError
 from agentic.core.records import record
@@ -111,8 +111,17 @@ class HostBudget(Protocol):
         ...
 
 
+@runtime_checkable
+class InstantBudget(HostBudget, Protocol):
+    """A budget that need not ask anybody."""
+
+    def take_now(self, host: str, interval_s: float) -> Turn:
+        """Do as :meth:`take`, at once."""
+        ...
+
+
 class ProcessBudget:
-    """Implements :class:`HostBudget` for all fetchers of this process; safe to use from several threads.
+    """Implements :class:`InstantBudget` for all fetchers of this process; safe to use from several threads.
 
     Args:
         clock: Monotonic seconds.
@@ -125,6 +134,10 @@ class ProcessBudget:
 
     async def take(self, host: str, interval_s: float) -> Turn:
         """See :meth:`HostBudget.take`."""
+        return self.take_now(host, interval_s)
+
+    def take_now(self, host: str, interval_s: float) -> Turn:
+        """See :meth:`InstantBudget.take_now`."""
         with self._lock:
             times = self._times.get(host)
             if times is None and interval_s <= 0:

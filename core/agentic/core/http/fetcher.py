@@ -153,7 +153,7 @@ class Fetcher:
     async def _follow(
         self, request: HttpRequest, robots: RobotsGate | None, *, is_asked_for: bool = True
     ) -> HttpResponse:
-        is_secure = request.url.lower().startswith("https:")
+        is_secure = request.session is not None and request.url.lower().startswith("https:")
         left_s = request.timeout_s or self.policy.timeout_s
         moved_to, is_lasting = None, True
         for _ in range(self.policy.max_redirects + 1):

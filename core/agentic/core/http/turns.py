@@ -9,7 +9,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from agentic.core.http.budget import BudgetUnavailableError, HostBudget, Turn
+from agentic.core.http.budget import BudgetUnavailableError, HostBudget, InstantBudget, Turn
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.policy import HttpPolicy
 from agentic.core.http.slots import idle
@@ -56,6 +56,7 @@ class HostTurns:
         self._resource_of = resource_of
         self._policy = policy
         self._budget = budget
+        self._take_now = budget.take_now if isinstance(budget, InstantBudget) else None
         self._sleep = sleep
         self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
         # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
@@ -83,6 +84,8 @@ class HostTurns:
         if lane.slots.locked() or lane.gate.locked():  # others are before this one
             async with idle():
                 await self._enter(host, lane, url, interval_s)
+        elif self._take_now is not None and not self._take_now(host, interval_s).wait_s:
+            await lane.slots.acquire()  # which is at once
         else:
             await self._enter(host, lane, url, interval_s)
         return lane.leave

@@ -14,7 +14,7 @@ from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.bodies import ACCEPT_ENCODING
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest
-from agentic.core.http.urls import PLAIN
+from agentic.core.http.urls import plain_origin
 
 DNS_KEPT_S = 60.0
 MAX_NAMES = 10_000
@@ -28,7 +28,7 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
         PrivateAddressError: Its host is a private address.
     """
     try:
-        url = URL(text, encoded=PLAIN.fullmatch(text) is not None)  # of which there is nothing to encode
+        url = URL(text, encoded=plain_origin(text) is not None)  # of which there is nothing to encode
     except ValueError as exc:
         raise InvalidUrlError(text, "it is malformed") from exc
     if url.scheme not in ("http", "https") or not url.raw_host or url.port is None:

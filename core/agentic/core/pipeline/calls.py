@@ -161,8 +161,7 @@ async def call_actor(
     Raises:
         Exception: The input does not fit, or whatever the actor raised.
     """
-    checked = given if isinstance(given, BaseModel) else actor.Input.model_validate(given)
-    output: BaseModel | Again = await actor().run(ctx, checked)
+    output: BaseModel | Again = await actor().run(ctx, _checked(actor, given))
     return output
 
 
@@ -170,13 +169,18 @@ async def call_until_done(
     actor: type[Actor], ctx: ActorContext, given: Mapping[str, object] | BaseModel
 ) -> BaseModel:
     """Do as :func:`call_actor`, and call again, in place, as often as the actor asks for it."""
+    checked = _checked(actor, given)
     while True:
-        output = await call_actor(actor, ctx, given)
+        output: BaseModel | Again = await actor().run(ctx, checked)
         if not isinstance(output, Again):
             return output
         note_begun()
         async with idle(output.after_s, in_turn=True):
             await asyncio.sleep(output.after_s)
+
+
+def _checked(actor: type[Actor], given: Mapping[str, object] | BaseModel) -> BaseModel:
+    return given if isinstance(given, BaseModel) else actor.Input.model_validate(given)
 
 
 def known_parts(actor: type[Actor], given: Mapping[str, JSONValue]) -> dict[str, JSONValue]:

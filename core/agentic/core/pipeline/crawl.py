@@ -126,8 +126,10 @@ class CrawlNode(Executor):
         visitor = self._visitor(turn.state, step, hidden, ctx)
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
-        counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
-        report.end()
+        try:
+            counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+        finally:
+            report.end()
         ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
             return None
@@ -168,14 +170,16 @@ class CrawlNode(Executor):
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         finished = -1
-        async with seeding.meanwhile():
-            while not seeding.is_over:
-                seeding.more.clear()
-                counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
-                if _is_over(visitor.step, counts) or counts.finished == finished:
-                    await seeding.more.wait()  # there is nothing to do before
-                finished = counts.finished
-        report.end()
+        try:
+            async with seeding.meanwhile():
+                while not seeding.is_over:
+                    seeding.more.clear()
+                    counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+                    if _is_over(visitor.step, counts) or counts.finished == finished:
+                        await seeding.more.wait()  # there is nothing to do before
+                    finished = counts.finished
+        finally:
+            report.end()
         ctx.set_state(CRAWL_TOTALS, report.totals)
 
     def _visitor(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentic.core.graph import CustomEvent, WorkflowContext
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, Exchange, FailedPage, FrontierEntry
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    Exchange,
+    FailedPage,
+    FrontierCounts,
+    FrontierEntry,
+)
 from agentic.core.pipeline.result import EXAMPLE_COUNT
 from agentic.core.pipeline.state import CrawlTotals, FailureTally
 from agentic.core.pipeline.statistics import CrawlStatistics
@@ -14,6 +22,9 @@ from agentic.core.types import SaveCounts
 
 CRAWL_PROGRESS = "crawl.progress"
 """Type of the event that tells, at most once a second, how a crawl goes."""
+
+PROGRESS_S = 0.1
+"""Between two reports of progress, at least: there may be hundreds of commits a second."""
 
 
 class CrawlReport:
@@ -32,6 +43,8 @@ class CrawlReport:
         self._ctx = ctx
         self._statistics = CrawlStatistics() if statistics is None else statistics
         self._taken: dict[str, FrontierEntry] = {}
+        self._reported_at = -math.inf
+        self._unreported: FrontierCounts | None = None
 
     async def committed(self, batch: CrawlBatch, exchange: Exchange) -> None:
         """Add a commit to the totals and report progress."""
@@ -39,16 +52,25 @@ class CrawlReport:
         if not (batch.done or batch.failed):
             return
         self.totals = add_commit(self.totals, batch.failed, exchange.saved)
-        counts = exchange.counts
-        note = f"{counts.failed} failed" if counts.failed else ""
-        self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
+        self._unreported = exchange.counts
+        if self._statistics.clock() - self._reported_at >= PROGRESS_S:
+            self._report_progress()
         if (told := self._statistics.due()) is not None:
             await self._ctx.add_event(CustomEvent(type=CRAWL_PROGRESS, data=told))
 
     def end(self) -> None:
-        """Note that what the slice took and did not finish is left to others."""
+        """Report where the crawl stands, and note that what the slice did not finish is left to others."""
+        self._report_progress()
         self._statistics.gave_back(self._taken.values())
         self._taken.clear()
+
+    def _report_progress(self) -> None:
+        counts, self._unreported = self._unreported, None
+        if counts is None:
+            return
+        self._reported_at = self._statistics.clock()
+        note = f"{counts.failed} failed" if counts.failed else ""
+        self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
 
     def _note(self, batch: CrawlBatch, exchange: Exchange) -> None:
         self._statistics.add(batch, exchange)

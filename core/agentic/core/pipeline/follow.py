@@ -80,9 +80,9 @@ def frontier_link(url: str, depth: int) -> FrontierLink:
 
 def fits(url: str, patterns: Sequence[str]) -> bool:
     """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
-    return EVERYTHING in patterns or any(
-        _compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns
-    )
+    if not patterns or EVERYTHING in patterns:  # as most crawls have it
+        return bool(patterns)
+    return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
 
 
 def _path_of(url: str) -> str:

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from agentic.core.actors import Actor
 from agentic.core.pipeline.spec import Config
+from agentic.core.records import unchecked
 
 
 class RepeatedInput:
@@ -40,17 +41,10 @@ class RepeatedInput:
             ValidationError: ``value`` does not fit.
         """
         if type(value) is self._plain:
-            return self._copied(value)
+            return unchecked(
+                self._model, {**self._first.__dict__, self._name: value}, self._first.model_fields_set
+            )
         return self._model.model_validate({**self._kept, self._name: value})
-
-    def _copied(self, value: object) -> BaseModel:
-        """Do as ``model_copy``, without the copies of what is empty or never changed: it takes a third."""
-        made = self._model.__new__(self._model)
-        object.__setattr__(made, "__dict__", {**self._first.__dict__, self._name: value})
-        object.__setattr__(made, "__pydantic_fields_set__", self._first.model_fields_set)
-        object.__setattr__(made, "__pydantic_extra__", None)
-        object.__setattr__(made, "__pydantic_private__", None)
-        return made
 
 
 def _plain_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ItemOutput, Page
+from agentic.core.records import unchecked
 from agentic.plugins.web.fields import Schema, read_fields, source_of
 from agentic.plugins.web.json_schema import JsonSchema, fit
+
+_GIVEN = {"item"}
 
 
 class ExtractDetailInput(BaseModel):
@@ -38,4 +41,4 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
         if given.json_schema is not None:
             found = fit(found, given.json_schema, given.page.final_url)
         # Each value is JSON by the way it was read: to check that again takes as long as half the reading.
-        return ItemOutput.model_construct(item={"url": given.page.final_url, **found})
+        return unchecked(ItemOutput, {"item": {"url": given.page.final_url, **found}}, _GIVEN)

@@ -20,6 +20,7 @@ from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, It
 from agentic.core.http import FetchError
 from agentic.core.http.directives import forbids_following
 from agentic.core.reading.addresses import absolute
+from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.fetch import FetchActor, FetchInput
 from agentic.plugins.web.fields import Item, Schema, Source, read_fields, source_of
@@ -80,6 +81,9 @@ class ListOutput(LinksOutput, ItemsOutput):
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = handler(self)
         return {name: value for name, value in found.items() if value is not None or name not in MAY_LACK}
+
+
+_ALL_OF_LIST = set(ListOutput.model_fields)
 
 
 class ExtractListActor(Actor[ExtractListInput, ListOutput]):
@@ -159,17 +163,16 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
         urls = {url: None for url in urls if url not in unwanted}
         next_url = None if next_url in unwanted else next_url
-    return ListOutput(
-        list_item_urls=tuple(urls),
-        next_url=next_url,
-        title=title_of(document),
-        items=tuple(
-            {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)}
-            for node in nodes
-        )
-        if fields
-        else None,
+    items = fields and tuple(
+        {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)} for node in nodes
     )
+    values: dict[str, object] = {
+        "list_item_urls": tuple(urls),
+        "next_url": next_url,
+        "title": title_of(document),
+        "items": items,
+    }
+    return unchecked(ListOutput, values, _ALL_OF_LIST)
 
 
 def _unwanted(source: Source, user_agent: str) -> Collection[str] | None:

@@ -21,11 +21,15 @@ from agentic.core.http import (
     canonical_url,
 )
 from agentic.core.http.urls import Param, with_params
+from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
 from agentic.plugins.web.browsing import show
 from agentic.plugins.web.html import Selector, parse
 from agentic.plugins.web.scripted import browser_verdict, looks_scripted, needs_browser, verdict_key
 from agentic.plugins.web.sessions import used_session
+
+_ALL_OF_PAGE = set(Page.model_fields)
+_GIVEN = set(PageOutput.model_fields)
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -114,7 +118,8 @@ class FetchActor(Actor[FetchInput, PageOutput]):
         """Return the page at the end of all redirects, or as the browser shows it."""
         match given.way:
             case "http":
-                return PageOutput(page=_complete(await _by_http(ctx, given), given))
+                page = _complete(await _by_http(ctx, given), given)
+                return unchecked(PageOutput, {"page": page}, _GIVEN)
             case "browser":
                 return PageOutput(page=await _by_browser(ctx, given))
             case "auto":
@@ -210,17 +215,19 @@ def _request(given: FetchInput, session: HttpSession | None) -> HttpRequest:
 
 def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "http") -> Page:
     """Return an answer as a page; bodies that are no text are known by their hash only."""
-    return Page(
-        url=url,
-        final_url=canonical_url(response.url),
-        status=response.status,
-        content_type=response.content_type,
-        text=response.text if _is_text(response.content_type) else "",
-        content_hash=hashlib.sha256(response.body).hexdigest(),
-        fetched_at=now,
-        fetched_by=fetched_by,
-        robots=response.headers.get("x-robots-tag", ""),
-    )
+    content_type = response.content_type
+    values: dict[str, object] = {
+        "url": url,
+        "final_url": canonical_url(response.url),
+        "status": response.status,
+        "content_type": content_type,
+        "text": response.text if _is_text(content_type) else "",
+        "content_hash": hashlib.sha256(response.body).hexdigest(),
+        "fetched_at": now,
+        "fetched_by": fetched_by,
+        "robots": response.headers.get("x-robots-tag", ""),
+    }
+    return unchecked(Page, values, _ALL_OF_PAGE)
 
 
 def _is_text(content_type: str) -> bool:

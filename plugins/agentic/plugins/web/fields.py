@@ -131,14 +131,23 @@ class Source:
     base: str
 
 
+class _Latest:
+    """The last page that was read; a crawl reads links and then details of one page."""
+
+    source: Source | None = None
+
+
 def source_of(page: Page) -> Source:
-    """Return a page ready to be read.
+    """Return a page ready to be read. Its document is shared: do not change it.
 
     Raises:
-        ActorError: It is no HTML; failure class ``not_html``.
+        ActorError: It is no HTML (``not_html``), or nested too deep (``too_large``).
     """
-    document = document_of(page)
-    return Source(page, document, base_of(document, page.final_url))
+    latest = _Latest.source
+    if latest is None or latest.page is not page:
+        document = document_of(page)
+        latest = _Latest.source = Source(page, document, base_of(document, page.final_url))
+    return latest
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element | None = None) -> Item:

@@ -177,8 +177,8 @@ def language_of(document: Document) -> str | None:
 
 def title_of(document: Document) -> str | None:
     """Return the text of ``<title>``, None if there is none or it is empty."""
-    node = document.select_one("title")
-    return text_of(node) or None if node is not None else None
+    node = document.select_one("title")  # in which there are no elements
+    return " ".join(node.text.split()) or None if node is not None else None
 
 
 def base_of(document: Document, url: str) -> str:

@@ -38,6 +38,8 @@ def parse_number(text: str, *, whole: bool) -> int | float | None:
         text: Its digits may be grouped.
         whole: Refuse a number with a fraction.
     """
+    if text.isascii() and text.isdigit():  # as most are
+        return int(text) if whole else float(text)
     found = _NUMBER.search(text)
     if found is None:
         return None

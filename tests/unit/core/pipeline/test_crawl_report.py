@@ -133,6 +133,19 @@ async def test_a_commit_is_told_as_progress_too(report: CrawlReport, told: Told)
     assert told.progress == [(2, 3, "1 failed")]
 
 
+async def test_progress_is_reported_ten_times_a_second_and_at_the_end(
+    report: CrawlReport, told: Told, clock: Clock
+) -> None:
+    for number in range(9):
+        await report.committed(CrawlBatch(done=[done(f"http://a/{number}")]), exchange(finished=number + 1))
+        clock.now += 1 / 32
+    assert [finished for finished, _, _ in told.progress] == [1, 5, 9]
+    await report.committed(CrawlBatch(done=[done("http://a/9")]), exchange(finished=10))
+    report.end()
+    report.end()
+    assert [finished for finished, _, _ in told.progress] == [1, 5, 9, 10]
+
+
 async def test_a_commit_without_pages_is_not_told(report: CrawlReport, told: Told) -> None:
     await report.committed(CrawlBatch(), exchange([entry("http://a/1")], total=1))
     assert (told.events, told.progress) == ([], [])
