@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -34,9 +35,13 @@ class Crawler:
         self.agent = agent
         self.shop_url = shop_url
         self.stored: list[str] = []
+        self.has_begun = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     def save(self, session: Session, pages: Sequence[CrawledPage]) -> SaveCounts:
         self.stored += [page.url for page in pages]
+        if len(self.stored) >= 20:
+            self._loop.call_soon_threadsafe(self.has_begun.set)
         return WebResultMapper(session, "e1", self.agent).save_pages("site", pages)
 
     @asynccontextmanager
@@ -53,7 +58,7 @@ class Crawler:
 
 
 @pytest.fixture
-def crawler(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> Crawler:
+async def crawler(database: Database, make_agent: MakeAgent, fakes: FakeServer) -> Crawler:
     return Crawler(database, make_agent(), fakes.shop_url)
 
 
@@ -61,11 +66,10 @@ async def test_a_crawl_that_was_cut_off_goes_on_and_loses_and_doubles_no_page(
     crawler: Crawler, stored_urls: Callable[[], list[str]], shop_urls: set[str]
 ) -> None:
     async with crawler.workflow() as workflow:
-        stream = workflow.run_stream({})
-        async for _ in stream:
-            if len(crawler.stored) >= 20:
-                break
-        await stream.aclose()
+        run = asyncio.create_task(workflow.run({}))
+        await crawler.has_begun.wait()
+        run.cancel()
+        await asyncio.wait([run])
     before = list(crawler.stored)
     assert 20 <= len(before) < 60
 
