@@ -13,9 +13,15 @@ def as_before() -> Iterator[None]:
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
+    gc.unfreeze()
 
 
 def test_python_looks_for_garbage_less_often_and_for_old_garbage_as_it_did() -> None:
     gc.set_threshold(700, 10, 7)
     collect_seldom()
     assert gc.get_threshold() == (NEW_OBJECTS, 10, 7)
+
+
+def test_python_does_not_look_at_what_was_there_before() -> None:
+    collect_seldom()
+    assert gc.get_freeze_count() > 10_000

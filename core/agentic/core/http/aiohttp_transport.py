@@ -79,23 +79,29 @@ class AiohttpTransport:
         started = time.monotonic()
         try:
             url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
-            is_usual = not (request.headers or url.user or url.password)
-            async with (
-                asyncio.timeout(timeout_s),
-                self._session.request(
+            names_somebody = bool(url.user or url.password)
+            is_usual = not (request.headers or names_somebody)
+            async with asyncio.timeout(timeout_s):
+                answer = await self._session.request(
                     request.method,
-                    url.with_user(None) if url.user or url.password else url,
+                    url.with_user(None) if names_somebody else url,
                     headers=None if is_usual else wire_headers(request, url, self._user_agent),
                     data=request.body,
                     allow_redirects=False,
                     proxy=URL(self._proxy) if self._proxy else None,
-                ) as answer,
-            ):
+                )
+                try:
+                    body = await _read(answer, request.url, max_bytes)
+                finally:
+                    # One that was read to its end has given its connection back already.
+                    if not answer.closed or request.body is not None:
+                        answer.release()
+                        await answer.wait_for_close()
                 return HttpResponse(
                     url=without_credentials(request.url),
                     status=answer.status,
                     headers=Headers(answer.headers.items()),
-                    body=await _read(answer, request.url, max_bytes),
+                    body=body,
                     elapsed_s=time.monotonic() - started,
                     set_cookies=tuple(answer.headers.getall("Set-Cookie", ())),
                 )

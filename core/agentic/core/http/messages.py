@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import cast
+from functools import lru_cache
+from typing import TypeVar, cast, overload
 
-from w3lib.encoding import html_to_unicode
+from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.sessions import HttpSession
 from agentic.core.records import record
 from agentic.core.types import JSONValue
+
+T = TypeVar("T")
+
+MARKS = frozenset({b"\xef", b"\xfe", b"\xff", b"\0"})
+"""What byte order marks begin with."""
 
 
 class Headers(Mapping[str, str]):
@@ -29,6 +35,14 @@ class Headers(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._fields[name.lower()]
+
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+    @overload
+    def get(self, name: str, /, default: str | T) -> str | T: ...
+    def get(self, name: str, /, default: object = None) -> object:
+        """Return a field, or the default, without the exception that a mapping raises on the way."""
+        return self._fields.get(name.lower(), default)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._fields
@@ -96,7 +110,7 @@ class HttpResponse:
     @property
     def content_type(self) -> str:
         """Media type in lower case without parameters: ``"text/html"``; empty if not given."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return _media_type(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
@@ -106,6 +120,8 @@ class HttpResponse:
         silent or name none, guessed: UTF-8 if it is that, else windows-1252, as browsers do.
         """
         declared = self.headers.get("content-type")
+        if _is_utf_8(declared) and self.body[:1] not in MARKS:  # as most are
+            return self.body.decode(errors="replace")
         try:
             return html_to_unicode(declared, self.body, auto_detect_fun=_guessed_charset)[1]
         except (LookupError, UnicodeError):  # Python calls some things codecs that no page is written in
@@ -122,6 +138,16 @@ class HttpResponse:
         except (ValueError, RecursionError) as exc:
             reason = f"the answer ({self.content_type or 'no content type'}) is no JSON: {exc}"
             raise FetchError(self.url, FailureClass.DECODE, reason, status=self.status) from exc
+
+
+@lru_cache(maxsize=256)
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+@lru_cache(maxsize=256)
+def _is_utf_8(content_type: str | None) -> bool:
+    return http_content_type_encoding(content_type) == "utf-8"
 
 
 def _guessed_charset(body: bytes) -> str:

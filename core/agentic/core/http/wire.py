@@ -31,9 +31,10 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
         url = URL(text, encoded=plain_origin(text) is not None)  # of which there is nothing to encode
     except ValueError as exc:
         raise InvalidUrlError(text, "it is malformed") from exc
-    if url.scheme not in ("http", "https") or not url.raw_host or url.port is None:
+    host, port = url.raw_host, url.port
+    if url.scheme not in ("http", "https") or not host or port is None:
         raise InvalidUrlError(text, "it is not absolute")
-    guard.check_host(url.raw_host, url.port, is_proxied=is_proxied)
+    guard.check_host(host, port, is_proxied=is_proxied)
     return url
 
 

@@ -184,9 +184,9 @@ class CrawlSlice:
             self._is_alone = _is_suspect(entry)
             slot = PageSlot(self._slots, entry.url)
             token = SLOT.set(slot)  # for the task that now begins
-            slot.task = self._begin(self._visit(entry))
+            task = self._begin(self._visit(entry))
             SLOT.reset(token)
-            self._slots.begin(slot.task)
+            self._slots.begin(task, slot)
         if is_ending and self._slots.waiting_count:
             for page in self._slots.unbegun():  # they are given back, and begun by the next slice
                 page.cancel()

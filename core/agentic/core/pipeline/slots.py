@@ -28,7 +28,7 @@ class PageSlots:
         self._count = count
         self._clock = clock
         self._left = left
-        self._running: dict[Task, float] = {}
+        self._running: dict[Task, PageSlot] = {}
         self._waiting: dict[Task, PageSlot] = {}
         self._returning: deque[tuple[asyncio.Future[None], Task]] = deque()
 
@@ -55,21 +55,27 @@ class PageSlots:
     @property
     def oldest(self) -> float | None:
         """When the page began, or went on, that runs for longest; None if none does."""
-        return next(iter(self._running.values()), None)
+        slot = next(iter(self._running.values()), None)
+        return None if slot is None else slot.began_at
 
     @property
     def has_begun(self) -> bool:
         """Whether a page waits that cannot be begun anew without loss."""
         return any(slot.is_begun for slot in self._waiting.values())
 
-    def begin(self, task: Task) -> None:
+    def begin(self, task: Task, slot: PageSlot) -> None:
         """Give a page a slot."""
-        self._running[task] = self._clock()
+        slot.task = task
+        slot.began_at = self._clock()
+        self._running[task] = slot
 
     def end(self, task: Task) -> None:
         """Take note that a page has come to its end."""
-        self._running.pop(task, None)
-        self._waiting.pop(task, None)
+        slot = self._running.pop(task, None) or self._waiting.pop(task, None)
+        if slot is not None:
+            slot.task = (
+                None  # whose context holds the slot: both, and all it gave, would be left to the collector
+            )
         self._let_in()
 
     def leave(self, task: Task, slot: PageSlot) -> None:
@@ -82,8 +88,8 @@ class PageSlots:
 
     def enter(self, task: Task) -> None:
         """Give a page a slot again, one more than there are if need be."""
-        if self._waiting.pop(task, None) is not None:
-            self.begin(task)
+        if (slot := self._waiting.pop(task, None)) is not None:
+            self.begin(task, slot)
 
     async def enter_in_turn(self, task: Task) -> None:
         """Wait for a slot: pages that were begun before go on before others begin."""
@@ -121,16 +127,18 @@ class PageSlot:
 
     Attributes:
         url: Of the page.
-        task: Fetches and reads it.
+        task: Fetches and reads it; None before it begins, and after its end.
+        began_at: When it began, or went on.
         is_begun: Whether it was asked for, or failed, already.
     """
 
-    __slots__ = ("_slots", "is_begun", "task", "url")
+    __slots__ = ("_slots", "began_at", "is_begun", "task", "url")
 
     def __init__(self, slots: PageSlots, url: str) -> None:
         self._slots = slots
         self.url = url
         self.task: Task | None = None
+        self.began_at = 0.0
         self.is_begun = False
 
     def leave(self) -> None:

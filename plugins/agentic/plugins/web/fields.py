@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from typing import Annotated, Self
@@ -22,6 +21,7 @@ from pydantic_core import CoreSchema
 from turbohtml import Document, Element
 
 from agentic.core.actors import ActorError, Page
+from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.conversions import FieldType, convert
 from agentic.plugins.web.html import Selector, base_of, document_of, select, select_one, text_of
@@ -116,7 +116,7 @@ Schema = Annotated[dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SEL
 """Field name -> how to read it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """A page that fields are read from.
 

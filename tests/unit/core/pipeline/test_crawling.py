@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +19,8 @@ from agentic.core.http import url_key
 from agentic.core.http.slots import idle, note_begun
 from agentic.core.pipeline import PipelineResult, StepFailedError
 from agentic.core.pipeline.slices import SliceLimits, pages_to_take
+from agentic.core.pipeline.slots import PageSlot
+from agentic.core.pipeline.visits import Visit
 
 Run = Callable[..., Any]
 
@@ -104,6 +107,19 @@ async def test_pages_that_fail_for_a_moment_are_tried_again(run: Run, site: Any)
     site.pages.update(star(2) | {"http://a/1": lambda: next(answers)})
     result = await run(CRAWL + "error_handling: {timeout: {retry_count: 2, backoff_s: 0}}")
     assert (result.pages.done, result.pages.failed) == (2, 0)
+
+
+async def test_pages_are_freed_when_they_end_and_not_by_the_collector(run: Run, site: Any) -> None:
+    site.pages.update(star(50))
+    gc.collect()
+    gc.disable()
+    try:
+        await run(CRAWL)
+        slots = [kept for kept in gc.get_objects() if isinstance(kept, PageSlot)]
+        held = [kept for kept in gc.get_objects() if isinstance(kept, Visit)]
+    finally:
+        gc.enable()
+    assert (slots, held) == ([], [])
 
 
 async def test_a_rule_can_make_the_failure_of_a_page_the_pipelines(
