@@ -3,7 +3,7 @@
 AgenticError
   SettingsError     a setting or a stored configuration cannot be used (ValueError)
   GraphError        InvalidGraphError, ConvergenceError, UndeliverableMessageError, ...   core.graph.errors
-  PluginError       UnknownPlatformError, DuplicateNameError                              here
+  PluginError       UnknownPlatformError, DuplicateNameError, BrokenActorError            here
   HttpError         FetchError                                                            core.http.errors
   PipelineError     SpecError, UnknownActorError, ActorError                              actors, pipeline
   BusError          BusUnavailableError                                                   core.bus.errors
@@ -76,3 +76,15 @@ class DuplicateNameError(PluginError, ValueError):
         self.kind = kind
         self.name = name
         self.claimants = (first, second)
+
+
+class BrokenActorError(PluginError):
+    """A plugin brings an actor that cannot be loaded."""
+
+    def __init__(self, actor: str, plugin: str, reason: str) -> None:
+        super().__init__(
+            f"the actor {actor!r} of {plugin} cannot be loaded ({reason}); install that plugin anew, or "
+            f"name it in AGENTIC_DISABLED_PLUGINS"
+        )
+        self.actor = actor
+        self.plugin = plugin

@@ -76,7 +76,9 @@ def _describe(
     plugin: LoadedPlugin, alone: PluginRegistry, conflicts: Iterable[DuplicateNameError]
 ) -> PluginReport:
     brought = {kind: sorted(offer(alone)) for kind, offer in OFFERS.items()}
-    errors = [*plugin.errors, *(str(clash) for clash in conflicts if plugin.label in clash.claimants)]
+    # What it brings was loaded just now, so that those who are looked at alone know of more errors.
+    known = [*plugin.errors, *(error for one in alone.plugins.values() for error in one.errors)]
+    errors = [*dict.fromkeys(known), *(str(clash) for clash in conflicts if plugin.label in clash.claimants)]
     return PluginReport(
         name=plugin.name,
         distribution=plugin.distribution,

@@ -5,6 +5,7 @@ A plugin is a module (or object) with functions marked :data:`hookimpl`, named b
 """
 
 from agentic.core.hooks.findings import Finding, Severity, warning
+from agentic.core.hooks.later import ActorAt, actor_at
 from agentic.core.hooks.manager import (
     LoadedPlugin,
     PluginRegistry,
@@ -18,6 +19,7 @@ from agentic.core.hooks.platform import Platform, platform_at
 __all__ = [
     "ENTRY_POINT_GROUP",
     "PROJECT_NAME",
+    "ActorAt",
     "Finding",
     "LoadedPlugin",
     "ObservedExecution",
@@ -26,6 +28,7 @@ __all__ = [
     "Platform",
     "PluginRegistry",
     "Severity",
+    "actor_at",
     "get_registry",
     "hookimpl",
     "hookspec",

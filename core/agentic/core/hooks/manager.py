@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pluggy
 
-from agentic.core.errors import DuplicateNameError, UnknownPlatformError
+from agentic.core.errors import BrokenActorError, DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import specs
 from agentic.core.hooks.compatibility import misfit_of
 from agentic.core.hooks.findings import Check, Finding, findings_of
+from agentic.core.hooks.later import ActorAt, Later
 from agentic.core.hooks.markers import ENTRY_POINT_GROUP, PROJECT_NAME
 from agentic.core.hooks.observed import Observer
 from agentic.core.hooks.offers import Offers
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from agentic.core.pipeline import PipelineBuilder
 
 T = TypeVar("T")
-_Claims = list[tuple["LoadedPlugin", list[tuple[str, T]]]]
+_Claims = Sequence[tuple["LoadedPlugin", Sequence[tuple[str, T]]]]
 KINDS = ("platforms", "actors", "builders", "workflows")
 DEADLINE_S = 15.0
 HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agentic_")))
@@ -89,9 +90,13 @@ class PluginRegistry:
     @cached_property
     def actors(self) -> Offers[type[Actor]]:
         """Actor name or alias -> actor class, of all plugins."""
-        found: _Claims[type[Actor]] = self._gather(
+        said: list[tuple[LoadedPlugin, list[tuple[str, type[Actor] | ActorAt]]]] = self._gather(
             "agentic_actors", lambda said: [(name, a) for a in said for name in (a.name, *a.aliases)]
         )
+        found: _Claims[type[Actor] | Later[type[Actor]]] = [
+            (plugin, [(name, _loading(a, plugin) if isinstance(a, ActorAt) else a) for name, a in brought])
+            for plugin, brought in said
+        ]
         return _by_name("actor", found)
 
     @cached_property
@@ -150,6 +155,7 @@ class PluginRegistry:
         found = [Finding(f"plugins: {clash}") for clash in self.clashes()]
         doctors = ((one.name, _doctor_of(one)) for one in self.platforms.values())
         checks += [(name, doctor) for name, doctor in doctors if doctor is not None]
+        self.actors.values()  # those that cannot be loaded are errors of their plugins
         found += findings_of(sorted(checks, key=lambda check: check[0]), deadline_s)
         broken = [f"{plugin.name}: {error}" for plugin in self.plugins.values() for error in plugin.errors]
         return [*map(Finding, broken), *found]
@@ -224,7 +230,18 @@ def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
     return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
 
 
-def _by_name(kind: str, claims: _Claims[T]) -> Offers[T]:
+def _loading(named: ActorAt, plugin: LoadedPlugin) -> Later[type[Actor]]:
+    def load() -> type[Actor]:
+        try:
+            return named.load()
+        except (Exception, SystemExit) as exc:
+            plugin.note(f"the actor {named.name!r} cannot be loaded: {_explain(exc)}")
+            raise BrokenActorError(named.name, plugin.label, _explain(exc)) from exc
+
+    return Later(load)
+
+
+def _by_name(kind: str, claims: _Claims[T | Later[T]]) -> Offers[T]:
     return Offers.of(kind, ((plugin.label, *named) for plugin, brought in claims for named in brought))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from contextlib import suppress
 from typing import TypeVar, overload
 
-from agentic.core.errors import DuplicateNameError
+from agentic.core.errors import DuplicateNameError, PluginError
+from agentic.core.hooks.later import Later
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -14,17 +16,20 @@ D = TypeVar("D")
 class Offers(Mapping[str, T]):
     """Things by name. A contested name is not among them: asking for it with ``[]`` says who claims it.
 
+    What a plugin only named is loaded when it is asked for. Who goes through all things is not given those
+    that cannot be loaded.
+
     Args:
-        things: Name -> thing.
+        things: Name -> thing, or what loads it.
         clashes: Contested name -> the error that names two who claim it.
     """
 
-    def __init__(self, things: Mapping[str, T], clashes: Mapping[str, DuplicateNameError]) -> None:
+    def __init__(self, things: Mapping[str, T | Later[T]], clashes: Mapping[str, DuplicateNameError]) -> None:
         self._things = {name: thing for name, thing in things.items() if name not in clashes}
         self.clashes = clashes
 
     @classmethod
-    def of(cls, kind: str, claims: Iterable[tuple[str, str, T]]) -> Offers[T]:
+    def of(cls, kind: str, claims: Iterable[tuple[str, str, T | Later[T]]]) -> Offers[T]:
         """Index what is claimed.
 
         Args:
@@ -32,7 +37,7 @@ class Offers(Mapping[str, T]):
             claims: Who claims which name for what, in order.
         """
         owners: dict[str, str] = {}
-        things: dict[str, T] = {}
+        things: dict[str, T | Later[T]] = {}
         clashes: dict[str, DuplicateNameError] = {}
         for owner, name, thing in claims:
             if name in owners:
@@ -50,10 +55,16 @@ class Offers(Mapping[str, T]):
         Raises:
             DuplicateNameError: Two plugins claim the name.
             KeyError: Nobody does.
+            PluginError: It cannot be loaded.
         """
         if clash := self.clashes.get(name):
             raise DuplicateNameError(clash.kind, name, *clash.claimants)
-        return self._things[name]
+        thing = self._things[name]
+        if not isinstance(thing, Later):
+            return thing
+        loaded: T = thing.load()
+        self._things[name] = loaded
+        return loaded
 
     @overload
     def get(self, name: str, /) -> T | None: ...
@@ -61,7 +72,15 @@ class Offers(Mapping[str, T]):
     def get(self, name: str, /, default: T | D) -> T | D: ...
     def get(self, name: str, /, default: object = None) -> object:
         """Return what is called ``name`` and is nobody else's; ``default`` if there is no such thing."""
-        return self._things.get(name, default)
+        return self[name] if name in self._things else default
+
+    def items(self) -> ItemsView[str, T]:
+        """Go through all that can be loaded."""
+        return self._whole().items()
+
+    def values(self) -> ValuesView[T]:
+        """Go through all that can be loaded."""
+        return self._whole().values()
 
     def __contains__(self, name: object) -> bool:
         return name in self._things
@@ -75,6 +94,13 @@ class Offers(Mapping[str, T]):
     def is_taken(self, name: str) -> bool:
         """Whether anybody claims ``name``."""
         return name in self._things or name in self.clashes
+
+    def _whole(self) -> dict[str, T]:
+        whole: dict[str, T] = {}
+        for name in self._things:
+            with suppress(PluginError):  # which its plugin has taken note of
+                whole[name] = self[name]
+        return whole
 
     def joined(self, things: Mapping[str, T]) -> Offers[T]:
         """Return these and ``things``, whose names are not taken."""

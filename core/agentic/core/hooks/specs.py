@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
     from agentic.core.actors import Actor
     from agentic.core.graph import Workflow, WorkflowEvent
     from agentic.core.hooks.findings import Finding
+    from agentic.core.hooks.later import ActorAt
     from agentic.core.hooks.observed import ObservedExecution
     from agentic.core.hooks.platform import Platform
     from agentic.core.pipeline import PipelineBuilder
@@ -30,11 +31,12 @@ def agentic_platforms() -> Iterable[Platform]:
 
 
 @hookspec
-def agentic_actors() -> Iterable[type[Actor]]:
+def agentic_actors() -> Iterable[type[Actor] | ActorAt]:
     """Return the pipeline actors this plugin adds. Called once, when an actor is first asked for.
 
-    Names and aliases are unique over all plugins, as for platforms. A plugin that raises here is listed
-    with its error and brings no actor.
+    :func:`~agentic.core.hooks.actor_at` names one that is loaded when it is asked for itself. Names and
+    aliases are unique over all plugins, as for platforms. A plugin that raises here is listed with its error
+    and brings no actor.
     """
     raise NotImplementedError
 

@@ -293,11 +293,12 @@ def _references(value: Config, known: Known, place: Place, *, may_hide: bool = T
 
 
 def _rules(rules: Mapping[str, ErrorRule], actors: Actors, place: Place) -> Iterator[Fault]:
-    classes = FAILURE_CLASSES.union(*(actor.failure_classes for actor in actors.values()))
     for key, rule in rules.items():
-        if key != "*" and key not in classes and not is_status_class(key):
-            shown = {*classes, "http_404", "http_5xx", "*"}
-            yield Fault(place=(*place, key), message=unknown_word("failure class", key, shown))
+        if key != "*" and key not in FAILURE_CLASSES and not is_status_class(key):
+            classes = FAILURE_CLASSES.union(*(actor.failure_classes for actor in actors.values()))
+            if key not in classes:
+                shown = {*classes, "http_404", "http_5xx", "*"}
+                yield Fault(place=(*place, key), message=unknown_word("failure class", key, shown))
         if rule.retry_with_actor is not None:
             yield from _fallback(rule.retry_with_actor, actors, (*place, key, "retry_with_actor"))
 

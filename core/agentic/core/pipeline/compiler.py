@@ -40,7 +40,7 @@ from agentic.core.pipeline.spec import (
 from agentic.core.pipeline.state import PipelineState
 from agentic.core.pipeline.subpipelines import EnterNode, LeaveNode, OutcomeNode
 from agentic.core.pipeline.versions import version_of
-from agentic.core.pipeline.walking import rerun_rules
+from agentic.core.pipeline.walking import named_by, rerun_rules
 from agentic.core.types import RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
@@ -133,7 +133,8 @@ class _Compiler:
         self, spec: PipelineSpec, actors: Mapping[str, type[Actor]], services: PipelineServices
     ) -> None:
         self._spec = spec
-        self._actors = actors
+        # No others: each has a part in the signature of the workflow, and is loaded for that.
+        self._actors = {name: actors[name] for name in sorted({*named_by(spec)})}
         self._services = services
 
     def workflow(self) -> Workflow:

@@ -61,7 +61,7 @@ class CrawlTools:
 
     Attributes:
         store_of: Gives the frontier of a run.
-        actors: Every installed actor by name and alias.
+        actors: Those it calls, and perhaps others, by name and alias.
         levels: Rules for failures, nearest first.
         context: Gives what the actors of a run may use.
         item_key: Field that identifies an item.

@@ -31,6 +31,9 @@ PIPELINE_RESULTS = ("items", "counts")
 CONTENTS_ACTOR = "page_contents"
 """Reads what a crawl is to keep of a page besides its row."""
 
+SITEMAP_ACTOR = "sitemap"
+"""Reads the sitemaps of a crawl that is to start at their pages."""
+
 
 def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
     """Return the id of each step: its own, or actor or type, numbered from the second of a name on."""

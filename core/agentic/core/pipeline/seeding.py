@@ -11,10 +11,8 @@ from agentic.core.actors import Actor, ActorContext, ListingActor
 from agentic.core.http import canonical_url
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.follow import frontier_link, scope_of
+from agentic.core.pipeline.naming import SITEMAP_ACTOR
 from agentic.core.pipeline.spec import CrawlStep
-
-SITEMAP_ACTOR = "sitemap"
-"""Reads the sitemaps of a crawl that is to start at their pages."""
 
 Pieces = AsyncGenerator[Sequence[str], None]
 

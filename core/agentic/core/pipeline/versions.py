@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from agentic.core.actors import Actor
 from agentic.core.pipeline.spec import PipelineSpec
-from agentic.core.pipeline.walking import actors_of, fallbacks_of
+from agentic.core.pipeline.walking import named_by
 
 
 def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
@@ -22,12 +22,6 @@ def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
         actors: Name or alias -> actor.
     """
     said = spec.model_dump(mode="json", exclude={"description"}, exclude_unset=True)
-    named = {actors[name] for name in _named(spec)}
+    named = {actors[name] for name in named_by(spec)}
     text = json.dumps([said, sorted([actor.name, actor.version] for actor in named)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _named(spec: PipelineSpec) -> Iterator[str]:
-    for step in spec.steps:
-        yield from actors_of(step)
-    yield from (fallback.actor for fallback in fallbacks_of(spec))

@@ -76,7 +76,7 @@ class Visitor:
     Attributes:
         step: The step.
         scope: Its borders.
-        actors: Every installed actor by name and alias.
+        actors: Those it calls, and perhaps others, by name and alias.
         levels: Rules for failures, nearest first.
         context: What the actors may use.
         item_key: Field that identifies an item.

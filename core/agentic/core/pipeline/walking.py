@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.naming import page_actors, step_ids
+from agentic.core.pipeline.naming import SITEMAP_ACTOR, page_actors, step_ids
 from agentic.core.pipeline.policies import ErrorRule, Fallback
 from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.spec import (
@@ -48,6 +48,13 @@ def actors_of(step: Step) -> Iterator[str]:
     yield from (name for name, _ in calls_of(step))
 
 
+def named_by(spec: PipelineSpec) -> Iterator[str]:
+    """Yield the name of every actor that a pipeline may call, some of them several times."""
+    for step in spec.steps:
+        yield from actors_of(step)
+    yield from (fallback.actor for fallback in fallbacks_of(spec))
+
+
 def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
     """Return what the steps of a pipeline need, and their fallbacks: ``network``, ``browser``."""
     calls = [call for step in spec.steps for call in calls_of(step)]
@@ -80,6 +87,8 @@ def calls_of(step: Step) -> Iterator[tuple[str, Config]]:
         yield step.actor, step.config
     elif isinstance(step, CrawlStep):
         yield from ((page_actor.actor, page_actor.config) for _, page_actor in page_actors(step))
+        if step.sitemaps:
+            yield SITEMAP_ACTOR, {}
     for _, row in rows_of(step):
         for inner in row:
             yield from calls_of(inner)

@@ -8,12 +8,8 @@ refuses us. All of them need the extra ``firecrawl``, which is loaded when the s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from agentic.core.hooks import Platform, hookimpl, platform_at
-
-if TYPE_CHECKING:
-    from agentic.core.actors import Actor
+from agentic.core.hooks import ActorAt, Platform, actor_at, hookimpl, platform_at
 
 
 @hookimpl
@@ -24,11 +20,12 @@ def agentic_platforms() -> Iterable[Platform]:
 
 
 @hookimpl
-def agentic_actors() -> Iterable[type[Actor]]:
+def agentic_actors() -> Iterable[ActorAt]:
     """Bring the actors that ask Firecrawl."""
-    from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
-    from agentic.plugins.firecrawl.map import FirecrawlMapActor
-    from agentic.plugins.firecrawl.scrape import FirecrawlScrapeActor
-    from agentic.plugins.firecrawl.search import FirecrawlSearchActor
-
-    return [FirecrawlScrapeActor, FirecrawlCrawlActor, FirecrawlMapActor, FirecrawlSearchActor]
+    place = "agentic.plugins.firecrawl"
+    return [
+        actor_at(f"{place}.scrape:FirecrawlScrapeActor", name="firecrawl_scrape", aliases=["firecrawl_api"]),
+        actor_at(f"{place}.crawl:FirecrawlCrawlActor", name="firecrawl_crawl"),
+        actor_at(f"{place}.map:FirecrawlMapActor", name="firecrawl_map"),
+        actor_at(f"{place}.search:FirecrawlSearchActor", name="firecrawl_search"),
+    ]

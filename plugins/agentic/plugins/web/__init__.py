@@ -8,12 +8,8 @@ crawl is told to keep of its pages besides, rows of ``web_contents`` and ``web_l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from agentic.core.hooks import Platform, hookimpl, platform_at
-
-if TYPE_CHECKING:
-    from agentic.core.actors import Actor
+from agentic.core.hooks import ActorAt, Platform, actor_at, hookimpl, platform_at
 
 
 @hookimpl
@@ -24,37 +20,25 @@ def agentic_platforms() -> Iterable[Platform]:
 
 
 @hookimpl
-def agentic_actors() -> Iterable[type[Actor]]:
+def agentic_actors() -> Iterable[ActorAt]:
     """Bring the actors of the web."""
-    from agentic.plugins.web.article import ArticleActor
-    from agentic.plugins.web.authenticate import AuthenticateActor
-    from agentic.plugins.web.capture import PdfActor, ScreenshotActor
-    from agentic.plugins.web.diff import DiffActor
-    from agentic.plugins.web.extract_detail import ExtractDetailActor
-    from agentic.plugins.web.extract_list import ExtractListActor
-    from agentic.plugins.web.feed import FeedActor
-    from agentic.plugins.web.fetch import FetchActor
-    from agentic.plugins.web.page_contents import PageContentsActor
-    from agentic.plugins.web.robots_check import RobotsCheckActor
-    from agentic.plugins.web.search import SearchActor
-    from agentic.plugins.web.sitemap import SitemapActor
-    from agentic.plugins.web.structured_data import StructuredDataActor
-    from agentic.plugins.web.webhook import WebhookActor
-
+    place = "agentic.plugins.web"
     return [
-        FetchActor,
-        AuthenticateActor,
-        SearchActor,
-        ExtractListActor,
-        ExtractDetailActor,
-        SitemapActor,
-        FeedActor,
-        ArticleActor,
-        PageContentsActor,
-        StructuredDataActor,
-        RobotsCheckActor,
-        ScreenshotActor,
-        PdfActor,
-        DiffActor,
-        WebhookActor,
+        actor_at(f"{place}.fetch:FetchActor", name="fetch", aliases=["InitialFetcher", "FetchDetail"]),
+        actor_at(f"{place}.authenticate:AuthenticateActor", name="authenticate", aliases=["Authenticate"]),
+        actor_at(f"{place}.search:SearchActor", name="search", aliases=["SearchExecutor"]),
+        actor_at(f"{place}.extract_list:ExtractListActor", name="extract_list", aliases=["ExtractList"]),
+        actor_at(
+            f"{place}.extract_detail:ExtractDetailActor", name="extract_detail", aliases=["ExtractDetail"]
+        ),
+        actor_at(f"{place}.sitemap:SitemapActor", name="sitemap"),
+        actor_at(f"{place}.feed:FeedActor", name="feed"),
+        actor_at(f"{place}.article:ArticleActor", name="article"),
+        actor_at(f"{place}.page_contents:PageContentsActor", name="page_contents"),
+        actor_at(f"{place}.structured_data:StructuredDataActor", name="structured_data"),
+        actor_at(f"{place}.robots_check:RobotsCheckActor", name="robots_check"),
+        actor_at(f"{place}.capture:ScreenshotActor", name="screenshot"),
+        actor_at(f"{place}.capture:PdfActor", name="pdf"),
+        actor_at(f"{place}.diff:DiffActor", name="diff"),
+        actor_at(f"{place}.webhook:WebhookActor", name="webhook"),
     ]

@@ -21,5 +21,5 @@ def test_every_pipeline_that_is_shown_can_be_used() -> None:
 
 def test_every_failure_class_that_an_actor_declares_is_explained() -> None:
     explained = set(re.findall(r"`(\w+)`", PAGE.partition("## When it fails")[2]))
-    declared = frozenset[str]().union(*(actor.failure_classes for actor in agentic_actors()))
+    declared = frozenset[str]().union(*(at.load().failure_classes for at in agentic_actors()))
     assert declared <= explained

@@ -99,7 +99,8 @@ async def test_without_the_library_a_step_says_how_to_get_it(monkeypatch: pytest
 
 def test_the_library_is_not_loaded_before_the_service_is_asked() -> None:
     code = (
-        "import sys; from agentic.plugins.firecrawl import agentic_actors; list(agentic_actors());"
+        "import sys; from agentic.plugins.firecrawl import agentic_actors; "
+        "[at.load() for at in agentic_actors()];"
         "print(sorted({'firecrawl', 'httpx', 'jsonschema'} & set(sys.modules)))"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
