@@ -116,7 +116,7 @@ class InstantBudget(HostBudget, Protocol):
     """A budget that need not ask anybody."""
 
     def take_now(self, host: str, interval_s: float) -> Turn:
-        """Do as :meth:`take`, at once."""
+        """Do as :meth:`HostBudget.take`, at once."""
         ...
 
 
