@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 
 from agentic.mappers.driver import HotCursor, cursor_of
 
+_UNDO = ("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
+
 
 class JoinedSession(Session):
     """A session inside a transaction that is not its own: it commits and rolls back parts of it.
@@ -35,13 +37,17 @@ class JoinedSession(Session):
     def rollback(self) -> None:
         """Undo what came since the last end of a part."""
         super().rollback()
-        self._end("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
+        self._end(*_UNDO)
 
     def close(self) -> None:
         """Undo what came since the last end of a part, and let go of all objects."""
         super().close()
-        with suppress(DBAPIError):  # closed because the transaction has failed, and is rolled back whole
-            self._end("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
+        self._undo_what_is_left()
+
+    def reset(self) -> None:
+        """Do as :meth:`close`, to be used again."""
+        super().reset()
+        self._undo_what_is_left()
 
     @contextmanager
     def hot_part(self) -> Iterator[HotCursor]:
@@ -55,6 +61,10 @@ class JoinedSession(Session):
                 cursor.control("SAVEPOINT agentic_part")
                 self._is_hot = True
             yield cursor
+
+    def _undo_what_is_left(self) -> None:
+        with suppress(DBAPIError):  # closed because the transaction has failed, and is rolled back whole
+            self._end(*_UNDO)
 
     def _end(self, *statements: str) -> None:
         if not self._is_hot:

@@ -18,7 +18,7 @@ from agentic.mappers.driver import HotCursor, HotStatement
 from agentic.mappers.engine import begun
 from agentic.mappers.parts import JoinedSession, hot_savepoint
 
-Act = Literal["hot", "refused", "orm", "look", "nested", "undone", "commit", "rollback", "close"]
+Act = Literal["hot", "refused", "orm", "look", "nested", "undone", "commit", "rollback", "close", "reset"]
 Open = Callable[[Connection], Session]
 
 ADD = HotStatement(
@@ -63,12 +63,8 @@ def do(session: Session, act: Act, name: str) -> None:
                     add(cursor, f"{name}-hot")
                 if act == "undone":
                     savepoint.rollback()
-        case "commit":
-            session.commit()
-        case "rollback":
-            session.rollback()
-        case "close":
-            session.close()
+        case _:
+            getattr(session, act)()
 
 
 def kept(database: Database, open_session: Open, acts: Sequence[Act], *, ends: bool) -> list[str]:
