@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -14,6 +16,7 @@ from agentic.core.http.robots import (
     RobotsGate,
     rules_of,
 )
+from agentic.core.http.slots import SLOT
 
 AGENT = "mybot/1.0"
 RULES = b"User-agent: *\nDisallow: /private/\n\nUser-agent: mybot\nDisallow: /mine/\nCrawl-delay: 2\n"
@@ -45,6 +48,24 @@ class Robots:
         except FetchError as exc:
             return exc.failure_class
         return "none"
+
+
+class NoteLeaving:
+    """A slot that notes who leaves it."""
+
+    def __init__(self, note: Callable[[], object]) -> None:
+        self.task: asyncio.Task[object] | None = None
+        self.is_begun = False
+        self._note = note
+
+    def leave(self) -> None:
+        self._note()
+
+    def enter(self) -> None:
+        pass
+
+    async def enter_in_turn(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
@@ -98,6 +119,35 @@ async def test_an_origin_is_asked_once_even_by_many_at_once() -> None:
     robots = Robots(answer(200, RULES))
     await asyncio.gather(*(robots.gate.check(f"http://h/{number}") for number in range(20)))
     assert robots.asked == ["http://h:80/robots.txt"]
+
+
+async def test_who_waits_for_the_file_that_another_loads_leaves_its_slot_to_others() -> None:
+    answered = asyncio.Event()
+    left: list[str] = []
+    somebody_left = asyncio.Event()
+
+    async def load(_: str) -> HttpResponse:
+        await answered.wait()
+        return answer(200, RULES)
+
+    def leaves(name: str) -> None:
+        left.append(name)
+        somebody_left.set()
+
+    gate = RobotsGate(load, AGENT, lambda: 0.0)
+
+    async def page(name: str) -> None:
+        slot = NoteLeaving(partial(leaves, name))
+        slot.task = asyncio.current_task()
+        SLOT.set(slot)
+        await gate.check(f"http://h/{name}")
+
+    pages = [asyncio.create_task(page(name)) for name in ("loads", "waits")]
+    async with asyncio.timeout(10):
+        await somebody_left.wait()
+    answered.set()
+    await asyncio.gather(*pages)
+    assert left == ["waits"]
 
 
 async def test_each_origin_has_its_own_file() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -152,6 +153,18 @@ class TestActorsWithAnEffect:
         monkeypatch.setattr(site, "repeatable_after", lambda _: frozenset({"rate_limited"}))
         site.pages["http://a/0"] = failing_first(2, failing("rate_limited", 429))  # type: ignore[attr-defined] # of the fixture
         assert len((await run(FETCH)).retried[0].attempts) == 3
+
+    @pytest.mark.parametrize(("word", "calls"), [("timeout", 1), ("rate_limited", 2)])
+    async def test_a_crawl_is_as_careful_as_the_most_careful_of_the_actors_that_read_its_pages(
+        self, run: Run, site: Any, actors: Any, word: str, calls: int
+    ) -> None:
+        costly = {"repeatable_after": classmethod(lambda *_: frozenset({"rate_limited"}))}
+        actors["extract_detail"] = type("Costly", (actors["extract_detail"],), costly)
+        text = CRAWL.replace("'http://a/0'}", "'http://a/0', detail: {match: ['*']}}")
+        site.pages["http://a/0"] = failing_first(1, failing(word))
+        with suppress(StepFailedError):
+            await run(text)
+        assert len(site.fetched) == calls
 
 
 class TestShortfalls:
