@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+from structlog.testing import capture_logs
+
 from agentic.core import (
     Executor,
     RunStatus,
@@ -176,3 +178,29 @@ async def test_who_dies_while_it_ends_something_leaves_that_to_the_next() -> Non
     async with serving(flow(second), store) as runs:
         assert (await runs.handle(handle.run_id).rest(5)).status is RunStatus.CANCELLED
     assert first.ended == second.ended == [(0, 1)], "also by one that has begun nothing itself"
+
+
+class Damaged(MemoryLedger):
+    """A ledger in which what calls did once may have become something else."""
+
+    is_damaged = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[LedgerTransaction]:
+        with super().transaction() as transaction:
+            if self.is_damaged:
+                setattr(transaction, "effects", lambda *_: {"job": "{"})  # noqa: B010 - it is declared as a method
+            yield transaction
+
+
+async def test_a_run_ends_though_nobody_can_read_what_a_call_had_done() -> None:
+    job, store = Elsewhere(), Damaged()
+    with capture_logs() as logs:
+        async with begun(flow(job), store) as handle:
+            await job.waits.wait()
+            store.is_damaged = True
+            await handle.cancel()
+            assert (await handle.rest(5)).status is RunStatus.CANCELLED
+    assert job.ended == []
+    [told] = [line for line in logs if line["event"] == "call.unreadable"]
+    assert told["executor_id"] == "job"
