@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from pydantic import BaseModel
 from typing_extensions import dataclass_transform
@@ -12,15 +13,20 @@ ClassT = TypeVar("ClassT", bound=type)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
+@overload
+def record(cls: ClassT, /) -> ClassT: ...
+@overload
+def record(*, kw_only: bool) -> Callable[[ClassT], ClassT]: ...
 @dataclass_transform(frozen_default=True)
-def record(cls: ClassT) -> ClassT:
+def record(cls: ClassT | None = None, /, *, kw_only: bool = False) -> ClassT | Callable[[ClassT], ClassT]:
     """Make a slotted dataclass that type checkers hold to be frozen.
 
     A dataclass frozen at run time sets each field through ``object.__setattr__``, which makes it three times
     as slow to create: with some ten records a superstep that was a fifth of the engine's cost.
     """
     # Hashable, as a frozen dataclass is, so that records can be defaults of fields.
-    return dataclass(slots=True, unsafe_hash=True)(cls)  # type: ignore[return-value]  # slots make a new class
+    made = dataclass(slots=True, unsafe_hash=True, kw_only=kw_only)
+    return made if cls is None else made(cls)  # type: ignore[return-value]  # slots make a new class
 
 
 def unchecked(model: type[ModelT], values: dict[str, object], given: set[str]) -> ModelT:
