@@ -178,6 +178,31 @@ class TransportContract:
                     await send(transport, peer.url)
             assert (await send(transport, peer.url)).body == b"whole"
 
+    async def test_a_connection_is_used_again_whatever_the_answer_was(self, transport: Transport) -> None:
+        answers = [
+            page(b"hello"),
+            b"HTTP/1.1 204 No Content\r\n\r\n",
+            b"HTTP/1.1 304 Not Modified\r\nETag: a\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+            page(b"sent"),
+            page(b"end"),
+        ]
+
+        async def in_turn(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            for answer in answers:
+                writer.write(answer)
+                head = await reader.readuntil(b"\r\n\r\n")
+                if head.startswith(b"POST"):
+                    await reader.readexactly(3)
+
+        async with listening(in_turn) as peer:
+            asked = [HttpRequest(url=peer.url, method=method) for method in ("GET", "GET", "GET", "HEAD")]
+            asked += [HttpRequest(url=peer.url, method="POST", body=b"abc"), HttpRequest(url=peer.url)]
+            found = [await transport.send(one, timeout_s=5, max_bytes=100) for one in asked]
+        assert [one.status for one in found] == [200, 204, 304, 200, 200, 200]
+        assert [one.body for one in found] == [b"hello", b"", b"", b"", b"sent", b"end"]
+        assert len(peer.requests) == 1, "connections"
+
     async def test_a_cancelled_request_leaves_the_others_alone(self, transport: Transport) -> None:
         async with listening(stay_silent) as silent, listening(page(b"hello")) as peer:
             given_up = asyncio.create_task(send(transport, silent.url))
