@@ -39,7 +39,13 @@ def run_locally(
         _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
         async with open_bus(settings, agent.project.name) as bus:
             known = None if settings.nats is None else bus
-            host = Host(database=database, bus=known, worker=process_name(), shows_errors=True)
+            host = Host(
+                database=database,
+                bus=known,
+                worker=process_name(),
+                lease_s=settings.lease_s,
+                shows_errors=True,
+            )
             return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
 
     collect_seldom()

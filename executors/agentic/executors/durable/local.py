@@ -87,10 +87,13 @@ class LocalRuns(RunService):
                 log.warning("ledger.unavailable", reason=str(exc))
 
     async def _sweep(self) -> None:
-        reconciler = Reconciler(self.host)
+        # Who is here for one run claims at once what is due of it, whoever was told of that and is gone.
+        reconciler = Reconciler(self.host) if self.host.me.only is None else Reconciler(self.host, 0.0)
         while True:
             try:
                 await reconciler.sweep()
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
+            else:
+                reconciler = Reconciler(self.host)
             await asyncio.sleep(self._sweep_s)
