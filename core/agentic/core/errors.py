@@ -78,7 +78,7 @@ class DuplicateNameError(PluginError, ValueError):
         self.claimants = (first, second)
 
 
-class BrokenActorError(PluginError):
+class BrokenActorError(PluginError, ValueError):
     """A plugin brings an actor that cannot be loaded."""
 
     def __init__(self, actor: str, plugin: str, reason: str) -> None:

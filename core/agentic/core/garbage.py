@@ -11,4 +11,5 @@ NEW_OBJECTS = 10_000
 def collect_seldom() -> None:
     """Look for garbage less often, in the whole process, and never again at what it has loaded by now."""
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+    gc.collect()  # what is garbage by now would be kept for good
     gc.freeze()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -89,7 +89,7 @@ class Database:
         Raises:
             DatabaseUnavailableError: The database cannot be opened.
         """
-        with self._begun("DEFERRED") as connection, _session(connection, "rollback_only") as session:
+        with self._begun("DEFERRED") as connection, _told(_session(connection, "rollback_only")) as session:
             yield session
 
     @contextmanager
@@ -102,12 +102,12 @@ class Database:
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
         """
-        with self._begun("IMMEDIATE") as connection, _session(connection, "control_fully") as session:
+        with self._begun("IMMEDIATE") as connection, _told(_session(connection, "control_fully")) as session:
             yield session
             session.commit()
 
     @contextmanager
-    def joined(self) -> Iterator[Session]:
+    def joined(self, *, starts_hot: bool = False) -> Iterator[Session]:
         """Open a session for code that commits and rolls back on its own, inside one transaction.
 
         ``session.commit()`` ends a part and ``session.rollback()`` undoes what came since the last end;
@@ -115,13 +115,19 @@ class Database:
         left, or rolled back whole when the block raises. Call ``session.commit()`` before handing the session
         to foreign code, to put your own part out of its reach.
 
+        Args:
+            starts_hot: Whether hot statements begin its parts, so that these are better made by them: see
+                :class:`~agentic.mappers.parts.JoinedSession`, and what it does not do.
+
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
         """
-        with self._begun("IMMEDIATE") as connection, _told(JoinedSession(connection)) as session:
-            yield session
-            session.commit()
-            connection.commit()
+        with self._begun("IMMEDIATE") as connection:
+            made = JoinedSession(connection) if starts_hot else _session(connection, "create_savepoint")
+            with _told(made) as session:
+                yield session
+                session.commit()
+                connection.commit()
 
     def dispose(self) -> None:
         """Close the connections of this process; using the database again opens new ones."""
@@ -136,8 +142,8 @@ class Database:
             yield connection
 
 
-def _session(connection: Connection, mode: JoinTransactionMode) -> AbstractContextManager[Session]:
-    return _told(Session(connection, join_transaction_mode=mode, expire_on_commit=False))
+def _session(connection: Connection, mode: JoinTransactionMode) -> Session:
+    return Session(connection, join_transaction_mode=mode, expire_on_commit=False)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class SqlCrawlStore:
     def _exchange(
         self, slice_id: SliceId, batch: CrawlBatch, limit: int, without: Collection[str]
     ) -> Exchange:
-        with self._database.joined() as session:
+        with self._database.joined(starts_hot=True) as session:
             with hot_cursor(session) as cursor:
                 if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
                     self._take_turn(cursor)

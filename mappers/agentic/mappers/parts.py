@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from agentic.mappers.driver import HotCursor, cursor_of
@@ -18,7 +18,8 @@ class JoinedSession(Session):
     """A session inside a transaction that is not its own: it commits and rolls back parts of it.
 
     SQLAlchemy makes a savepoint for a part, which takes 100 us. One that begins with hot statements gets its
-    savepoint from them, in a tenth; whatever else is in that part lies inside.
+    savepoint from them, in a tenth; whatever else is in that part lies inside. Only the session's own methods
+    end it: its ``SessionTransaction`` knows of what SQLAlchemy began, and no more.
 
     Args:
         connection: In a transaction.
@@ -39,6 +40,15 @@ class JoinedSession(Session):
         super().rollback()
         self._end(*_UNDO)
 
+    def in_transaction(self) -> bool:
+        """Whether a part has begun."""
+        return self._is_hot or super().in_transaction()
+
+    def invalidate(self) -> None:
+        """Let go of the connection: the transaction is lost, and all of its parts."""
+        self._is_hot = False
+        super().invalidate()
+
     def close(self) -> None:
         """Undo what came since the last end of a part, and let go of all objects."""
         super().close()
@@ -52,7 +62,7 @@ class JoinedSession(Session):
     @contextmanager
     def hot_part(self) -> Iterator[HotCursor]:
         """Open a cursor within the current part."""
-        if self.in_transaction():
+        if super().in_transaction():
             with cursor_of(self.connection()) as cursor:
                 yield cursor
             return
@@ -63,13 +73,15 @@ class JoinedSession(Session):
             yield cursor
 
     def _undo_what_is_left(self) -> None:
-        with suppress(DBAPIError):  # closed because the transaction has failed, and is rolled back whole
+        with suppress(SQLAlchemyError):  # closed because the transaction has failed, and is rolled back whole
             self._end(*_UNDO)
 
     def _end(self, *statements: str) -> None:
         if not self._is_hot:
             return
         self._is_hot = False
+        if self._around.invalidated:  # the connection is lost, and with it all there was to be ended
+            return
         with cursor_of(self._around) as cursor:
             for statement in statements:
                 cursor.control(statement)

@@ -15,6 +15,7 @@ from tests.postgres import PostgresServer
 from agentic.mappers import Database, DatabaseUnavailableError, add_project, list_projects
 from agentic.mappers.checkpoint_statements import NEWEST_REVISION
 from agentic.mappers.driver import hot_transaction
+from agentic.mappers.parts import hot_savepoint
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, only_postgresql]
 
@@ -61,6 +62,23 @@ def test_a_transaction_that_loses_its_connection_leaves_nothing(
     assert names(database) == []
     add(database, "kept")
     assert names(database) == ["kept"]
+
+
+@pytest.mark.parametrize("starts_hot", [False, True], ids=["sessions", "hot statements"])
+def test_a_part_that_loses_its_connection_says_so_whatever_it_does_next(
+    database: Database, interrupt: Interrupt, *, starts_hot: bool
+) -> None:
+    with pytest.raises(DatabaseUnavailableError), database.joined(starts_hot=starts_hot) as session:  # noqa: PT012
+        with hot_savepoint(session) as cursor:
+            cursor.number(NEWEST_REVISION, {"project_id": "p", "run_id": "r"})
+        interrupt()
+        try:
+            with hot_savepoint(session) as cursor:
+                cursor.number(NEWEST_REVISION, {"project_id": "p", "run_id": "r"})
+        except OperationalError:
+            session.rollback()
+            raise
+    assert names(database) == []
 
 
 def test_who_reads_is_told_that_the_database_went_away(database: Database, interrupt: Interrupt) -> None:

@@ -37,7 +37,7 @@ def add_twice(session: Session, name: str) -> None:
 
 
 def fail_whole(database: Database) -> None:
-    with database.joined() as session:
+    with database.joined(starts_hot=True) as session:
         with hot_savepoint(session) as cursor:
             add(cursor, "a")
         cast(Connection, session.get_bind()).connection.rollback()  # as SQLite does when the disk is full
@@ -97,6 +97,16 @@ def test_what_hot_statements_wrote_is_undone_alone(database: Database) -> None:
         "0",
         "5",
     ]
+
+
+def test_a_part_is_told_of_as_begun_whoever_began_it(database: Database) -> None:
+    with database.joined(starts_hot=True) as session:
+        assert not session.in_transaction()
+        with hot_savepoint(session) as cursor:
+            add(cursor, "a")
+        assert session.in_transaction()
+        session.commit()
+        assert not session.in_transaction()
 
 
 def test_a_transaction_that_failed_is_closed_without_another_error(database: Database) -> None:

@@ -17,6 +17,7 @@ from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
 from agentic.core.pipeline.naming import (
+    SITEMAP_ACTOR,
     names_needed,
     needed_names,
     outer_names,
@@ -40,7 +41,7 @@ from agentic.core.pipeline.spec import (
 from agentic.core.pipeline.state import PipelineState
 from agentic.core.pipeline.subpipelines import EnterNode, LeaveNode, OutcomeNode
 from agentic.core.pipeline.versions import version_of
-from agentic.core.pipeline.walking import named_by, rerun_rules
+from agentic.core.pipeline.walking import named_by, reads_sitemaps, rerun_rules
 from agentic.core.types import RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
@@ -134,7 +135,10 @@ class _Compiler:
     ) -> None:
         self._spec = spec
         # No others: each has a part in the signature of the workflow, and is loaded for that.
-        self._actors = {name: actors[name] for name in sorted({*named_by(spec)})}
+        called = {*named_by(spec)}
+        if SITEMAP_ACTOR in actors and reads_sitemaps(spec.steps):
+            called.add(SITEMAP_ACTOR)
+        self._actors = {name: actors[name] for name in sorted(called)}
         self._services = services
 
     def workflow(self) -> Workflow:

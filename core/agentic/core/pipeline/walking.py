@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.naming import SITEMAP_ACTOR, page_actors, step_ids
+from agentic.core.pipeline.naming import page_actors, step_ids
 from agentic.core.pipeline.policies import ErrorRule, Fallback
 from agentic.core.pipeline.references import Place
 from agentic.core.pipeline.spec import (
@@ -48,6 +48,15 @@ def actors_of(step: Step) -> Iterator[str]:
     yield from (name for name, _ in calls_of(step))
 
 
+def reads_sitemaps(steps: Sequence[Step]) -> bool:
+    """Whether a crawl among the steps, or within them, is to look at sitemaps."""
+    return any(
+        (isinstance(step, CrawlStep) and bool(step.sitemaps))
+        or any(reads_sitemaps(row) for _, row in rows_of(step))
+        for step in steps
+    )
+
+
 def named_by(spec: PipelineSpec) -> Iterator[str]:
     """Yield the name of every actor that a pipeline may call, some of them several times."""
     for step in spec.steps:
@@ -87,8 +96,6 @@ def calls_of(step: Step) -> Iterator[tuple[str, Config]]:
         yield step.actor, step.config
     elif isinstance(step, CrawlStep):
         yield from ((page_actor.actor, page_actor.config) for _, page_actor in page_actors(step))
-        if step.sitemaps:
-            yield SITEMAP_ACTOR, {}
     for _, row in rows_of(step):
         for inner in row:
             yield from calls_of(inner)

@@ -11,6 +11,7 @@ import pytest
 from agentic.core.cli.plugins import describe_plugins
 from agentic.core.errors import BrokenActorError, DuplicateNameError
 from agentic.core.hooks import actor_at, get_registry
+from agentic.core.pipeline import parse_spec
 
 if TYPE_CHECKING:
     from tests.unit.core.hooks.conftest import Site
@@ -63,6 +64,12 @@ def test_one_that_cannot_be_loaded_says_whose_it_is_and_takes_no_other_along(sit
     assert {actor.name for actor in registry.actors.values()} == {"aggregate"}
     assert dict(registry.actors.items()).keys() == {"aggregate", "DataAggregator"}
     assert len(registry.plugins["lazy"].errors) == 2
+
+
+def test_one_that_cannot_be_loaded_is_a_fault_of_the_settings_that_name_it(site: Site) -> None:
+    site.install("lazy", NAMED)
+    with pytest.raises(ValueError, match="'missing' of agentic-plugin-lazy"):
+        parse_spec("steps: [{actor: missing}]", site.registry().actors)
 
 
 def test_the_list_of_plugins_shows_what_cannot_be_loaded(site: Site) -> None:
