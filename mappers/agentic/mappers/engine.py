@@ -134,6 +134,8 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchron
         connection.execute(f"PRAGMA synchronous={synchronous}")
         connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
         connection.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
+        # Ids that differ in case only are two, as on PostgreSQL: a prefix of one must not find the other.
+        connection.execute("PRAGMA case_sensitive_like=ON")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

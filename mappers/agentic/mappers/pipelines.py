@@ -17,7 +17,7 @@ from agentic.mappers.audit import audit
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.models import PipelineModel
 
-_REFERENCE = re.compile(r"(?P<name>[\w.-]+?)(?:@(?P<version>[1-9]\d{0,8}))?")
+_REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:@(?P<version>[1-9][0-9]{0,8}))?")
 
 
 def store_pipeline(session: Session, project_id: str, spec: PipelineSpec) -> tuple[PipelineModel, bool]:

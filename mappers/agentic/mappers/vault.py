@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import SecretStr
@@ -14,6 +13,7 @@ from sqlalchemy.orm import Session
 from agentic.core.actors import UnknownSecretError
 from agentic.core.audit import DecisionKind
 from agentic.core.masking import remember_secrets
+from agentic.core.secret_names import folded_name, secret_name_fault, variable_of
 from agentic.core.threads import in_thread
 from agentic.mappers.audit import audit
 from agentic.mappers.columns import utc_now
@@ -23,11 +23,7 @@ from agentic.mappers.vault_keys import Label, SecretKeys
 from agentic.mappers.vault_models import SecretModel, SessionModel
 from agentic.mappers.vault_rows import put_row
 
-VARIABLE = "AGENTIC_SECRET_"
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}", re.ASCII)
 TEXT, LOGIN = "text", "login"
-# AGENTIC_SECRET_KEYS holds the keys to all others.
-RESERVED = "keys"
 
 
 class SqlSecrets:
@@ -60,10 +56,12 @@ class SqlSecrets:
         """Return a secret; the logs of this process mask it from now on.
 
         Raises:
+            SecretNameError: No secret can have that name.
             UnknownSecretError: There is none of that name.
             NoSecretKeyError: There is one, and no key.
             UnreadableSecretError: There is one, and no key fits.
         """
+        check_name(name)
         given = _given(name, self._environment)
         found = await in_thread(self._stored, name) if given is None else given
         remember_secrets(found)
@@ -112,8 +110,8 @@ def list_secrets(session: Session, project_id: str) -> Sequence[SecretModel]:
 
 def missing_secrets(session: Session, project_id: str, names: Iterable[str]) -> list[str]:
     """Return those of ``names`` that neither the environment of this process nor the table has."""
-    stored = {secret.name.lower() for secret in list_secrets(session, project_id)}
-    return [name for name in names if _given(name, os.environ) is None and name.lower() not in stored]
+    stored = {folded_name(secret.name) for secret in list_secrets(session, project_id)}
+    return [name for name in names if _given(name, os.environ) is None and folded_name(name) not in stored]
 
 
 def list_sessions(session: Session, project_id: str) -> Sequence[SessionModel]:
@@ -128,7 +126,7 @@ def remove_secret(session: Session, project_id: str, name: str) -> None:
     Raises:
         UnknownSecretError: There is neither.
     """
-    wanted = name.lower()
+    wanted = folded_name(name)
     secrets = delete(SecretModel).where(
         SecretModel.project_id == project_id, func.lower(SecretModel.name) == wanted
     )
@@ -158,20 +156,17 @@ def check_name(name: str) -> None:
     Raises:
         SecretNameError: It is one.
     """
-    if NAME.fullmatch(name) is None:
-        raise SecretNameError(name, "it takes up to 100 letters, digits, - and _, and begins with no digit")
-    if name.lower() == RESERVED:
-        raise SecretNameError(name, "AGENTIC_SECRET_KEYS holds the keys themselves")
+    if fault := secret_name_fault(name):
+        raise SecretNameError(name, fault)
 
 
 def _given(name: str, environment: Mapping[str, str]) -> str | None:
-    if name.lower() == RESERVED:
-        return None
-    return environment.get(f"{VARIABLE}{name.upper().replace('-', '_')}")
+    """Return what the environment has under a name; nothing for one that no secret can have."""
+    return None if secret_name_fault(name) else environment.get(variable_of(name))
 
 
 def _find(session: Session, project_id: str, name: str) -> SecretModel | None:
-    named = func.lower(SecretModel.name) == name.lower()
+    named = func.lower(SecretModel.name) == folded_name(name)
     query = select(SecretModel).where(SecretModel.project_id == project_id, named)
     return session.scalars(query.order_by(SecretModel.name != name, SecretModel.name)).first()
 

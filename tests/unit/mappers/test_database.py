@@ -139,6 +139,17 @@ def test_foreign_keys_are_enforced(database: Database) -> None:
         session.add(AgentModel(project_id="nobody", agent_name="a", agent_platform="p"))
 
 
+def test_a_prefix_finds_nothing_that_differs_in_case(database: Database) -> None:
+    with database.writing() as session:
+        put(session, "Run/1")
+        put(session, "run/1")
+    with database.reading() as session:
+        found = session.scalars(
+            select(ProjectModel.name).where(ProjectModel.name.startswith("run/", autoescape=True))
+        ).all()
+    assert found == ["run/1"]
+
+
 @only_sqlite
 def test_sqlite_runs_in_write_ahead_mode(database: Database) -> None:
     with database.reading() as session:

@@ -13,7 +13,14 @@ from agentic.core.http import CookieJar, HttpSession
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Database, ProjectModel
 from agentic.mappers.memory import SqlMemory
-from agentic.mappers.vault import SqlSecrets, list_secrets, list_sessions, remove_secret, set_secret
+from agentic.mappers.vault import (
+    SqlSecrets,
+    list_secrets,
+    list_sessions,
+    missing_secrets,
+    remove_secret,
+    set_secret,
+)
 from agentic.mappers.vault_errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
 from agentic.mappers.vault_keys import SecretKeys
 from agentic.mappers.vault_models import SecretModel, SessionModel
@@ -116,10 +123,26 @@ async def test_the_environment_comes_first(vault: Vault) -> None:
 @pytest.mark.parametrize("name", ["keys", "KEYS"])
 async def test_the_keys_themselves_are_no_secret_that_a_pipeline_can_name(vault: Vault, name: str) -> None:
     vault.environment["AGENTIC_SECRET_KEYS"] = OLD
-    with pytest.raises(UnknownSecretError):
+    with pytest.raises(SecretNameError, match="AGENTIC_SECRET_KEYS"):
         await vault.get(name)
     with pytest.raises(SecretNameError, match="AGENTIC_SECRET_KEYS"):
         vault.set(name, "x")
+
+
+@pytest.mark.parametrize("name", ["key\u017f", "\u212aeys", "KEY\uff33", "keys "])
+async def test_no_look_alike_reads_the_keys(vault: Vault, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("AGENTIC_SECRET_KEYS", OLD)
+    vault.environment["AGENTIC_SECRET_KEYS"] = OLD
+    with pytest.raises(SecretNameError, match="letters from a to z"):
+        await vault.get(name)
+    with vault.database.reading() as session:
+        assert missing_secrets(session, vault.project_id, [name]) == [name]
+
+
+async def test_a_look_alike_finds_no_stored_secret(vault: Vault) -> None:
+    vault.set("token", "hunter2")
+    with pytest.raises(SecretNameError):
+        await vault.get("to\u212aen")
 
 
 @pytest.mark.parametrize("name", ["", "1st", "a b", "a/b", "a.b", "é", "x" * 101, "a\n"])

@@ -27,7 +27,7 @@ class HostSet:
 
 def _split_entry(entry: str) -> tuple[str, int | None]:
     host, colon, port = entry.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or host.endswith("]")):
+    if colon and port.isascii() and port.isdigit() and (":" not in host or host.endswith("]")):
         return _normal_host(host), int(port)
     return _normal_host(entry), None
 

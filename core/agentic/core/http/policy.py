@@ -20,10 +20,11 @@ from pydantic import (
     model_validator,
 )
 
+from agentic.core.secret_names import SECRET_NAME, secret_name_fault
 from agentic.core.settings import load_settings
 
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
-SECRET = re.compile(r"\$\{secrets\.([A-Za-z_][\w-]*)\}")
+SECRET = re.compile(rf"\$\{{secrets\.({SECRET_NAME})\}}")
 
 
 class CachePolicy(BaseModel):
@@ -111,7 +112,11 @@ class HttpPolicy(BaseModel):
     @field_validator("proxy")
     @classmethod
     def _known_proxy(cls, proxy: SecretStr | None) -> SecretStr | None:
-        if proxy is None or SECRET.fullmatch(proxy.get_secret_value()):
+        if proxy is None:
+            return None
+        if named := SECRET.fullmatch(proxy.get_secret_value()):
+            if fault := secret_name_fault(named[1]):
+                raise ValueError(f"no secret can be called {named[1]!r}: {fault}")
             return proxy
         try:
             parts = urlsplit(proxy.get_secret_value())

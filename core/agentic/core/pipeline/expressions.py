@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agentic.core.actors import ActorError
 from agentic.core.pipeline.words import unknown_word
+from agentic.core.secret_names import secret_name_fault
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ Lookup = Callable[[Path], JSONValue]
 SECRETS = "secrets"
 """The name below which secrets stand."""
 
-_PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+_INDEX = re.compile(r"[0-9]{1,18}")
 # Of these, only the first child looks at the names around the expression; the others look into what it gave.
 _INTO_FIRST = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "pipe"}
@@ -69,7 +71,7 @@ def parse_expression(text: str) -> Expression:
         parsed = _compiled(stripped).parsed
     except ValueError as exc:
         reason = str(exc).splitlines()[0].removesuffix(":")
-        fault = f"is no dotted path and no JMESPath expression: {reason}"
+        fault = f"is no dotted path and no JMESPath expression: {reason}{_quoting_hint(stripped)}"
         return Expression(stripped, frozenset(), fault=fault)
     roots = frozenset(_roots(parsed))
     return Expression(stripped, roots, fault=_fault(roots, frozenset(_functions(parsed))))
@@ -108,7 +110,7 @@ def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
     for name in path:
         if isinstance(value, Mapping) and name in value:
             value = value[name]
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
             value = value[int(name)]
         else:
             raise ReferenceFailedError(".".join(whole), f"finds no {name!r} in a {kind_of(value)}")
@@ -165,7 +167,18 @@ def _fault(roots: frozenset[str], functions: frozenset[str]) -> str:
     return ""
 
 
+def _quoting_hint(text: str) -> str:
+    if text.isascii():
+        return ""
+    return (
+        '; names take letters from a to z, digits, - and _, and any other key is quoted, as in item."größe"'
+    )
+
+
 def _secret_fault(path: Path) -> str:
-    if path[0] == SECRETS and len(path) != 2:
+    if path[0] != SECRETS:
+        return ""
+    if len(path) != 2:
         return "does not name one secret: ${secrets.NAME}"
-    return ""
+    fault = secret_name_fault(path[1])
+    return f"names no secret: {fault}" if fault else ""

@@ -88,8 +88,7 @@ AS_IT_IS = PlainSerializer(_as_it_is)
 
 ActorName = Annotated[str, Field(min_length=1), AfterValidator(_known_actor)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=64), AfterValidator(_free_name)]
-# The length is no part of the pattern: a hundred times all letters of Unicode compile to 9 MiB.
-PipelineName = Annotated[str, Field(pattern=r"^[\w.-]+$", max_length=100)]
+PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
 Count = Annotated[PositiveInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
 Depth = Annotated[NonNegativeInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
 Seconds = Annotated[PositiveFloat, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
 PIPELINE_PLATFORM = "web"
-_KEPT = re.compile(r"[\w.-]+@\d*")
+_KEPT = re.compile(r"[A-Za-z0-9_.-]+@[0-9]*")
 
 
 def pipeline_facts(

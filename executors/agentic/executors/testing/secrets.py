@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.secret_names import KEYS_VARIABLE, variable_of
 from agentic.executors.testing.running import PROJECT, project_named
 from agentic.mappers import Database
-from agentic.mappers.vault import VARIABLE, set_secret
+from agentic.mappers.vault import set_secret
 from agentic.mappers.vault_keys import SecretKeys
 
 
@@ -22,7 +23,7 @@ class Secrets:
         self._database = database
         self._monkeypatch = monkeypatch
         self._key = SecretKeys.new_key()
-        monkeypatch.setenv(f"{VARIABLE}KEYS", self._key)
+        monkeypatch.setenv(KEYS_VARIABLE, self._key)
 
     def set(self, name: str, value: str, *, project: str = PROJECT) -> None:
         """Store a secret, in place of one of that name: a config has it as ``${secrets.<name>}``.
@@ -36,7 +37,7 @@ class Secrets:
             SecretNameError: ``name`` cannot be one.
         """
         # What the environment of a developer has under that name would come first.
-        self._monkeypatch.delenv(f"{VARIABLE}{name.upper().replace('-', '_')}", raising=False)
+        self._monkeypatch.delenv(variable_of(name), raising=False)
         with self._database.writing() as session:
             owner = project_named(session, project)
             set_secret(session, owner.id, SecretKeys(self._key), name, value)

@@ -30,6 +30,8 @@ def test_the_user_agent_comes_from_the_settings(monkeypatch: pytest.MonkeyPatch)
         {"cache": {"max_age_s": -1}},
         {"transport": "wget"},
         {"proxy": "127.0.0.1:3128"},
+        {"proxy": "${secrets.key\u017f}"},
+        {"proxy": "${secrets.keys}"},
         {"proxy": "http://proxy.example"},
         {"proxy": "ftp://proxy.example:21"},
         {"proxy": "http://[::1:80"},

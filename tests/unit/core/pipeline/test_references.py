@@ -106,6 +106,31 @@ def test_a_function_that_does_not_take_what_it_is_given_is_a_failed_reference() 
     assert caught.value.failure_class == "reference"
 
 
+@pytest.mark.parametrize(
+    "text", ["secrets.key\u017f", "secrets.\u212aeys", "\uff53ecrets.keys", "secrets.a\u00e9"]
+)
+def test_a_reference_is_ascii(text: str) -> None:
+    expression = parse_expression(text)
+    assert expression.path is None
+    assert "names take letters from a to z" in expression.fault
+
+
+@pytest.mark.parametrize("text", ["secrets.keys", "secrets.KEYS", "secrets.1st", f"secrets.{'a' * 101}"])
+def test_a_reference_to_what_no_secret_is_called_has_a_fault(text: str) -> None:
+    assert "names no secret" in parse_expression(text).fault
+
+
+def test_a_key_of_another_alphabet_is_quoted() -> None:
+    found = {"urls": {"gr\u00f6\u00dfe": 3}}
+    assert evaluate(parse_expression('urls."gr\u00f6\u00dfe"'), lambda path: descend(found, path, path)) == 3
+
+
+@pytest.mark.parametrize("name", ["\u00b2", "9" * 5_000, "\u0663"])
+def test_what_is_no_index_of_a_list_leads_nowhere(name: str) -> None:
+    with pytest.raises(ReferenceFailedError):
+        descend(["a"] * 9, (name,), (name,))
+
+
 @pytest.mark.parametrize("text", ["secrets", "secrets.a.b", "join('', [secrets.a])"])
 def test_a_secret_stands_alone(text: str) -> None:
     assert "secret" in parse_expression(text).fault
