@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from agentic.core.http import HostBudget, open_budget
+from agentic.core.http import AccountBudget, HostBudget, HttpPolicy, open_budget
 from agentic.core.http.budget import is_shareable
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, safe_url
@@ -22,6 +22,20 @@ def shared_budget(settings: Settings) -> HostBudget:
     if url and not is_shareable(url):
         _tell_unshared(safe_url(url))
     return open_budget(url)
+
+
+def own_turns(budget: HostBudget, project_id: str, policy: HttpPolicy, account: str) -> HostBudget:
+    """Return the turns of a project: its own where a service or a proxy decides, else those of all.
+
+    Args:
+        budget: All workers share it.
+        project_id: Who asks.
+        policy: May lead through a proxy.
+        account: Who asks, where a service counts by account; else "".
+    """
+    if account:
+        return AccountBudget(budget, f"{project_id}/{account}")
+    return AccountBudget(budget, project_id) if policy.proxy else budget
 
 
 @lru_cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.core.http import AccountBudget, Fetcher, HttpPolicy, SharedTransport
+from agentic.core.http import Fetcher, HttpPolicy, SharedTransport
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.settings import Settings
-from agentic.executors.budgets import shared_budget
+from agentic.executors.budgets import own_turns, shared_budget
 from agentic.mappers.http_cache import SqlHttpCache
 from agentic.mappers.vault import SqlSecrets
 from agentic.mappers.vault_keys import SecretKeys
@@ -54,7 +54,7 @@ class ProjectHttp:
         self.fetcher = Fetcher(
             policy,
             self._transport,
-            budget=AccountBudget(self._budget, f"{project_id}/{account}") if account else self._budget,
+            budget=own_turns(self._budget, project_id, policy, account),
             cache=SqlHttpCache(database, project_id=project_id),
             verdict=verdict,
             resource_of=resource_of,

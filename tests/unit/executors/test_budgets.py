@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from agentic.core.http import ProcessBudget
+from agentic.core.http import HttpPolicy, ProcessBudget
 from agentic.core.http.redis_budget import RedisBudget
 from agentic.core.settings import load_settings
 from agentic.executors import budgets
-from agentic.executors.budgets import shared_budget
+from agentic.executors.budgets import own_turns, shared_budget
 from agentic.executors.celery import make_app
 from agentic.executors.checks.budget import budget_findings
 from agentic.executors.own_config import broker_in_use
@@ -103,3 +103,18 @@ def test_the_doctor_tells_of_a_budget_that_is_not_shared(given: dict[str, str], 
     [finding] = budget_findings(load_settings(**given))
     assert text in finding.text
     assert "s3cret" not in finding.text
+
+
+async def test_a_proxy_of_one_project_blocks_no_host_for_another() -> None:
+    budget = ProcessBudget()
+    proxied = HttpPolicy.model_validate({"proxy": "http://127.0.0.1:3128"})
+    await own_turns(budget, "one", proxied, "").block("h:80", 60)
+    assert (await own_turns(budget, "one", proxied, "").take("h:80", 0)).blocked_s > 0
+    for project, policy in (("other", proxied), ("one", HttpPolicy()), ("other", HttpPolicy())):
+        assert (await own_turns(budget, project, policy, "").take("h:80", 0)).wait_s == 0
+
+
+async def test_what_a_host_says_itself_counts_for_all_projects() -> None:
+    budget = ProcessBudget()
+    await own_turns(budget, "one", HttpPolicy(), "").block("h:80", 60)
+    assert (await own_turns(budget, "other", HttpPolicy(), "").take("h:80", 0)).blocked_s > 0

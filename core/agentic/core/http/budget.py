@@ -1,7 +1,8 @@
 """When a host may be asked again.
 
-The rate is a GCRA (generic cell rate algorithm, ITU-T I.371) that allows no burst: one request an interval.
-On top comes what the host itself asked for with ``Retry-After``. Decisions are plain functions of a clock;
+Each client asks with an interval of its own. Between two turns lies the shorter interval of the two clients,
+so nobody waits for longer than its own interval because another client is slower. On top comes what the host
+itself asked for with ``Retry-After``. Decisions are plain functions of a clock;
 :class:`~agentic.core.http.Fetcher` does the waiting.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
@@ -21,19 +23,30 @@ MAX_HOSTS = 10_000  # beyond it, hosts with nothing to wait for are forgotten
 
 @record
 class HostTimes:
-    """Times on a monotonic clock, in seconds: next turn by our own rate, and end of the host's own wish."""
+    """What is known of a host, in seconds of a monotonic clock.
 
-    next_at: float = 0.0
+    Attributes:
+        turns: Interval -> last turn of a client with that interval; the longest interval first. A turn that
+            a later one with a longer interval covers is left out. There are few: each interval is longer than
+            all behind it together.
+        blocked_until: End of the host's own wish.
+    """
+
+    turns: tuple[tuple[float, float], ...] = ()
     blocked_until: float = 0.0
 
-    def due_at(self) -> float:
-        """Return when the next request may leave."""
-        return max(self.next_at, self.blocked_until)
+    def due_at(self, interval_s: float) -> float:
+        """Return when the next request of a client with that interval may leave."""
+        due_at = self.blocked_until
+        for other_s, taken_at in self.turns:
+            due_at = max(due_at, taken_at + min(other_s, interval_s))
+        return due_at
 
 
 def after_request(times: HostTimes, now: float, interval_s: float) -> HostTimes:
-    """Return the times once a request has left at ``now``: the next one is due an interval later."""
-    return replace(times, next_at=max(times.next_at, now) + interval_s)
+    """Return the times once a request of a client with that interval has left at ``now``."""
+    kept = [(other_s, at) for other_s, at in times.turns if other_s > interval_s and at + other_s > now]
+    return replace(times, turns=(*kept, (interval_s, now)))
 
 
 def after_refusal(times: HostTimes, now: float, retry_after_s: float) -> HostTimes:
@@ -42,8 +55,8 @@ def after_refusal(times: HostTimes, now: float, retry_after_s: float) -> HostTim
 
 
 def still_waiting(times: Mapping[str, HostTimes], now: float) -> dict[str, HostTimes]:
-    """Return the hosts that may not be asked yet; the others need not be remembered."""
-    return {host: kept for host, kept in times.items() if kept.due_at() > now}
+    """Return the hosts that may have to wait still; the others need not be remembered."""
+    return {host: kept for host, kept in times.items() if kept.due_at(inf) > now}
 
 
 @record
@@ -82,7 +95,8 @@ class BudgetUnavailableError(HttpError, ConnectionError):
 class HostBudget(Protocol):
     """Keeps when each host may be asked again, for all who share it.
 
-    Between two turns of a host lies an interval, within a block there is no turn, and of two blocks the one
+    Between two turns of a host lies the shorter interval of the two that took them: a slow client delays no
+    other by more than the other's own interval. Within a block there is no turn, and of two blocks the one
     that ends later stands.
     """
 
@@ -91,7 +105,7 @@ class HostBudget(Protocol):
 
         Args:
             host: ``host:port``.
-            interval_s: How long the next turn has to wait for this one; 0 for not at all.
+            interval_s: Seconds that the one who asks wants between two turns; 0 for none.
 
         Raises:
             BudgetUnavailableError: Nobody knows; do not ask the host.
@@ -144,7 +158,7 @@ class ProcessBudget:
                 return TAKEN
             now = self._clock()
             times = times or HostTimes()
-            if (wait_s := times.due_at() - now) > 0:
+            if (wait_s := times.due_at(interval_s) - now) > 0:
                 return Turn(wait_s, max(times.blocked_until - now, 0.0))
             if interval_s > 0:
                 self._put(host, after_request(times, now, interval_s), now)

@@ -55,8 +55,9 @@ class FetchError(HttpError):
         status: HTTP status of the last answer; None when there was none.
         retry_after_s: Seconds after which it is worth another try, where somebody said so.
         detail: A word more, where there is one: for ``rate_limited`` whose limit it is (``host``,
-            ``account``, ``resource`` for one part of the host, or ``budget`` when turns cannot be asked
-            for), for ``blocked`` by what (``challenge``, ``captcha``, ``html_for_json``).
+            ``account``, ``resource`` for one part of the host, ``rate`` for the policy's own, or ``budget``
+            when turns cannot be asked for), for ``blocked`` by what (``challenge``, ``captcha``,
+            ``html_for_json``).
     """
 
     def __init__(

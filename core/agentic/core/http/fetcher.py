@@ -93,7 +93,9 @@ class Fetcher:
         self.robots = RobotsGate(self._load_robots, policy.user_agent, clock)
         self._obeyed = self.robots if policy.obey_robots else None
         caching = policy.caching
-        self._kept = Revalidation(cache, caching, policy.user_agent) if caching else None
+        self._kept = (
+            Revalidation(cache, caching, policy.user_agent, proxy_id=policy.proxy_id) if caching else None
+        )
 
     async def fetch(self, request: HttpRequest | str) -> HttpResponse:
         """Return the answer at the end of all redirects.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -79,7 +80,8 @@ class HttpPolicy(BaseModel):
     )
     max_wait_s: PositiveFloat = Field(
         default=120,
-        description="Longest wait a host's Retry-After may ask for; beyond it a fetch fails at once.",
+        description="Longest wait for a host's turn, whatever asks for it: its Retry-After, its Crawl-delay, "
+        "requests_per_second. A fetch that would wait longer fails at once.",
     )
 
     @property
@@ -87,6 +89,17 @@ class HttpPolicy(BaseModel):
         """Name of the secret that holds the proxy's URL, if ``proxy`` is ``${secrets.NAME}``."""
         found = SECRET.fullmatch(self.proxy.get_secret_value()) if self.proxy else None
         return found[1] if found else None
+
+    @property
+    def proxy_id(self) -> str:
+        """Name of the proxy that tells it from others and shows nothing of it; "" without one."""
+        if self.proxy is None:
+            return ""
+        text = self.proxy.get_secret_value()
+        if not self.proxy_secret:  # without the password: a short one could be found from its hash
+            parts = urlsplit(text)
+            text = f"{parts.scheme}://{parts.username or ''}@{parts.hostname}:{parts.port}"
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def caching(self) -> CachePolicy | None:

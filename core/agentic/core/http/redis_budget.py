@@ -23,27 +23,49 @@ log = get_logger(__name__)
 KEY_PREFIX = "agentic:budget:"
 TIMEOUT_S = 5.0
 # Times are microseconds on the server's clock, so that the workers' clocks need not agree. `%.0f`, as Lua
-# would write them with 14 digits. A key goes a second after there is nothing to wait for.
+# would write them with 14 digits. A key goes a second after there is nothing to wait for. It holds
+# `blocked`, and for each interval when a client with that interval had its last turn: see `HostTimes`.
 SCRIPT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept = redis.call('HMGET', KEYS[1], 'next', 'blocked')
-local next_at, blocked = tonumber(kept[1] or 0), tonumber(kept[2] or 0)
 local interval, block = tonumber(ARGV[1]), tonumber(ARGV[2])
+local kept = redis.call('HGETALL', KEYS[1])
+local blocked, due_at, ends_at, covered = 0, 0, 0, {}
+for i = 1, #kept, 2 do
+    local other, at = tonumber(kept[i]), tonumber(kept[i + 1])
+    if other then
+        due_at = math.max(due_at, at + math.min(other, interval))
+        if other > interval and at + other > now then
+            ends_at = math.max(ends_at, at + other)
+        else
+            covered[#covered + 1] = kept[i]
+        end
+    elseif kept[i] == 'blocked' then
+        blocked = at
+    end
+end
 if block > 0 then
     blocked = math.max(blocked, now + block)
+    redis.call('HSET', KEYS[1], 'blocked', string.format('%.0f', blocked))
 else
-    local wait = math.max(next_at, blocked) - now
+    local rest = math.max(blocked - now, 0)
+    local wait = math.max(due_at - now, rest)
     if wait > 0 then
-        return {wait, math.max(blocked - now, 0)}
+        return {wait, rest}
     end
     if interval <= 0 then
         return {0, 0}
     end
-    next_at = now + interval
+    if #covered > 0 then
+        redis.call('HDEL', KEYS[1], unpack(covered))
+    end
+    redis.call('HSET', KEYS[1], string.format('%.0f', interval), string.format('%.0f', now))
+    ends_at = math.max(ends_at, now + interval)
 end
-redis.call('HSET', KEYS[1], 'next', string.format('%.0f', next_at), 'blocked', string.format('%.0f', blocked))
-redis.call('PEXPIRE', KEYS[1], math.ceil((math.max(next_at, blocked) - now) / 1000) + 1000)
+local left = math.ceil((math.max(ends_at, blocked) - now) / 1000) + 1000
+if redis.call('PTTL', KEYS[1]) < left then
+    redis.call('PEXPIRE', KEYS[1], left)
+end
 return {0, 0}
 """
 

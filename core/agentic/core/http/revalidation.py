@@ -48,6 +48,7 @@ class Revalidation:
         cache: Where answers are kept.
         policy: For how long and how large.
         user_agent: Sites may answer each differently.
+        proxy_id: The same of proxies; "" without one.
         clock: Seconds since the epoch.
     """
 
@@ -57,18 +58,20 @@ class Revalidation:
         policy: CachePolicy,
         user_agent: str,
         *,
+        proxy_id: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._policy = policy
         self._user_agent = user_agent
+        self._proxy_id = proxy_id
         self._clock = clock
 
     async def exchange(self, request: HttpRequest, send: Send) -> HttpResponse:
         """Return the answer to ``request``: as ``send`` gets it, or as it is kept."""
         if not is_cacheable(request):
             return await send(request)
-        key = cache_key(request, self._user_agent)
+        key = cache_key(request, self._user_agent, self._proxy_id)
         kept = await self._load(key)
         if kept is None:
             return await self._stored(key, request, await send(request))
@@ -143,12 +146,17 @@ def merged(kept: CachedAnswer, fresh: Mapping[str, str]) -> tuple[tuple[str, str
     return tuple({**dict(kept.headers), **dict(_lasting(fresh))}.items())
 
 
-def cache_key(request: HttpRequest, user_agent: str) -> str:
-    """Return 32 hexadecimal digits, the same for all that a site could tell two requests apart by."""
+def cache_key(request: HttpRequest, user_agent: str, proxy_id: str = "") -> str:
+    """Return 32 hexadecimal digits, the same for all that a site could tell two requests apart by.
+
+    What came by a proxy is kept for those who use that proxy: it may have written the answer itself.
+    """
     own = sorted((name.lower(), value) for name, value in request.headers.items())
     told: list[object] = [without_credentials(request.url), user_agent, own]
     if request.session is not None:
         told.append(request.session.name)
+    if proxy_id:
+        told.append({"proxy": proxy_id})
     return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).hexdigest()
 
 

@@ -1,4 +1,8 @@
-"""Waits until a host may be asked: for a connection, for its turn, and for as long as it wants peace."""
+"""Waits until a host may be asked: for a connection, for its turn, and for as long as it wants peace.
+
+``max_wait_s`` ends the wait of the request that is next in line. Those behind it wait for requests of their
+own fetcher, each of which has an end itself: a slow crawl fails none of its pages by its own rate.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,9 @@ class ResourceOf(Protocol):
 RESOURCE = "resource"
 """``detail`` of a failure that is about the limit of one part of a host."""
 
+RATE = "rate"
+"""``detail`` of a failure that is about the rate of the policy."""
+
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 
@@ -59,6 +66,8 @@ class HostTurns:
         self._take_now = budget.take_now if isinstance(budget, InstantBudget) else None
         self._sleep = sleep
         self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
+        # What a proxy answers is not the host's word: it counts for those who use that proxy.
+        self._through = f" through {policy.proxy_id}" if policy.proxy else ""
         # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
         self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
 
@@ -84,7 +93,7 @@ class HostTurns:
         if lane.slots.locked() or lane.gate.locked():  # others are before this one
             async with idle():
                 await self._enter(host, lane, url, interval_s)
-        elif self._take_now is not None and not self._take_now(host, interval_s).wait_s:
+        elif self._take_now is not None and not self._take_now(host + self._through, interval_s).wait_s:
             await lane.slots.acquire()  # which is at once
         else:
             await self._enter(host, lane, url, interval_s)
@@ -103,10 +112,10 @@ class HostTurns:
         await self.block(name, failure.retry_after_s)
 
     async def block(self, host: str, seconds: float) -> None:
-        """Let nobody ask ``host`` for so long."""
+        """Let nobody ask ``host`` for so long: nobody who comes to it the same way, where that is a proxy."""
         # Told late, a block ends late: on the safe side.
         with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
-            await self._insist(partial(self._budget.block, host, seconds))
+            await self._insist(partial(self._budget.block, host + self._through, seconds))
 
     async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
         """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
@@ -123,16 +132,18 @@ class HostTurns:
         return f"{host_of(url)} ({resource})" if resource else ""
 
     async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
-        """Wait until the turn of a host, or of a part of it, is taken."""
+        """Wait until the turn of a host, or of a part of it, is taken; for ``max_wait_s`` in all."""
+        left_s = self._policy.max_wait_s
         while (turn := await self._take(name, url, interval_s)).wait_s > 0:
-            if turn.blocked_s > self._policy.max_wait_s:
-                raise self._too_long(name, url, turn.blocked_s)
+            if turn.wait_s > left_s:
+                raise self._too_long(name, url, turn)
+            left_s -= turn.wait_s
             async with idle(turn.wait_s):
                 await self._sleep(turn.wait_s)
 
     async def _take(self, host: str, url: str, interval_s: float) -> Turn:
         try:
-            return await self._insist(partial(self._budget.take, host, interval_s))
+            return await self._insist(partial(self._budget.take, host + self._through, interval_s))
         except BudgetUnavailableError as exc:
             reason = f"{exc}; nothing is asked for without its turn"
             raise FetchError(url, FailureClass.RATE_LIMITED, reason, detail="budget") from exc
@@ -149,13 +160,17 @@ class HostTurns:
             await self._sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    def _too_long(self, host: str, url: str, blocked_s: float) -> FetchError:
-        reason = (
-            f"{host} asked for {blocked_s:.0f} s of peace, more than max_wait_s "
-            f"({self._policy.max_wait_s:g} s); try again then"
-        )
-        detail = "host" if host == host_of(url) else RESOURCE
-        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=blocked_s, detail=detail)
+    def _too_long(self, name: str, url: str, turn: Turn) -> FetchError:
+        limit = f"max_wait_s ({self._policy.max_wait_s:g} s)"
+        detail = "host" if name == host_of(url) else RESOURCE
+        reason = f"{name} asked for {turn.blocked_s:.0f} s of peace, more than {limit}; try again then"
+        if turn.blocked_s < turn.wait_s:
+            detail = RATE
+            reason = (
+                f"its turn comes in {turn.wait_s:.3g} s, and it would wait longer than {limit} in all; raise "
+                f"max_wait_s, or requests_per_second (robots.txt may ask for a Crawl-delay, too)"
+            )
+        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=turn.wait_s, detail=detail)
 
 
 class _Lane:

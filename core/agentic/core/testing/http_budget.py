@@ -66,6 +66,23 @@ class HostBudgetContract:
         host = next(_hosts)
         assert [(await client.take(host, 0)).wait_s for client in clients * 5] == [0] * 10
 
+    async def test_a_slow_client_delays_the_others_by_their_own_interval_at_most(
+        self, clients: Clients
+    ) -> None:
+        host = next(_hosts)
+        await clients[0].take(host, 3_600)
+        for client in clients:
+            assert (await client.take(host, 0)).wait_s == 0
+            assert 1 < (await client.take(host, LONG_S)).wait_s <= LONG_S
+            assert LONG_S < (await client.take(host, 3_600)).wait_s <= 3_600
+
+    async def test_a_quick_client_does_not_keep_a_slow_one_from_its_turn(self, clients: Clients) -> None:
+        host = next(_hosts)
+        await clients[0].take(host, 0.001)
+        await take_in_turn(clients[1], host, LONG_S)
+        await take_in_turn(clients[0], host, 0.001)
+        assert LONG_S - 10 < (await clients[1].take(host, LONG_S)).wait_s <= LONG_S
+
     async def test_one_host_does_not_wait_for_another(self, clients: Clients) -> None:
         host = next(_hosts)
         await clients[0].block(host, LONG_S)

@@ -9,7 +9,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentic.core.http import FetchError, HttpPolicy, HttpRequest, HttpResponse, open_transport
+from agentic.core.http import (
+    FetchError,
+    HttpPolicy,
+    HttpRequest,
+    HttpResponse,
+    open_budget,
+    open_fetcher,
+    open_transport,
+)
 from agentic.core.testing.http_peer import listening, page
 
 pytestmark = pytest.mark.integration
@@ -174,3 +182,20 @@ async def test_a_proxy_that_is_away_is_told_without_its_password(transport: str)
         await get("http://site.example/", transport, f"http://me:hunter2@127.0.0.1:{port}")
     assert caught.value.failure_class == "connect"
     assert "hunter2" not in f"{caught.value} {caught.value.__dict__}"
+
+
+async def test_a_proxy_that_answers_for_a_host_blocks_it_for_nobody_else(redis_url: str) -> None:
+    too_many = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 31536000\r\nContent-Length: 0\r\n\r\n"
+    budget = open_budget(redis_url)
+    async with listening(too_many) as proxy, listening(page(b"hello")) as site:
+        site_url = f"http://127.0.0.1:{site.port}/"
+        open_host = HttpPolicy(obey_robots=False, allow_private_hosts=("127.0.0.1",), max_wait_s=1)
+        led = HttpPolicy.model_validate({**dict(open_host), "proxy": f"http://127.0.0.1:{proxy.port}"})
+        async with open_fetcher(led, budget=budget) as one, open_fetcher(open_host, budget=budget) as other:
+            for _ in range(2):
+                with pytest.raises(FetchError) as caught:
+                    await one.fetch(site_url)
+                assert caught.value.failure_class == "rate_limited"
+            assert (await other.fetch(site_url)).body == b"hello"
+    await budget.aclose()
+    assert len(proxy.requests) == 1

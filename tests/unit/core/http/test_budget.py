@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.http import HostBudget, ProcessBudget, open_budget
-from agentic.core.http.budget import MAX_HOSTS, HostTimes, still_waiting
+from agentic.core.http.budget import MAX_HOSTS, HostTimes, after_request, still_waiting
 from agentic.core.http.redis_budget import RedisBudget
 from agentic.core.testing.http_budget import HostBudgetContract
 
@@ -76,11 +76,40 @@ async def test_a_turn_says_how_much_of_the_wait_is_the_hosts_wish() -> None:
 
 def test_a_host_with_nothing_to_wait_for_need_not_be_remembered() -> None:
     times = {
-        "due": HostTimes(next_at=5),
+        "due": HostTimes(turns=((5, 0),)),
         "blocked": HostTimes(blocked_until=7),
-        "paced": HostTimes(next_at=6),
+        "paced": HostTimes(turns=((6, 0),)),
     }
     assert still_waiting(times, 5) == {"blocked": times["blocked"], "paced": times["paced"]}
+
+
+@given(
+    st.lists(
+        st.tuples(steps, st.sampled_from([0.0, 0.01, 0.5, 1.0, 60.0, 3_600.0]) | st.floats(0.001, 5_000)),
+        max_size=60,
+    )
+)
+async def test_a_client_waits_for_its_own_interval_at_most_and_never_less(
+    asked: list[tuple[float, float]],
+) -> None:
+    world, last = World(), dict[float, float]()
+    for gap, interval_s in asked:
+        world.now += gap
+        wait_s = await world.wait_s(interval_s)
+        assert wait_s <= interval_s * 1.000_001
+        if wait_s == 0:
+            assert interval_s == 0 or world.now - last.get(interval_s, -9e9) >= interval_s * 0.999_999
+            last[interval_s] = world.now
+
+
+@given(st.lists(st.tuples(steps, st.floats(0.001, 5_000)), max_size=200))
+async def test_many_different_rates_of_one_host_take_little_room(asked: list[tuple[float, float]]) -> None:
+    times, now = HostTimes(), 0.0
+    for gap, interval_s in asked:
+        now = max(now + gap, times.due_at(interval_s))
+        times = after_request(times, now, interval_s)
+        intervals = [kept for kept, _ in times.turns]
+        assert all(kept > sum(intervals[at + 1 :]) * 0.999_999 for at, kept in enumerate(intervals))
 
 
 async def test_turns_are_kept_apart_for_more_hosts_than_are_remembered() -> None:

@@ -297,3 +297,9 @@ async def test_a_session_that_wants_it_has_answers_of_its_own_which_are_always_a
     ]
     assert told == [False, True, False, True, False]
     assert len(site.asked) == 5
+
+
+def test_what_came_by_a_proxy_is_kept_for_those_who_use_it() -> None:
+    asked = HttpRequest(url="http://h/")
+    ways = ("", "one", "other")
+    assert len({cache_key(asked, "bot", way) for way in ways}) == len(ways)

@@ -217,6 +217,72 @@ async def test_a_host_that_wants_more_peace_than_we_wait_fails_at_once() -> None
     assert world.time == 100.0
 
 
+async def test_a_slow_fetcher_keeps_no_other_waiting() -> None:
+    world = Script(reply)
+    budget = world.budget()
+    await world.fetcher(budget, requests_per_second=1 / 3_600).fetch("http://h/")
+    await world.fetcher(budget, max_wait_s=1).fetch("http://h/")
+    await world.fetcher(budget, requests_per_second=2).fetch("http://h/")
+    assert [time for time, _ in world.sent] == [100.0, 100.0, 100.5]
+
+
+async def test_a_wait_for_the_own_rate_has_the_same_end_as_any_other() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(requests_per_second=1 / 3_600, max_wait_s=60)
+    pages = [fetcher.fetch(f"http://h/{number}") for number in range(4)]
+    done = await asyncio.gather(*pages, return_exceptions=True)
+    assert [getattr(one, "failure_class", "") for one in done] == ["", *["rate_limited"] * 3]
+    assert {getattr(one, "detail", "") for one in done[1:]} == {"rate"}
+    assert {getattr(one, "retry_after_s", 0) for one in done[1:]} == {3_600}
+    assert "raise max_wait_s" in str(done[1])
+    assert world.time == 100.0
+
+
+async def test_turns_that_others_take_each_time_do_not_make_a_wait_endless() -> None:
+    class Taken(ProcessBudget):
+        def take_now(self, host: str, interval_s: float) -> Turn:
+            return Turn(wait_s=25)
+
+    world = Script(reply)
+    with pytest.raises(FetchError, match=r"max_wait_s \(60 s\)") as caught:
+        await world.fetcher(Taken(), max_wait_s=60).fetch("http://h/")
+    assert (caught.value.failure_class, world.time) == ("rate_limited", 150.0)
+
+
+async def test_those_in_line_behind_their_own_fetchers_requests_may_wait_longer() -> None:
+    world = Script(reply)
+    fetcher = world.fetcher(requests_per_second=1, max_wait_s=2)
+    await asyncio.gather(*(fetcher.fetch(f"http://h/{number}") for number in range(10)))
+    assert world.time == 109.0
+
+
+def proxied(port: int, user: str = "me:one") -> SecretStr:
+    return SecretStr(f"http://{user}@127.0.0.1:{port}")
+
+
+async def test_what_a_proxy_answers_counts_for_those_who_use_it() -> None:
+    world = Script(lambda request: reply(request, 429, retry_after="3600"))
+    budget = world.budget()
+    with pytest.raises(FetchError):
+        await world.fetcher(budget, proxy=proxied(1)).fetch("http://h/")
+    world.answer = reply
+    for other in (None, proxied(2), proxied(1, "you:one")):
+        await world.fetcher(budget, proxy=other).fetch("http://h/")
+    assert len(world.sent) == 4
+    with pytest.raises(FetchError, match="asked for 3600 s of peace"):
+        await world.fetcher(budget, proxy=proxied(1, "me:two")).fetch("http://h/")
+
+
+async def test_what_a_host_answers_without_a_proxy_leaves_proxies_alone() -> None:
+    world = Script(lambda request: reply(request, 429, retry_after="3600"))
+    budget = world.budget()
+    with pytest.raises(FetchError):
+        await world.fetcher(budget).fetch("http://h/")
+    world.answer = reply
+    await world.fetcher(budget, proxy=proxied(1)).fetch("http://h/")
+    assert len(world.sent) == 2
+
+
 async def test_a_host_is_sent_only_so_many_requests_at_once() -> None:
     world = Script(reply)
     fetcher = world.fetcher(max_connections_per_host=3)
