@@ -66,7 +66,7 @@ class Attempts:
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
         )
         self._started = time.perf_counter()
-        self._cancel_count = _cancel_count()
+        self._cancel_count = cancel_count()
 
     async def run(self) -> ActivationResult:
         """Try until it is done, parks, or has failed for good: an error becomes part of the result.
@@ -84,9 +84,10 @@ class Attempts:
         """Try once; return the result, or the seconds to wait before the next try.
 
         Raises:
-            CancelledError: The run was cancelled.
+            CancelledError: The run was cancelled, whatever the handler made of that.
         """
         begun = time.perf_counter()
+        self._cancel_count = cancel_count()  # of the task that tries, which may be another one each time
         outcome = await self._try()
         if isinstance(outcome, ActivationResult):
             return outcome
@@ -137,6 +138,10 @@ class Attempts:
         finally:
             if context._sub_events:
                 self.sub_events += tuple(context._sub_events)
+        if self._is_cancelled():
+            # A handler that returns, or fails, after it was told to stop has not done its work.
+            self.progress = without_open(context._kept())
+            raise asyncio.CancelledError
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
                 self.unjudged = outcome
@@ -162,11 +167,14 @@ class Attempts:
         timer = asyncio.timeout(timeout_s)
         try:
             async with timer:
-                return await self._enter(message, context)
-        except TimeoutError as exc:
+                returned = await self._enter(message, context)
+        except Exception as exc:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
             raise
+        if timer.expired():  # the handler kept the cancellation to itself
+            raise ExecutorTimeoutError(self._executor.id, timeout_s)
+        return returned
 
     def _take(self, context: Context, returned: object) -> None:
         """Send or yield what the handler returned."""
@@ -200,7 +208,7 @@ class Attempts:
         return isinstance(exc, asyncio.CancelledError) and not self._is_cancelled() and context._waits
 
     def _is_cancelled(self) -> bool:
-        return _cancel_count() > self._cancel_count
+        return cancel_count() > self._cancel_count
 
     def _stopped(self, exc: BaseException) -> Exception:
         is_ours = self._is_cancelled() or isinstance(exc, ParkedSignal)
@@ -238,15 +246,19 @@ class Attempts:
 async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     """Return the result with the verdicts on what was sent, or with what a condition raised."""
     source = result.activation.delivery.target
-    cancel_count = _cancel_count()
+    cancelled_before = cancel_count()
     try:
         verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
     except asyncio.CancelledError as exc:
-        if _cancel_count() > cancel_count:
+        if cancel_count() > cancelled_before:
             raise
         return replace(result, routing_error=HandlerStoppedError(source, exc), is_judged=True)
     except Exception as exc:
+        if cancel_count() > cancelled_before:
+            raise asyncio.CancelledError from exc
         return replace(result, routing_error=exc, is_judged=True)
+    if cancel_count() > cancelled_before:
+        raise asyncio.CancelledError
     return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
 
 
@@ -260,7 +272,7 @@ def _tries_so_far(progress: Progress) -> int:
     return tries
 
 
-def _cancel_count() -> int:
+def cancel_count() -> int:
     """Return how often the task was cancelled: code before this may have swallowed some of it."""
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.annotations import type_name
-from agentic.core.graph.attempts import Attempts, judged
+from agentic.core.graph.attempts import Attempts, cancel_count, judged
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.crew import side_by_side
 from agentic.core.graph.errors import (
@@ -125,6 +125,13 @@ class Runner:
         """Name of the run."""
         return self._state.run_id
 
+    @property
+    def running_ids(self) -> list[ExecutorId]:
+        """The executors whose handlers run at the moment."""
+        return list(
+            dict.fromkeys(name for name, shard in self._running if (name, shard) not in self._finished)
+        )
+
     def begin(self, message: object) -> None:
         """Take the input of a new run.
 
@@ -160,8 +167,9 @@ class Runner:
         """Run until no message is in flight, or only answers could bring one.
 
         Returns:
-            The result, which may be a failed one; cancellation is raised.
+            The result, which may be a failed one; cancellation is raised, whatever user code makes of it.
         """
+        cancelled_before = cancel_count()
         try:
             await self._save()
             yielded_at = time.perf_counter()
@@ -171,6 +179,8 @@ class Runner:
                     await self._abandon()
                 if self._snapshots is not None:
                     await self._save()
+                if cancel_count() > cancelled_before:
+                    raise asyncio.CancelledError
                 if time.perf_counter() - yielded_at > _YIELD_AFTER_S:
                     await asyncio.sleep(0)
                     yielded_at = time.perf_counter()
@@ -289,6 +299,7 @@ class Runner:
         except TimeoutError:
             if not timer.expired():
                 raise
+        if timer.expired():
             unfinished = dict.fromkeys(a.executor_id for a in activations if a.key not in self._finished)
             limit = self._config.run_timeout_s or deadline - self._state.started_at
             raise _StoppedError(RunTimeoutError(self._state.run_id, limit, list(unfinished))) from None

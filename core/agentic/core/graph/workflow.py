@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.declared import declared_types
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.errors import CheckpointNotFoundError, InvalidRunIdError
+from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning, InvalidRunIdError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.responses import Responses
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 
 EventQueue = asyncio.Queue[WorkflowEvent | None]
+
+STOP_GRACE_S = 10.0
+"""How long closing a stream waits for handlers that were cancelled, until the run ends without them."""
 
 
 class Workflow:
@@ -278,6 +282,7 @@ class RunStream:
         self.run_id = run_id
         self._events = events
         self._runner = runner if isinstance(runner, Runner) else None
+        self._is_over = asyncio.Event()
         self._task = asyncio.create_task(self._run(runner), name=f"run {run_id}")
         self._task.add_done_callback(self._end)
 
@@ -289,6 +294,10 @@ class RunStream:
     def _end(self, task: asyncio.Task[RunResult]) -> None:
         if task.cancelled() and self._runner is not None:
             self._runner.cancel()  # it may have been cancelled before its first step
+        self._finish()
+
+    def _finish(self) -> None:
+        self._is_over.set()
         self._events.put_nowait(None)
 
     async def __aiter__(self) -> AsyncIterator[WorkflowEvent]:
@@ -306,15 +315,32 @@ class RunStream:
             Exception: As :meth:`Workflow.run`. A stream that was left early gives a cancelled result.
             CancelledError: It was left before a stored run was loaded.
         """
-        await asyncio.wait([self._task])
-        if self._task.cancelled() and self._runner is not None:
+        await self._is_over.wait()
+        is_left = not self._task.done()
+        if (is_left or self._task.cancelled()) and self._runner is not None:
             return self._runner.result()
         return raise_for_failure(self._task.result())
 
     async def aclose(self) -> None:
-        """Cancel the run if it still goes on, and wait until its handlers have ended."""
+        """Cancel the run if it has not ended, and wait until its handlers have ended.
+
+        The wait is limited: a handler that catches the cancellation and continues for more than
+        :data:`STOP_GRACE_S` seconds is left behind with a :class:`GraphWarning`. The run is then cancelled
+        without it, and what the handler does later does not count.
+        """
         self._task.cancel()
-        await asyncio.wait([self._task])
+        ended, _ = await asyncio.wait([self._task], timeout=STOP_GRACE_S)
+        if ended or self._runner is None or self._is_over.is_set():
+            return
+        names = ", ".join(map(repr, self._runner.running_ids)) or "a checkpoint store"
+        self._runner.cancel()
+        self._finish()
+        warnings.warn(
+            f"run {self.run_id!r} was cancelled {STOP_GRACE_S:g} s ago and {names} still runs; the run ends "
+            f"without it: let CancelledError pass in its handlers",
+            GraphWarning,
+            stacklevel=2,
+        )
 
 
 def _checked(run_id: str | None) -> RunId:

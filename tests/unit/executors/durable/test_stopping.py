@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
-from agentic.core import Workflow, WorkflowBuilder, executor
+from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowConfig, executor
 from agentic.core.ledger import ActivationRow, ActivationStatus, MemoryLedger
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
+from agentic.executors.durable.local import LocalDispatcher, LocalRuns
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OVERRAN, DurableWorker
 from agentic.executors.lifecycle import STOPPED
+
+
+def stubborn(log: list[str], at_work: asyncio.Event, config: WorkflowConfig | None = None) -> Workflow:
+    """Return a workflow whose first executor keeps a cancellation to itself."""
+
+    @executor(id="first")
+    async def first(number: int) -> int:
+        log.append("first")
+        at_work.set()
+        if log.count("first") == 1:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return number
+
+    @executor(id="then")
+    async def then(number: int) -> int:
+        log.append("then")
+        return number
+
+    builder = WorkflowBuilder("stubborn", version="1", config=config)
+    return builder.set_start(first).add_edge(first, then).build()
 
 
 def endless(at_work: asyncio.Event) -> Workflow:
@@ -49,3 +71,30 @@ async def test_it_is_given_back_when_the_worker_ends() -> None:
 
 async def test_its_try_has_failed_when_it_overran_the_time_limit_of_its_task() -> None:
     assert (await stopped_because(OVERRAN)).status is ActivationStatus.DONE
+
+
+async def test_handler_that_keeps_a_cancellation_to_itself_has_not_done_its_work() -> None:
+    log: list[str] = []
+    at_work = asyncio.Event()
+    catalog = WorkflowCatalog({"stubborn": lambda: stubborn(log, at_work)})
+    options = HostOptions(lease_s=0.3)
+    async with asyncio.timeout(10), LocalRuns(MemoryLedger(), catalog, sweep_s=0.1, options=options) as runs:
+        handle = await runs.submit("stubborn", 7)
+        await at_work.wait()
+        await handle.cancel()
+        assert (await handle.result()).status is RunStatus.CANCELLED
+        assert log == ["first"]
+        await handle.resume()
+        assert (await handle.result()).outputs == (7,)
+    assert log == ["first", "first", "then"]
+
+
+async def test_handler_that_keeps_a_deadline_to_itself_does_not_outlast_it() -> None:
+    log: list[str] = []
+    config = WorkflowConfig(run_timeout_s=0.1)
+    catalog = WorkflowCatalog({"stubborn": lambda: stubborn(log, asyncio.Event(), config)})
+    async with asyncio.timeout(10), LocalRuns(MemoryLedger(), catalog, sweep_s=0.1) as runs:
+        handle = await runs.submit("stubborn", 7)
+        result = await handle.result()
+    assert (result.status, log) == (RunStatus.FAILED, ["first"])
+    assert "did not end within its run_timeout_s" in str(result.error)

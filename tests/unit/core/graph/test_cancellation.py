@@ -1,0 +1,258 @@
+"""Cancellations, timeouts and deadlines hold, whatever a handler makes of its CancelledError."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from agentic.core import (
+    MemoryCheckpointStore,
+    RetryPolicy,
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    executor,
+)
+from agentic.core.graph import ExecutorTimeoutError, GraphWarning, RunTimeoutError, workflow
+from agentic.core.types import RunId
+
+Stubborn = Callable[[int], Awaitable[int]]
+
+
+async def swallow(number: int) -> int:
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    return number
+
+
+async def turn_into_an_error(number: int) -> int:
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        raise ConnectionError("closed") from None
+    return number
+
+
+async def fail_to_clean_up(number: int) -> int:
+    try:
+        await asyncio.Event().wait()
+    finally:
+        raise OSError("disk")
+
+
+async def catch_in_a_task(number: int) -> int:
+    """Run the part that swallows it beside others, as libraries do."""
+    await asyncio.gather(swallow(number), swallow(number))
+    return number
+
+
+STUBBORN = [swallow, turn_into_an_error, fail_to_clean_up, catch_in_a_task]
+
+
+@pytest.fixture(params=STUBBORN, ids=lambda function: function.__name__)
+def stubborn(request: pytest.FixtureRequest) -> Stubborn:
+    function: Stubborn = request.param
+    return function
+
+
+@pytest.fixture
+def begun() -> list[str]:
+    return []
+
+
+def chain(stubborn: Stubborn, begun: list[str], *, width: int = 1, **policy: object) -> Workflow:
+    """Return a workflow in which stubborn executors begin, and what follows them is noted."""
+
+    @executor(id="start")
+    async def start(number: int, ctx: WorkflowContext) -> None:
+        for shard in range(width):
+            await ctx.send_message(shard)
+
+    @executor(id="first", retry=RetryPolicy(max_attempts=3, first_delay_s=0))
+    async def first(number: int) -> int:
+        begun.append("first")
+        return await stubborn(number)
+
+    @executor(id="second")
+    async def second(number: int) -> int:
+        begun.append("second")
+        return await stubborn(number)
+
+    @executor(id="after")
+    async def after(number: int) -> int:
+        begun.append("after")
+        return number
+
+    return (
+        WorkflowBuilder("w", version="1", config=WorkflowConfig(**policy))  # type: ignore[arg-type]  # limits
+        .set_start(start)
+        .add_fan_out_edge(start, [first, second])
+        .add_edge(first, after)
+        .add_edge(second, after)
+        .build()
+    )
+
+
+async def until_begun(begun: list[str], count: int) -> None:
+    while len(begun) < count:
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+async def test_cancelled_run_begins_nothing_more(stubborn: Stubborn, begun: list[str], width: int) -> None:
+    task = asyncio.create_task(chain(stubborn, begun, width=width).run(0))
+    await until_begun(begun, 2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert begun == ["first", "second"]
+
+
+async def test_cancelled_run_of_one_activation_is_cancelled(stubborn: Stubborn) -> None:
+    flow = WorkflowBuilder("one").set_start(executor(id="one")(stubborn)).build()
+    task = asyncio.create_task(flow.run(0))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_timeout_around_a_run_ends_it(stubborn: Stubborn, begun: list[str]) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await chain(stubborn, begun).run(0)
+    assert begun == ["first", "second"]
+
+
+async def test_closed_stream_is_cancelled(stubborn: Stubborn, begun: list[str]) -> None:
+    stream = chain(stubborn, begun).run_stream(0)
+    await until_begun(begun, 2)
+    await stream.aclose()
+    assert ((await stream.result()).status, begun) == (RunStatus.CANCELLED, ["first", "second"])
+
+
+async def test_cancelled_sub_workflow_begins_nothing_more(stubborn: Stubborn, begun: list[str]) -> None:
+    @executor(id="outer")
+    async def outer(number: int, ctx: WorkflowContext) -> int:
+        with contextlib.suppress(asyncio.CancelledError):
+            await ctx.run_workflow(chain(stubborn, begun), number)
+        return number
+
+    @executor(id="beyond")
+    async def beyond(number: int) -> None:
+        begun.append("beyond")
+
+    flow = WorkflowBuilder("w").set_start(outer).add_edge(outer, beyond).build()
+    task = asyncio.create_task(flow.run(0))
+    await until_begun(begun, 2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert begun == ["first", "second"]
+
+
+async def test_what_was_told_to_stop_runs_again_on_resume(begun: list[str]) -> None:
+    store = MemoryCheckpointStore()
+    task = asyncio.create_task(chain(swallow, begun).run(0, run_id="r", checkpoints=store))
+    await until_begun(begun, 2)
+    task.cancel()
+    await asyncio.wait([task])
+    assert (await store.latest(RunId("r"))).metadata.status is RunStatus.CANCELLED
+
+    async def obey(number: int) -> int:
+        return number
+
+    begun.clear()
+    assert (await chain(obey, begun).resume("r", checkpoints=store)).outputs == (0, 0)
+    assert begun == ["first", "second", "after", "after"]
+
+
+async def test_timeout_of_an_executor_ends_the_try(stubborn: Stubborn) -> None:
+    tries: list[int] = []
+
+    @executor(id="slow", timeout_s=0.01, retry=RetryPolicy(max_attempts=2, first_delay_s=0))
+    async def slow(number: int, ctx: WorkflowContext) -> int:
+        tries.append(ctx.attempt)
+        return await stubborn(number)
+
+    with pytest.raises(ExecutorTimeoutError, match="'slow' took longer than its timeout_s of 0.01 s"):
+        await WorkflowBuilder("w").set_start(slow).build().run(0)
+    assert tries == [1, 2]
+
+
+async def test_deadline_of_a_run_ends_it(stubborn: Stubborn, begun: list[str]) -> None:
+    with pytest.raises(RunTimeoutError, match=r"unfinished: first, second"):
+        await chain(stubborn, begun, run_timeout_s=0.02).run(0)
+    assert begun == ["first", "second"]
+
+
+async def test_condition_that_swallows_the_cancellation_does_not_save_the_run(begun: list[str]) -> None:
+    asked = asyncio.Event()
+
+    async def ask(number: int) -> bool:
+        asked.set()
+        return await swallow(1) == 1
+
+    @executor(id="one")
+    async def one(number: int) -> int:
+        return number
+
+    @executor(id="two")
+    async def two(number: int) -> None:
+        begun.append("two")
+
+    flow = WorkflowBuilder("w").set_start(one).add_edge(one, two, ask).build()
+    task = asyncio.create_task(flow.run(0))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert begun == []
+
+
+async def fail() -> None:
+    raise ConnectionError("down")
+
+
+async def test_handler_that_catches_its_own_cancellations_is_not_disturbed() -> None:
+    @executor(id="polite")
+    async def polite(number: int) -> int:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                await asyncio.Event().wait()
+        with contextlib.suppress(ExceptionGroup):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+                await asyncio.Event().wait()
+        return number
+
+    assert (await WorkflowBuilder("w").set_start(polite).build().run(7)).outputs == (7,)
+
+
+async def test_stream_does_not_wait_for_a_handler_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflow, "STOP_GRACE_S", 0.01)
+    may_end, running = asyncio.Event(), asyncio.Event()
+
+    @executor(id="deaf")
+    async def deaf(number: int) -> int:
+        running.set()
+        while not may_end.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await may_end.wait()
+        return number
+
+    stream = WorkflowBuilder("w").set_start(deaf).build().run_stream(0)
+    await running.wait()
+    with pytest.warns(GraphWarning, match="'deaf' still runs"):
+        await stream.aclose()
+    result = await stream.result()
+    assert (result.status, result.outputs) == (RunStatus.CANCELLED, ())
+    may_end.set()
+    while asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.sleep(0)
+    assert (await stream.result()).outputs == ()
