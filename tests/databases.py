@@ -27,6 +27,14 @@ MIGRATED = "migrated"
 TEST = "test"
 
 
+def core_revisions() -> list[str]:
+    """Return the migrations of the core, oldest first."""
+    import agentic.migrations
+
+    folder = Path(str(agentic.migrations.__file__)).parent / "versions"
+    return sorted(path.name.partition("_")[0] for path in folder.glob("[0-9]*.py"))
+
+
 @pytest.fixture(params=["sqlite", POSTGRESQL])
 def backend(request: pytest.FixtureRequest) -> str:
     """Which database a test works with; whatever asks for it is tested on each."""

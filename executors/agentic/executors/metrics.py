@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from agentic.core.logging import get_logger
 from agentic.executors import metrics_executions as executions
 from agentic.executors import metrics_runs as durable
+from agentic.executors import metrics_schedules as schedules
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import Database, find_project
 from agentic.mappers.errors import DataError
@@ -36,6 +37,7 @@ SOURCES: tuple[Source, ...] = (
     durable.activations,
     durable.lags,
     durable.outbox,
+    schedules.skipped,
 )
 
 

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy.orm import Session
+
 from agentic.core.logging import get_logger
 from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.schedule_cron import ScheduleTimesError
 from agentic.executors.schedule_times import Calendar, Plan, plan
 from agentic.mappers import Database, ExecutionModel, ScheduleModel
-from agentic.mappers.schedules import active_schedules, fire_schedule, give_up_due_times, store_now
+from agentic.mappers.schedule_firing import (
+    Held,
+    execution_at_work,
+    fire_schedule,
+    fire_waiting,
+    give_up_due_times,
+)
+from agentic.mappers.schedules import active_schedules, store_now
 
 log = get_logger(__name__)
+
+_HELD = {Held.WAITING: "schedule.queued", Held.SKIPPED: "schedule.skipped"}
 
 Queued = tuple[ExecutionModel, ScheduleModel]
 
@@ -39,9 +50,12 @@ class Timekeeper:
         with self._database.reading() as session:
             now = store_now(session)
             schedules = active_schedules(session)
+            freed = [one for one in schedules if _is_freed(session, one)]
         queued: list[Queued] = []
         waits: list[timedelta] = []
         try:
+            for schedule in freed:
+                self._fire_waiting(schedule, queued)
             for schedule in schedules:
                 planned = self._planned(schedule, now)
                 self._fire(schedule, planned, queued, now)
@@ -66,18 +80,28 @@ class Timekeeper:
     def _fire(self, schedule: ScheduleModel, planned: Plan, queued: list[Queued], now: datetime) -> None:
         for due in planned.due:
             with self._database.writing() as session:
-                execution = fire_schedule(session, schedule, due)
-            if execution is None:  # somebody else looks after it now
+                fired = fire_schedule(session, schedule, due)
+            if fired is None:  # another beat looks after it now
                 return
-            queued.append((execution, schedule))
             schedule.settled_until = due
+            if isinstance(fired, Held):
+                log.info(_HELD[fired], **_named(schedule), due_at=due.isoformat(), overlap=schedule.overlap)
+                continue
+            queued.append((fired, schedule))
             facts = {"due_at": due.isoformat(), "late_s": round((now - due).total_seconds(), 1)}
-            log.info("schedule.fired", **_named(schedule), **facts, execution_id=execution.id)
+            log.info("schedule.fired", **_named(schedule), **facts, execution_id=fired.id)
         if planned.missed is not None:
             with self._database.writing() as session:
                 given_up = give_up_due_times(session, schedule, planned.missed)
             if given_up:
                 log.warning("schedule.missed", **_named(schedule), due_at=planned.missed.isoformat())
+
+    def _fire_waiting(self, schedule: ScheduleModel, queued: list[Queued]) -> None:
+        with self._database.writing() as session:
+            execution = fire_waiting(session, schedule)
+        if execution is not None:
+            queued.append((execution, schedule))
+            log.info("schedule.fired", **_named(schedule), waited=True, execution_id=execution.id)
 
     def _dispatch(self, queued: Sequence[Queued]) -> None:
         """Send the messages. Without a broker the executions stay queued: who reconciles sends them again."""
@@ -88,6 +112,10 @@ class Timekeeper:
                 waiting = [left.id for left, _ in queued[number:]]
                 log.warning("dispatch.failed", execution_ids=waiting, reason=str(exc))
                 return
+
+
+def _is_freed(session: Session, schedule: ScheduleModel) -> bool:
+    return schedule.waiting_due_at is not None and execution_at_work(session, schedule) is None
 
 
 def _named(schedule: ScheduleModel) -> dict[str, str]:

@@ -198,7 +198,7 @@ def enable_agent(session: Session, agent: AgentModel) -> bool:
     session.execute(
         update(ScheduleModel)
         .where(ScheduleModel.agent_id == agent.id, ScheduleModel.paused_at.is_(None))
-        .values(settled_until=StoreNow())
+        .values(settled_until=StoreNow(), waiting_due_at=None)
     )
     what = f"agent {agent.agent_name} is enabled"
     audit(session, agent.project_id, DecisionKind.AGENT_ENABLED, agent.agent_name, what)

@@ -315,6 +315,14 @@ class CatchUp(StrEnum):
     ALL = "all"
 
 
+class Overlap(StrEnum):
+    """What becomes of a due time while an earlier execution of the schedule is still at work."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    ALLOW = "allow"
+
+
 class ScheduleModel(Base):
     """When an agent runs by itself; read by beat, changed at any time.
 
@@ -325,6 +333,8 @@ class ScheduleModel(Base):
         every_s: Seconds from one due time to the next, counted from ``anchor``.
         settled_until: Due times up to this one were fired or given up.
         last_due_at: The newest due time that was fired.
+        waiting_due_at: The due time that waits until the execution at work has ended, with ``queue``.
+        skipped_count: How many due times were skipped because an execution was at work.
     """
 
     __tablename__ = "schedules"
@@ -339,9 +349,12 @@ class ScheduleModel(Base):
     timezone: Mapped[str] = mapped_column(String(64), default="UTC")
     jitter_s: Mapped[int] = mapped_column(default=0)
     catch_up: Mapped[CatchUp] = mapped_column(names(CatchUp, 8), default=CatchUp.LAST)
+    overlap: Mapped[Overlap] = mapped_column(names(Overlap, 8), default=Overlap.SKIP)
     anchor: Mapped[datetime] = mapped_column(UTCDateTime)
     settled_until: Mapped[datetime] = mapped_column(UTCDateTime)
     last_due_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    waiting_due_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    skipped_count: Mapped[int] = mapped_column(default=0)
     paused_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
     created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
 

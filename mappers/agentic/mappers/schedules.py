@@ -1,4 +1,4 @@
-"""Schedules: added, found, paused, and fired once for each due time."""
+"""Schedules: added, changed, found and paused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
@@ -16,7 +16,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.errors import DataError
-from agentic.mappers.models import AgentModel, CatchUp, ExecutionModel, ProjectModel, ScheduleModel
+from agentic.mappers.models import AgentModel, CatchUp, Overlap, ProjectModel, ScheduleModel
 
 
 class UnknownScheduleError(DataError, LookupError):
@@ -44,7 +44,7 @@ class DuplicateScheduleError(DataError, ValueError):
         self.project = project
 
 
-_ACTIVE = (
+ACTIVE = (
     ScheduleModel.paused_at.is_(None),
     ScheduleModel.agent_id.not_in(select(AgentModel.id).where(AgentModel.disabled_at.is_not(None))),
 )
@@ -59,6 +59,7 @@ class Timing(TypedDict, total=False):
     timezone: str
     jitter_s: int
     catch_up: CatchUp
+    overlap: Overlap
 
 
 def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpack[Timing]) -> ScheduleModel:
@@ -78,8 +79,36 @@ def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpac
         raise DuplicateScheduleError(name, agent.project.name) from None
     session.refresh(schedule, ["agent"])
     times = f"at {schedule.cron!r}" if schedule.cron else f"every {schedule.every_s} s"
-    _note(session, schedule, DecisionKind.SCHEDULE_CREATED, f"runs agent {agent.agent_name} {times}")
+    note(session, schedule, DecisionKind.SCHEDULE_CREATED, f"runs agent {agent.agent_name} {times}")
     return schedule
+
+
+def change_schedule(
+    session: Session, schedule: ScheduleModel, agent: AgentModel, **timing: Unpack[Timing]
+) -> None:
+    """Change what a schedule says; it still knows which execution of it is at work.
+
+    When it changes the times, they count from now. Whether they can be used is not checked here.
+    """
+    changes = {name: value for name, value in timing.items() if getattr(schedule, name) != value} | (
+        {"agent": agent} if schedule.agent_id != agent.id else {}
+    )
+    if not changes:
+        return
+    for name, value in changes.items():
+        setattr(schedule, name, value)
+    if changes.keys() & {"cron", "every_s", "timezone", "agent"}:
+        schedule.anchor = schedule.settled_until = store_now(session).replace(microsecond=0)
+        schedule.waiting_due_at = None
+    session.flush()
+    changed: list[JSONValue] = [*sorted(changes)]
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_CHANGED,
+        f"has another {', '.join(sorted(changes))}",
+        changed=changed,
+    )
 
 
 def find_schedule(session: Session, project: ProjectModel, name: str) -> ScheduleModel:
@@ -116,7 +145,7 @@ def list_schedules(session: Session, project_id: str) -> Sequence[ScheduleModel]
 
 def active_schedules(session: Session) -> Sequence[ScheduleModel]:
     """Return the schedules of every project that are to fire: what beat looks after."""
-    query = select(ScheduleModel).where(*_ACTIVE)
+    query = select(ScheduleModel).where(*ACTIVE)
     return session.scalars(query.order_by(ScheduleModel.id)).all()
 
 
@@ -124,7 +153,8 @@ def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
     """Let nothing be fired until the schedule is resumed."""
     if schedule.paused_at is None:
         schedule.paused_at = store_now(session)
-        _note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "fires nothing until it is resumed")
+        schedule.waiting_due_at = None
+        note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "fires nothing until it is resumed")
 
 
 def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
@@ -132,63 +162,7 @@ def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
     if schedule.paused_at is not None:
         schedule.paused_at = None
         schedule.settled_until = store_now(session)
-        _note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "fires again from now on")
-
-
-def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | None:
-    """Add the execution for one due time, and move the schedule on to it; both are kept or neither.
-
-    Of any number that try at once, exactly one succeeds: the schedule must be as it was read, and the
-    database keeps one execution for each schedule and due time, even if its clock is turned back.
-
-    Args:
-        session: In a transaction.
-        schedule: As it was read.
-        due: The next of its due times to be fired.
-
-    Returns:
-        The queued execution; None when somebody else fired it, or changed, paused or removed the schedule, or
-        disabled its agent.
-    """
-    if not _move_on(session, schedule, settled_until=due, last_due_at=due):
-        return None
-    execution = ExecutionModel(
-        project_id=schedule.project_id,
-        agent_id=schedule.agent_id,
-        idempotency_key=f"{schedule.id}:{due.isoformat()}",
-    )
-    try:
-        with session.begin_nested():
-            session.add(execution)
-    except IntegrityError:
-        return None
-    _note(
-        session,
-        schedule,
-        DecisionKind.SCHEDULE_FIRED,
-        f"runs agent {schedule.agent.agent_name}",
-        reason=f"it was due at {due.isoformat()}",
-        who=f"schedule:{schedule.name}",
-        execution_id=execution.id,
-        due_at=due.isoformat(),
-    )
-    return execution
-
-
-def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime) -> bool:
-    """Move a schedule past due times that will not be fired; False when it was changed meanwhile."""
-    if not _move_on(session, schedule, settled_until=until):
-        return False
-    _note(
-        session,
-        schedule,
-        DecisionKind.SCHEDULE_SKIPPED,
-        f"does not run agent {schedule.agent.agent_name} for due times up to {until.isoformat()}",
-        reason=f"nobody fired them in time, and the schedule catches up {schedule.catch_up}",
-        who=f"schedule:{schedule.name}",
-        due_at=until.isoformat(),
-    )
-    return True
+        note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "fires again from now on")
 
 
 def store_now(session: Session) -> datetime:
@@ -196,7 +170,7 @@ def store_now(session: Session) -> datetime:
     return session.scalars(select(StoreNow())).one()
 
 
-def _note(  # what a decision is made of
+def note(  # what a decision is made of
     session: Session,
     schedule: ScheduleModel,
     kind: DecisionKind,
@@ -206,19 +180,6 @@ def _note(  # what a decision is made of
     who: str = "",
     **details: JSONValue,
 ) -> None:
+    """Write down a decision about a schedule."""
     said = f"schedule {schedule.name} {what}"
     audit(session, schedule.project_id, kind, schedule.name, said, reason=reason, who=who, **details)
-
-
-def _move_on(session: Session, schedule: ScheduleModel, **changes: datetime) -> bool:
-    moved = session.scalar(
-        update(ScheduleModel)
-        .where(
-            ScheduleModel.id == schedule.id,
-            ScheduleModel.settled_until == schedule.settled_until,
-            *_ACTIVE,
-        )
-        .values(**changes)
-        .returning(ScheduleModel.id)
-    )
-    return moved is not None

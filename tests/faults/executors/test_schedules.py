@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 from tests.faults.executors.disturbing import HOUR_S, set_clocks
 
-from agentic.mappers import CatchUp, ExecutionModel, add_schedule
+from agentic.mappers import CatchUp, ExecutionModel, Overlap, add_schedule
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import MakeStage
@@ -30,7 +30,7 @@ def stage(configured_stage: MakeStage) -> Scene:
 def test_beats_that_are_killed_and_whose_clocks_jump_fire_each_due_time_once(stage: Scene) -> None:
     agent = stage.place.agent(name="often")
     with stage.place.database.writing() as session:
-        add_schedule(session, agent, "often", every_s=1, catch_up=CatchUp.ALL)
+        add_schedule(session, agent, "often", every_s=1, catch_up=CatchUp.ALL, overlap=Overlap.ALLOW)
     beats = [start_beat(stage), start_beat(stage)]
     for skew_s in (HOUR_S, -HOUR_S):
         set_clocks(stage, skew_s)

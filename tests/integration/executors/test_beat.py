@@ -21,6 +21,7 @@ from agentic.executors.celery import make_app
 from agentic.mappers import (
     CatchUp,
     ExecutionModel,
+    Overlap,
     ScheduleModel,
     add_schedule,
     find_project,
@@ -42,7 +43,7 @@ def start_beat(place: Place) -> subprocess.Popen[bytes]:
 def schedule(place: Place, name: str, *, every_s: int, catch_up: CatchUp = CatchUp.LAST) -> None:
     agent = place.agent(name=name, say=name)
     with place.database.writing() as session:
-        add_schedule(session, agent, name, every_s=every_s, catch_up=catch_up)
+        add_schedule(session, agent, name, every_s=every_s, catch_up=catch_up, overlap=Overlap.ALLOW)
 
 
 def fired(place: Place, name: str) -> list[ExecutionModel]:

@@ -171,6 +171,58 @@ def test_bad_input_is_refused_early_with_the_next_step(
     assert re.search(message, str(refused))
 
 
+def test_the_overlap_policy_is_given_shown_and_edited(shell: Shell) -> None:
+    shell("add", "plain", "--agent", "news", "--every", "1h")
+    shell("add", "slow", "--agent", "news", "--every", "1h", "--overlap", "queue")
+
+    assert [(row["overlap"], row["skipped"]) for row in shell.rows("list")] == [("skip", 0), ("queue", 0)]
+    assert "allow" in shell("edit", "slow", "--overlap", "allow") + shell("show", "slow")
+    shown = json.loads(shell("show", "slow", "--json"))
+    assert (shown["overlap"], shown["every_s"], shown["waiting_due"]) == ("allow", 3600, None)
+
+
+def test_what_waits_and_what_was_skipped_is_listed(shell: Shell) -> None:
+    shell("add", "slow", "--agent", "news", "--every", "1h", "--overlap", "queue")
+    shell.set(waiting_due_at=datetime(2026, 1, 1, tzinfo=UTC), skipped_count=7)
+
+    [row] = shell.rows("list")
+
+    assert (row["state"], row["skipped"], row["waiting_due"]) == (
+        "active, 1 waits",
+        7,
+        "2026-01-01 00:00:00+00:00",
+    )
+
+
+def test_editing_keeps_what_is_not_given_and_the_schedule_itself(shell: Shell) -> None:
+    shell("add", "often", "--agent", "news", "--every", "1h", "--jitter", "9")
+    [before] = shell.rows("list")
+    long_ago = datetime.now(UTC) - timedelta(minutes=30)
+    shell.set(anchor=long_ago, settled_until=long_ago)
+
+    shell("edit", "often", "--catch-up", "none")
+    [edited] = shell.rows("list")
+    shell("edit", "often", "--cron", "30 2 * * *", "--timezone", "Europe/Berlin")
+    [moved] = shell.rows("list")
+
+    assert (edited["id"], edited["jitter_s"], edited["catch_up"]) == (before["id"], 9, "none")
+    assert datetime.fromisoformat(edited["next_due"]) == long_ago.replace(microsecond=0) + timedelta(hours=1)
+    assert (moved["id"], moved["every_s"], moved["times"]) == (before["id"], None, "30 2 * * * Europe/Berlin")
+    assert isinstance(shell.fails("edit", "often"), OptionError)
+    assert isinstance(shell.fails("edit", "often", "--timezone", "Berlin"), ScheduleTimesError)
+
+
+def test_replacing_a_schedule_keeps_what_it_is_known_by(shell: Shell) -> None:
+    shell("add", "often", "--agent", "news", "--every", "1h")
+    [before] = shell.rows("list")
+    shell("add", "often", "--agent", "news", "--every", "2h", "--replace")
+    assert [(row["id"], row["every_s"]) for row in shell.rows("list")] == [(before["id"], 7200)]
+
+
+def test_catching_up_all_says_what_the_overlap_policy_leaves_of_it(shell: Shell) -> None:
+    assert "--overlap allow" in shell("add", "a", "--agent", "news", "--every", "1h", "--catch-up", "all")
+
+
 @pytest.mark.parametrize("name", ["", " ", "two\nlines", "x" * 201])
 def test_what_is_no_name_is_refused(shell: Shell, name: str) -> None:
     assert isinstance(shell.fails("add", name, "--agent", "news", "--every", "1h"), OptionError)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.databases import only_sqlite
+from tests.databases import core_revisions, only_sqlite
 
 pytestmark = pytest.mark.integration
 
@@ -63,21 +63,7 @@ def test_upgrades_at_once_apply_each_migration_once(agentic: Agentic) -> None:
     applied = [
         step["revision"] for out, _ in answers for step in json.loads(out) if step["history"] == "core"
     ]
-    assert applied == [
-        "0001",
-        "0002",
-        "0003",
-        "0004",
-        "0005",
-        "0006",
-        "0007",
-        "0008",
-        "0009",
-        "0010",
-        "0011",
-        "0012",
-        "0013",
-    ]
+    assert applied == core_revisions()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from agentic.mappers import (
     ExecutionStatus,
     add_agent,
     add_project,
+    add_schedule,
     utc_now,
 )
 
@@ -215,3 +216,13 @@ def test_a_source_may_be_added_and_is_not_asked_at_each_of_many_scrapes(history:
     assert "ours 7.0" in as_text(collector)
     assert as_text(collector) == as_text(collector)
     assert len(asked) == 1
+
+
+def test_due_times_that_were_skipped_are_counted_by_project(history: History) -> None:
+    agents = [history.agent("web"), history.agent("hackernews", "theirs")]
+    with history.database.writing() as session:
+        for agent in agents:
+            add_schedule(session, agent, f"of {agent.agent_platform}", every_s=60).skipped_count = 3
+
+    assert history.told("agentic_due_times_skipped_total") == {"ours": 3, "theirs": 3}
+    assert history.told("agentic_due_times_skipped_total", "ours") == {"ours": 3}

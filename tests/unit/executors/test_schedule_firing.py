@@ -26,6 +26,7 @@ from agentic.mappers import (
     DatabaseUnavailableError,
     ExecutionModel,
     ExecutionStatus,
+    Overlap,
     ScheduleModel,
     add_schedule,
 )
@@ -114,7 +115,7 @@ def test_what_was_missed_is_given_up_once_when_the_policy_says_so(lab: Lab, time
 
 
 def test_all_that_was_missed_is_fired_in_order_some_at_a_time(lab: Lab, timekeeper: Timekeeper) -> None:
-    first = schedule(lab, every_s=600, catch_up=CatchUp.ALL)
+    first = schedule(lab, every_s=600, catch_up=CatchUp.ALL, overlap=Overlap.ALLOW)
     expected = [first.anchor + timedelta(seconds=600 * (number + 1)) for number in range(33)]
 
     sizes = []
@@ -139,6 +140,44 @@ def test_a_change_between_looks_is_seen(lab: Lab, timekeeper: Timekeeper) -> Non
     assert len(executions(lab)) == 1
 
 
+def end_all(lab: Lab) -> None:
+    with lab.database.writing() as session:
+        session.execute(update(ExecutionModel).values(status=ExecutionStatus.SUCCEEDED))
+
+
+def test_a_due_time_that_finds_an_execution_at_work_is_skipped_and_logged(
+    lab: Lab, app: Celery, timekeeper: Timekeeper
+) -> None:
+    schedule(lab, every_s=600, catch_up=CatchUp.ALL)
+
+    with capture_logs() as logs:
+        timekeeper.tick()
+
+    assert (len(executions(lab)), message_count(app)) == (1, 1)
+    assert [entry["event"] for entry in logs] == ["schedule.fired"] + ["schedule.skipped"] * (BATCH_SIZE - 1)
+    assert stored(lab).skipped_count == BATCH_SIZE - 1
+
+
+def test_what_waits_is_fired_once_the_execution_has_ended(
+    lab: Lab, app: Celery, timekeeper: Timekeeper
+) -> None:
+    schedule(lab, overlap=Overlap.QUEUE)
+    timekeeper.tick()
+    with lab.database.writing() as session:
+        session.execute(update(ScheduleModel).values(settled_until=stored(lab).settled_until - HOUR))
+        session.execute(update(ExecutionModel).values(idempotency_key=f"{stored(lab).id}:earlier"))
+    with capture_logs() as logs:
+        timekeeper.tick()
+        timekeeper.tick()
+        assert len(executions(lab)) == 1
+        end_all(lab)
+        timekeeper.tick()
+        timekeeper.tick()
+
+    assert [entry["event"] for entry in logs] == ["schedule.queued", "schedule.fired"]
+    assert (len(executions(lab)), message_count(app), stored(lab).waiting_due_at) == (2, 2, None)
+
+
 class Overtaken(Database):
     """A database in which others do something whenever its user goes from reading to writing."""
 
@@ -152,7 +191,7 @@ class Overtaken(Database):
 
 
 def test_two_that_read_the_same_schedule_fire_it_once(lab: Lab, app: Celery, timekeeper: Timekeeper) -> None:
-    schedule(lab, catch_up=CatchUp.ALL)
+    schedule(lab, catch_up=CatchUp.ALL, overlap=Overlap.ALLOW)
     overtaken = Overtaken(str(lab.database.engine.url))
     overtaken.others = timekeeper.tick
 

@@ -34,7 +34,8 @@ from agentic.mappers.catalog import change_agent, limit_project, remove_agent
 from agentic.mappers.dead_letters import drop_letters
 from agentic.mappers.letter_retries import retry_letters
 from agentic.mappers.pipelines import store_pipeline
-from agentic.mappers.schedules import fire_schedule, give_up_due_times, remove_schedule
+from agentic.mappers.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.schedules import remove_schedule
 from agentic.mappers.vault import remove_secret, set_secret
 from agentic.mappers.vault_keys import SecretKeys
 from agentic.mappers.vault_rotation import rotate
@@ -123,7 +124,7 @@ def test_a_firing_is_told_once_with_the_schedule_as_its_author(database: Databas
     with database.writing() as session:
         schedule = add_schedule(session, agent, "hourly", every_s=3600)
     due = schedule.anchor + HOUR
-    made: list[ExecutionModel | None] = []
+    made: list[ExecutionModel | Held | None] = []
     for _ in range(2):
         with database.writing() as session:
             made.append(fire_schedule(session, schedule, due))

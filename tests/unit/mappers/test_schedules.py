@@ -27,7 +27,8 @@ from agentic.mappers import (
     resume_schedule,
 )
 from agentic.mappers.catalog import disable_agent, enable_agent
-from agentic.mappers.schedules import active_schedules, fire_schedule, give_up_due_times, store_now
+from agentic.mappers.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.schedules import active_schedules, store_now
 
 HOUR = timedelta(hours=1)
 
@@ -43,7 +44,7 @@ def stored(database: Database) -> ScheduleModel:
         return session.scalars(select(ScheduleModel)).one()
 
 
-def fire(database: Database, schedule: ScheduleModel, due: datetime) -> ExecutionModel | None:
+def fire(database: Database, schedule: ScheduleModel, due: datetime) -> ExecutionModel | Held | None:
     with database.writing() as session:
         return fire_schedule(session, schedule, due)
 
@@ -93,7 +94,7 @@ def test_a_due_time_becomes_one_queued_execution(database: Database, schedule: S
     due = schedule.anchor + HOUR
     execution = fire(database, schedule, due)
 
-    assert execution is not None
+    assert isinstance(execution, ExecutionModel)
     assert (execution.agent_id, execution.status) == (schedule.agent_id, ExecutionStatus.QUEUED)
     assert execution.idempotency_key == f"{schedule.id}:{due.isoformat()}"
     found = stored(database)
@@ -113,7 +114,7 @@ def test_who_read_the_schedule_before_it_was_fired_does_not_fire_it_again(
 def test_of_many_at_once_one_fires(database: Database, schedule: ScheduleModel) -> None:
     due = schedule.anchor + HOUR
     together = threading.Barrier(4)
-    fired: list[ExecutionModel | None] = []
+    fired: list[ExecutionModel | Held | None] = []
 
     def compete() -> None:
         together.wait()

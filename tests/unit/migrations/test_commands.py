@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
+from tests.databases import core_revisions
 from typer.testing import CliRunner
 
 from agentic.mappers import Database, DatabaseNotMigratedError, DatabaseUrlError, SchemaDriftError
@@ -47,8 +48,8 @@ def test_check_shows_each_history_and_is_content_after_an_upgrade(cli: CliRunner
     assert json.loads(result.stdout)[0] == {
         "history": "core",
         "state": "current",
-        "database": ["0013"],
-        "newest": ["0013"],
+        "database": [core_revisions()[-1]],
+        "newest": [core_revisions()[-1]],
         "unknown": [],
     }
 

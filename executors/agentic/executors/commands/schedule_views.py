@@ -14,14 +14,19 @@ from agentic.mappers import ScheduleModel
 def schedule_row(schedule: ScheduleModel, now: datetime) -> dict[str, object]:
     """Return a schedule with its state, the due time that comes next and the one that was fired last."""
     next_due, state = _standing(schedule, now)
+    if schedule.waiting_due_at is not None:
+        state += ", 1 waits"
     interval = f"every {shown_interval(schedule.every_s)}" if schedule.every_s else None
     return {
         "name": schedule.name,
         "agent": schedule.agent.agent_name,
         "times": interval or f"{schedule.cron} {schedule.timezone}",
+        "overlap": str(schedule.overlap),
+        "skipped": schedule.skipped_count,
         "state": state,
         "next_due": next_due,
         "last_due": _shown(schedule.last_due_at, schedule) if schedule.last_due_at else None,
+        "waiting_due": _shown(schedule.waiting_due_at, schedule) if schedule.waiting_due_at else None,
         "cron": schedule.cron,
         "every_s": schedule.every_s,
         "timezone": schedule.timezone,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agentic.core.cli import console, print_rows
+from agentic.core.cli import console, print_json, print_rows
 from agentic.core.settings import load_settings
 from agentic.executors.commands.completing import agent_names, schedule_names
 from agentic.executors.commands.database import current_database, opened
@@ -21,48 +21,88 @@ if TYPE_CHECKING:
 
 schedules = typer.Typer(help="Schedules: when agents run by themselves.", no_args_is_help=True)
 
-COLUMNS = ("name", "agent", "times", "state", "next_due", "last_due")
+COLUMNS = ("name", "agent", "times", "overlap", "state", "next_due", "last_due", "skipped")
 
 Name = Annotated[str, typer.Argument(help="Name of the schedule.", autocompletion=schedule_names)]
+
+AgentName = Annotated[str, typer.Option(help="Name or id of the agent to run.", autocompletion=agent_names)]
+Cron = Annotated[
+    str | None, typer.Option(metavar="LINE", help="Minute, hour, day, month, weekday: '*/5 * * * *'.")
+]
+Every = Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 90s, 15m, 1h, 1d.")]
+Zone = Annotated[str, typer.Option(metavar="ZONE", help="Of the cron line: Europe/Berlin.")]
+Jitter = Annotated[int, typer.Option(min=0, max=86_400, help="Start each time up to so many seconds later.")]
+Missed = Annotated[
+    Literal["none", "last", "all"], typer.Option(help="Which due times that passed without beat to run.")
+]
+Overlapping = Annotated[
+    Literal["skip", "queue", "allow"],
+    typer.Option(help="What a due time does while the last execution is at work: queue keeps one waiting."),
+]
 
 
 @schedules.command()
 def add(  # noqa: PLR0913  # one parameter for each option
     name: Name,
     *,
-    agent: Annotated[str, typer.Option(help="Name or id of the agent to run.", autocompletion=agent_names)],
-    cron: Annotated[
-        str | None, typer.Option(metavar="LINE", help="Minute, hour, day, month, weekday: '*/5 * * * *'.")
-    ] = None,
-    every: Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 90s, 15m, 1h, 1d.")] = None,
-    timezone: Annotated[str, typer.Option(metavar="ZONE", help="Of the cron line: Europe/Berlin.")] = "UTC",
-    jitter: Annotated[
-        int, typer.Option(min=0, max=86_400, help="Start each time up to so many seconds later.")
-    ] = 0,
-    catch_up: Annotated[
-        Literal["none", "last", "all"], typer.Option(help="Which due times that passed without beat to run.")
-    ] = "last",
+    agent: AgentName,
+    cron: Cron = None,
+    every: Every = None,
+    timezone: Zone = "UTC",
+    jitter: Jitter = 0,
+    catch_up: Missed = "last",
+    overlap: Overlapping = "skip",
     project: InProject = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of that name.")] = False,
 ) -> None:
     """Run an agent by a cron line or at an interval, from now on."""
-    from agentic.executors.commands.schedule_views import schedule_row
-    from agentic.executors.schedule_times import check_timing
-    from agentic.mappers import CatchUp, add_schedule, find_agent, find_project
-    from agentic.mappers.schedules import remove_schedule, store_now
+    from agentic.executors.commands.schedule_changes import AddedSchedule, put_schedule
 
     checked_name(name, "a schedule")
-    times = _read_times(cron, every)
-    timing: Timing = {**times, "timezone": timezone, "jitter_s": jitter, "catch_up": CatchUp(catch_up)}
-    check_timing(timing)
-    settings = load_settings()
-    with opened(current_database(settings)) as database, database.writing() as session:
-        owner = find_project(session, project or settings.project)
-        found = find_agent(session, owner.id, agent)
-        if replace:
-            remove_schedule(session, owner, name)
-        row = schedule_row(add_schedule(session, found, name, **timing), store_now(session))
+    added = AddedSchedule(
+        name=name,
+        agent=agent,
+        times=_read_times(cron, every),
+        timezone=timezone,
+        jitter_s=jitter,
+        catch_up=catch_up,
+        overlap=overlap,
+    )
+    row = put_schedule(added, project, replace=replace)
     _say(f"schedule {name} runs agent {row['agent']}, the next time at {row['next_due']}")
+    if (catch_up, overlap) == ("all", "skip"):
+        _say("while one runs, the due times it catches up are skipped; --overlap allow runs each of them")
+
+
+@schedules.command()
+def edit(  # noqa: PLR0913  # one parameter for each option
+    name: Name,
+    *,
+    cron: Cron = None,
+    every: Every = None,
+    timezone: Zone | None = None,
+    jitter: Jitter | None = None,
+    catch_up: Missed | None = None,
+    overlap: Overlapping | None = None,
+    project: InProject = None,
+) -> None:
+    """Change what is given of a schedule; new times count from now."""
+    from agentic.executors.commands.schedule_changes import edit_schedule
+    from agentic.mappers import CatchUp, Overlap
+
+    changes: Timing = _read_times(cron, every) if cron or every else {}
+    if timezone is not None:
+        changes["timezone"] = timezone
+    if jitter is not None:
+        changes["jitter_s"] = jitter
+    if catch_up is not None:
+        changes["catch_up"] = CatchUp(catch_up)
+    if overlap is not None:
+        changes["overlap"] = Overlap(overlap)
+    if not changes:
+        raise OptionError(f"nothing of the schedule {name!r} is to change; give --overlap queue, for example")
+    row = edit_schedule(name, project, changes)
+    _say(f"schedule {name} is changed, the next time is {row['next_due']}")
 
 
 @schedules.command("list")
@@ -78,6 +118,23 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
         now = store_now(session)
         rows = [schedule_row(schedule, now) for schedule in list_schedules(session, owner.id)]
     print_rows(f"Schedules of {owner.name}", COLUMNS, rows, as_json=as_json)
+
+
+@schedules.command()
+def show(name: Name, *, project: InProject = None, as_json: AsJson = False) -> None:
+    """Show all of a schedule."""
+    from agentic.executors.commands.schedule_views import schedule_row
+    from agentic.mappers import find_project, find_schedule
+    from agentic.mappers.schedules import store_now
+
+    settings = load_settings()
+    with opened(current_database(settings)) as database, database.reading() as session:
+        owner = find_project(session, project or settings.project)
+        row = schedule_row(find_schedule(session, owner, name), store_now(session))
+    if as_json:
+        print_json(row)
+    else:
+        print_rows(name, ["field", "value"], [{"field": key, "value": value} for key, value in row.items()])
 
 
 @schedules.command("next")

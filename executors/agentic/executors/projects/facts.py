@@ -16,6 +16,7 @@ from agentic.executors.schedule_times import shown_interval
 from agentic.mappers import (
     CatchUp,
     ExecutionModel,
+    Overlap,
     ProjectModel,
     ScheduleModel,
     SourceColumns,
@@ -94,5 +95,6 @@ def _told_schedule(schedule: ScheduleModel) -> dict[str, JSONValue]:
         **({"timezone": schedule.timezone} if schedule.timezone != "UTC" else {}),
         **({"jitter_s": schedule.jitter_s} if schedule.jitter_s else {}),
         **({"catch_up": str(schedule.catch_up)} if schedule.catch_up is not CatchUp.LAST else {}),
+        **({"overlap": str(schedule.overlap)} if schedule.overlap is not Overlap.SKIP else {}),
         **({"paused": True} if schedule.paused_at is not None else {}),
     }

@@ -26,7 +26,7 @@ from agentic.core.pipeline.reader import Document, read_text
 from agentic.core.types import JSONValue
 from agentic.executors.projects.errors import ProjectFileError
 from agentic.executors.redaction import MASK
-from agentic.mappers import CatchUp
+from agentic.mappers import CatchUp, Overlap
 
 HEAD = """\
 # A project, as `agentic projects export` wrote it; `agentic projects import FILE` takes it.
@@ -71,6 +71,7 @@ class SchedulePart(_Part):
     timezone: str = "UTC"
     jitter_s: int = Field(default=0, ge=0, le=86_400)
     catch_up: CatchUp = CatchUp.LAST
+    overlap: Overlap = Overlap.SKIP
     paused: bool = False
 
     @model_validator(mode="after")

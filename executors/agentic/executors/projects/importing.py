@@ -39,7 +39,7 @@ from agentic.mappers import (
 from agentic.mappers.catalog import describe_project, limit_project
 from agentic.mappers.errors import UnknownPipelineError
 from agentic.mappers.pipelines import find_stored, store_pipeline
-from agentic.mappers.schedules import remove_schedule
+from agentic.mappers.schedules import change_schedule
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 
@@ -178,10 +178,10 @@ class _Import:
             raise FaultyPartError(Fault(message=message, place=("agent",)))
         found = self._known_schedule(wanted.name)
         before = None if found is None else times_of(found)
-        after = {"agent": agent.agent_name, **timing}
-        if found is None or {key: value for key, value in (before or {}).items() if key != "paused"} != after:
-            remove_schedule(self.session, self.owner, wanted.name)
+        if found is None:
             found = add_schedule(self.session, agent, wanted.name, **timing)
+        else:
+            change_schedule(self.session, found, agent, **timing)
         (pause_schedule if wanted.paused else resume_schedule)(self.session, found)
         self._note_change("schedule", wanted.name, before, times_of(found))
 

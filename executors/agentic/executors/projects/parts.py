@@ -46,6 +46,7 @@ def times_of(schedule: ScheduleModel) -> dict[str, object]:
         "timezone": schedule.timezone,
         "jitter_s": schedule.jitter_s,
         "catch_up": schedule.catch_up,
+        "overlap": schedule.overlap,
         "paused": schedule.paused_at is not None,
     }
 
@@ -64,6 +65,7 @@ def timing_of(wanted: SchedulePart) -> Timing:
             "timezone": wanted.timezone,
             "jitter_s": wanted.jitter_s,
             "catch_up": wanted.catch_up,
+            "overlap": wanted.overlap,
         }
         check_timing(timing)
     except ScheduleTimesError as exc:
