@@ -7,15 +7,22 @@ address that was checked: a name that resolves differently the second time gains
 
 from __future__ import annotations
 
-import socket
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
+from urllib.parse import unquote
 
 from agentic.core.http.errors import PrivateAddressError
 from agentic.core.http.hosts import HostSet
+from agentic.core.http.special_addresses import is_special
 
-NAT64 = IPv6Network("64:ff9b::/96")
+NAME = re.compile(r"[\w.-]+")
+# A host whose last label is a number is an IPv4 address to browsers and curl (WHATWG URL, 3.5), in whatever
+# form: no top-level domain is one.
+NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+# IANA's special-use domain names, and what resolvers and clouds use besides (RFC 6761, 6762, 8375, 9476).
+LOCAL_ENDINGS = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa", ".lan", ".intranet")
 
 
 class AddressGuard:
@@ -34,16 +41,14 @@ class AddressGuard:
         Args:
             host: As it stands in a URL.
             port: Written out.
-            is_proxied: A proxy will look the name up, so that nobody here sees what it leads to: what it
-                would take for itself is refused by name.
+            is_proxied: A proxy will look the name up, and its address is never seen here: names of the
+                proxy's own network are refused, as ``localhost``, ``db.internal`` and names without a dot.
 
         Raises:
-            PrivateAddressError: It is not public, or a number that only some libraries read as an address
-                (``2130706433``, ``127.1``, ``0x7f.1``).
+            PrivateAddressError: It is not public, it ends in a number that only some libraries read as an
+                address (``2130706433``, ``127.1``, ``0x7f.1.``), or it cannot be read as a name.
         """
-        if self._allowed.names(host, port):
-            return
-        if (_looks_numeric(host) and not is_public(host)) or (is_proxied and _is_local_name(host)):
+        if not self._allowed.names(host, port) and _is_refused(host, is_proxied=is_proxied):
             raise PrivateAddressError(host, port, host)
 
     def admit(self, host: str, port: int, addresses: Sequence[str]) -> list[str]:
@@ -64,37 +69,40 @@ class AddressGuard:
 def is_public(address: str) -> bool:
     """Tell whether ``address`` belongs to the public internet.
 
-    IPv6 addresses that carry an IPv4 one (mapped, 6to4, Teredo, NAT64) are judged by what they carry. What
-    is no address at all is not public.
+    IPv6 addresses that carry an IPv4 one are judged by what they carry, or are not public at all. Neither is
+    an address with a zone (``fe80::1%eth0``), nor what is not an address.
     """
     try:
-        parsed = ip_address(address)
+        return "%" not in address and not is_special(ip_address(address))
     except ValueError:
         return False
-    return all(part.is_global and not part.is_multicast for part in (parsed, *_carried(parsed)))
-
-
-def _carried(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    if isinstance(address, IPv4Address):
-        return []
-    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in NAT64:
-        found.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return [carried for carried in found if carried is not None]
 
 
 @lru_cache(maxsize=1_024)  # asked for each request
-def _looks_numeric(host: str) -> bool:
-    """Tell whether an HTTP client would connect to ``host`` without asking a name server."""
-    if ":" in host or host.replace(".", "").isdigit():
-        return True
-    try:
-        socket.inet_aton(host)  # takes hexadecimal and short forms, as curl and name look-ups do
-    except (OSError, UnicodeError):
+def _is_refused(host: str, *, is_proxied: bool) -> bool:
+    """Tell whether a host is known not to be public before a name server was asked."""
+    if is_public(host):
         return False
-    return True
+    name = _plain(host)
+    if ":" in host or name is None or NUMBER.fullmatch(name.rpartition(".")[2]):
+        return True
+    return is_proxied and _is_local(name)
 
 
-def _is_local_name(host: str) -> bool:
-    name = host.lower().removesuffix(".")
-    return name == "localhost" or name.endswith(".localhost")
+def _plain(host: str) -> str | None:
+    """Return a name as the most lenient library would read it; None for one that cannot be a name."""
+    name = unquote(host)
+    if not name.isascii():
+        from idna import IDNAError, uts46_remap  # loaded for the few that need it
+
+        try:
+            name = uts46_remap(name, std3_rules=False)
+        except (IDNAError, IndexError):
+            return None
+    name = name.lower().rstrip(".")
+    return name if NAME.fullmatch(name) else None
+
+
+def _is_local(name: str) -> bool:
+    """Tell whether a name is one of the network that looks it up: by its ending, or as it has no dot."""
+    return "." not in name or f".{name}".endswith(LOCAL_ENDINGS)

@@ -58,6 +58,8 @@ class CurlTransport:
         self._guard = AddressGuard(policy.allow_private_hosts)
         self._resolver = Resolver(self._guard)
         self._proxy = policy.proxy.get_secret_value() if policy.proxy else ""
+        # With `socks5` curl looks names up itself, and gives the proxy an address.
+        self._is_led_by_name = bool(self._proxy) and not self._proxy.startswith("socks5:")
         self._multi = AsyncCurl()
 
     async def __aenter__(self) -> Self:
@@ -74,8 +76,8 @@ class CurlTransport:
         answer = _Answer(request.url, max_bytes)
         try:
             async with asyncio.timeout(timeout_s):
-                url = checked_url(request.url, self._guard, is_proxied=bool(self._proxy))
-                pins = [] if self._proxy else await self._pins(url)
+                url = checked_url(request.url, self._guard, is_proxied=self._is_led_by_name)
+                pins = [] if self._is_led_by_name else await self._pins(url)
                 await self._perform(request, url, pins, answer)
         except (CurlError, TimeoutError, OSError, PrivateAddressError) as exc:
             raise answer.fault or _translated(exc, request.url, timeout_s) from exc

@@ -13,7 +13,7 @@ from w3lib.url import canonicalize_url
 from agentic.core.http.errors import InvalidUrlError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*")
+HOST = re.compile(r"[a-z0-9._-]+|(?=[0-9a-f.]*:)[0-9a-f:.]+")
 # Click and campaign ids: they name the visit and never the page.
 TRACKING = re.compile(
     r"utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_hsenc|_hsmi",

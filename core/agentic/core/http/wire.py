@@ -14,7 +14,7 @@ from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.bodies import ACCEPT_ENCODING
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest
-from agentic.core.http.urls import plain_origin
+from agentic.core.http.urls import HOST, plain_origin
 
 DNS_KEPT_S = 60.0
 MAX_NAMES = 10_000
@@ -35,6 +35,8 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
     if url.scheme not in ("http", "https") or not host or port is None:
         raise InvalidUrlError(text, "it is not absolute")
     guard.check_host(host, port, is_proxied=is_proxied)
+    if not HOST.fullmatch(host):  # `%6c` and the like: libraries do not agree on what that is
+        raise InvalidUrlError(text, f"{host[:80]!r} is not a host name")
     return url
 
 

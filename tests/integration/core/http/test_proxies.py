@@ -152,7 +152,18 @@ async def test_curl_goes_through_a_socks_proxy(scheme: str) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(
-    "url", ["http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://2130706433/"]
+    "url",
+    [
+        "http://10.0.0.1/",
+        "http://localhost/",
+        "http://localhost./",
+        "http://loc%61lhost/",
+        "http://%31%32%37.0.0.1/",
+        "http://0x7f000001./",
+        "http://[::1]/",
+        "http://2130706433/",
+        "http://metadata.google.internal/",
+    ],
 )
 async def test_the_proxys_own_network_is_not_asked_for_by_name(url: str, transport: str) -> None:
     async with proxying() as proxy:
