@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
@@ -53,6 +54,11 @@ class Relay:
                 self.spares -= self.loses == what
                 writer.write(data)
                 await writer.drain()
+
+
+def at_port(url: str, port: int) -> str:
+    """Return the URL of a server on this machine as one that listens elsewhere has it, the login included."""
+    return re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", url)
 
 
 @asynccontextmanager

@@ -8,14 +8,15 @@ import os
 import signal
 import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from tests.e2e.conftest import COMMAND, Agentic
+from tests.pages import read_page
 
+from agentic.core.private import is_wide
 from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults, pytest.mark.timeout(180)]
 def up(tmp_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Start ``agentic up`` and return it when it says that it is ready."""
     process = subprocess.Popen(
-        [*COMMAND, "up"], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        [*COMMAND, "up"], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True, umask=0
     )
     assert process.stdout is not None
     for line in process.stdout:
@@ -81,6 +82,9 @@ def test_up_runs_agents_for_other_commands_and_stops_cleanly_on_sigterm(
     assert examined["faults"] == []
     assert [text for text in examined["warnings"] if "MiB are free" not in text] == []
 
+    reachable = [str(path.relative_to(home.parent)) for path in (home, *home.rglob("*")) if is_wide(path)]
+    assert reachable == []  # though `up` was started with umask 000
+
     up.send_signal(signal.SIGTERM)
     assert up.wait(timeout=60) == 0
     assert gone(started, 1)
@@ -118,8 +122,7 @@ def wait_for_flower(url: str, task: str) -> None:
     """Wait until Flower's metrics name a task; they trail behind its events."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
-            if task in answer.read().decode():
-                return
+        if task in read_page(f"{url}/metrics"):
+            return
         time.sleep(0.2)
     raise AssertionError(f"Flower knows no task {task!r}")

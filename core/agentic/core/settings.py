@@ -162,10 +162,12 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
 
 def _secrets_of(settings: Settings) -> Iterator[str]:
     """Yield the passwords in URLs, and the keys; not whole URLs, of which messages may show the rest."""
-    for url in (settings.database_url, settings.broker_url, settings.budget_url, settings.nats_url):
-        text = url.get_secret_value()
+    given = (settings.database_url, settings.broker_url, settings.budget_url, settings.nats_url)
+    for text in (*(url.get_secret_value() for url in given), *settings._runtime.values()):
         yield from passwords_in(text)
-        yield text.partition("://")[2].rpartition("@")[0].partition(":")[2]
+        user, mark, password = text.partition("://")[2].rpartition("@")[0].partition(":")
+        yield password if mark or not text.startswith(("nats:", "tls:")) else user  # a token stands alone
+    yield (settings.nats_http or "").partition("://")[2].partition("/")[2]
     yield from (key.strip() for key in settings.secret_keys.get_secret_value().split(","))
 
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path, PurePosixPath
 
 from agentic.core.actors import ActorError, StoredFile, stored_file
+from agentic.core.private import make_private_folder
 from agentic.core.threads import in_thread
 
 
@@ -50,7 +51,7 @@ class FolderFiles:
         is_inside = target.parent.resolve().is_relative_to(self._folder.resolve())
         if not is_inside or target.is_dir():
             raise FileNameError(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent, below=self._folder)
         replace_file(target, content)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentic.core.services import Service, free_port
+from agentic.core.services import Service, server_access
 from agentic.core.services.errors import MissingServerError
 from agentic.core.settings import load_settings
 
+FLOWER_USER = "agentic"
+_APP = ("-A", "agentic.executors")
+_OWN_LOGIN = frozenset({"FLOWER_AUTH", "FLOWER_BASIC_AUTH"})
 _FLOWER_COLUMNS = "name,uuid,state,args,result,received,started,runtime,worker"
 
 
@@ -49,27 +53,27 @@ def beat_service(home: Path) -> Service:
 
 
 def flower_service(home: Path) -> Service:
-    """Return the service of Flower on a free loopback port; its URL is named ``flower``.
+    """Return the service of Flower on a free loopback port; its URL, named ``flower``, holds a password.
 
     Raises:
         MissingServerError: Flower is not installed.
     """
     if importlib.util.find_spec("flower") is None:
         raise MissingServerError("flower", "flower")
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    options = ["--address=127.0.0.1", f"--port={port}", f"--tasks-columns={_FLOWER_COLUMNS}"]
+    access = server_access(home, "flower")
+    login = "" if _OWN_LOGIN & os.environ.keys() else f"{FLOWER_USER}:{access.password}"
+    options = ["--address=127.0.0.1", f"--port={access.port}", f"--tasks-columns={_FLOWER_COLUMNS}"]
     return Service(
         "flower",
-        _celery("flower", *options),
-        _environment(home),
-        urls={"flower": url},
-        ready=lambda: _listens(port),
+        [sys.executable, "-m", "agentic.executors.flower", *_APP, "flower", *options],
+        {**_environment(home), **({"FLOWER_BASIC_AUTH": login} if login else {})},
+        urls={"flower": f"http://{login}{'@' if login else ''}127.0.0.1:{access.port}"},
+        ready=lambda: _listens(access.port),
     )
 
 
 def _celery(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "celery", "-A", "agentic.executors", *arguments]
+    return [sys.executable, "-m", "celery", *_APP, *arguments]
 
 
 def _environment(home: Path) -> Mapping[str, str]:
@@ -83,11 +87,13 @@ def _answers(home: Path, worker: str) -> bool:
 
     from agentic.executors.celery import make_app
 
-    with make_app(load_settings(home=home.absolute())) as app:
+    with make_app(load_settings(home=home.absolute())) as app, app.connection_for_write() as connection:
         try:
-            return bool(app.control.ping(destination=[worker], timeout=1.0, limit=1))
-        except KombuError:
-            return False
+            return bool(app.control.ping(destination=[worker], timeout=1.0, limit=1, connection=connection))
+        except Exception as exc:
+            if isinstance(exc, (KombuError, *connection.connection_errors)):
+                return False
+            raise
 
 
 def _listens(port: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from agentic.core.private import secure_sqlite
 from agentic.core.settings import safe_url
 from agentic.mappers.driver import cursor_of
 from agentic.mappers.errors import DatabaseUnavailableError, DatabaseUrlError
@@ -83,6 +84,7 @@ def make_engine(url: URL, *, foreign_keys: bool = True, synchronous: Synchronous
     """
     if url.get_backend_name() == "sqlite":
         engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S})
+        _keep_private(engine, url)
         _prepare_sqlite(engine, foreign_keys=foreign_keys, synchronous=synchronous)
         return engine
     try:
@@ -122,6 +124,16 @@ def reason_of(error: Exception) -> str:
     original = error.orig if isinstance(error, StatementError) and error.orig else error
     said = getattr(getattr(original, "diag", None), "message_primary", None) or str(original)
     return " ".join(said.split())
+
+
+def _keep_private(engine: Engine, url: URL) -> None:
+    path = sqlite_path(url)
+
+    @event.listens_for(engine, "do_connect")
+    def _secure(*_: object) -> None:
+        if path is not None:
+            with suppress(OSError):  # SQLite says better what is wrong with it
+                secure_sqlite(path)
 
 
 def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchronous) -> None:

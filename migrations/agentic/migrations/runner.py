@@ -13,6 +13,7 @@ from alembic.script import Script
 from sqlalchemy import URL, Connection, Engine, func, select
 
 from agentic.core.hooks import PluginRegistry, get_registry
+from agentic.core.private import make_private_folder
 from agentic.core.settings import safe_url
 from agentic.mappers import DatabaseNewerError, DatabaseUnavailableError, MigrationError
 from agentic.mappers.engine import begun, make_engine, parse_url, reason_of, sqlite_path
@@ -69,7 +70,7 @@ def _make_folder(url: URL) -> None:
     if path is None:
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as exc:
         raise DatabaseUnavailableError(safe_url(str(url)), f"its folder cannot be made: {exc}") from exc
 

@@ -98,20 +98,23 @@ class KeepAlive(BaseHTTPRequestHandler):
 class Servers:
     """What the runs of this module connect to."""
 
-    nats_port: int
+    nats_url: str
     web_port: int
+
+    @property
+    def nats_port(self) -> int:
+        return int(self.nats_url.rpartition(":")[2])
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     service = nats_service(tmp_path_factory.mktemp("nats"))
-    nats_port = int(service.urls["nats"].rpartition(":")[2])
     with ThreadingHTTPServer(("127.0.0.1", 0), KeepAlive) as web:
         web.daemon_threads = True
         serving = threading.Thread(target=web.serve_forever)
         serving.start()
         nats = subprocess.Popen(service.command, stderr=subprocess.DEVNULL)
-        yield Servers(nats_port=nats_port, web_port=web.server_port)
+        yield Servers(nats_url=service.urls["nats"], web_port=web.server_port)
         nats.kill()
         nats.wait()
         web.shutdown()
@@ -190,7 +193,7 @@ def make_lab(place: Place, servers: Servers) -> Lab:
     (site / "probe_plugin.py").write_text(PROBE_PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[agentic]\nprobe = probe_plugin\n")
-    place.env["AGENTIC_NATS_URL"] = f"nats://127.0.0.1:{servers.nats_port}"
+    place.env["AGENTIC_NATS_URL"] = servers.nats_url
     return Lab(place, servers)
 
 

@@ -15,6 +15,9 @@ from agentic.core.settings import Settings
 PROJECT = "{project}"
 """In the name of a seed file: each project has an account, and a seed, of its own."""
 
+OBSERVER = ".observer"
+"""What the name of an observer's seed file ends with, before ``.nk``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NatsAccess:
@@ -80,5 +83,11 @@ def _path(name: str) -> Path | None:
 
 
 def seed_file(pattern: str, project: str) -> Path:
-    """Return the seed file of a project: its name stands in it, escaped as in a URL."""
-    return Path(pattern.replace(PROJECT, quote(project, safe="", errors="surrogatepass")))
+    """Return the seed file of a project: its name stands in it, escaped as in a URL.
+
+    The dot of a name that ends in ``.observer`` is escaped, too: ``shop.observer.nk`` is an observer's key.
+    """
+    name = quote(project, safe="", errors="surrogatepass")
+    if name.endswith(OBSERVER):
+        name = f"{name.removesuffix(OBSERVER)}%2E{OBSERVER[1:]}"
+    return Path(pattern.replace(PROJECT, name))

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from agentic.core.bus.access import PROJECT, seed_file
+from agentic.core.bus.access import OBSERVER, PROJECT, seed_file
 from agentic.core.bus.accounts import ProjectAccount, accounts_config
 from agentic.core.bus.seeds import make_seed, public_key, read_seed
+from agentic.core.private import make_private_folder
 from agentic.core.settings import ACCOUNTS_FILE
 
-_WORKER, _OBSERVER = ".nk", ".observer.nk"
+_WORKER = ".nk"
+_OBSERVER = f"{OBSERVER}{_WORKER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,14 @@ class AccountFolder:
     """Holds ``accounts.conf``, and for each project ``NAME.nk`` and ``NAME.observer.nk``.
 
     What is there stays: seeds are made for projects that have none, so it can be asked again at any time.
+
+    Attributes:
+        path: The folder.
+        is_shared: Whether a server of another user reads ``accounts.conf``. Seeds stay private.
     """
 
     path: Path
+    is_shared: bool = False
 
     @property
     def pattern(self) -> str:
@@ -51,7 +58,10 @@ class AccountFolder:
             BusAccessError: A seed cannot be made or read.
             OSError: The folder cannot be written to.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        if self.is_shared:
+            self.path.mkdir(parents=True, exist_ok=True)
+        else:
+            make_private_folder(self.path, below=self.path)
         for project in {*projects, *self.projects()}:  # of one that is there a file may have gone
             for file in self.seeds(project):
                 if not file.exists():

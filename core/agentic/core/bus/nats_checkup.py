@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from nats.js.api import AccountInfo, StreamInfo
@@ -15,6 +16,7 @@ from agentic.core.bus.errors import BusAccessError, BusUnavailableError
 from agentic.core.bus.nats_link import NatsLink
 from agentic.core.bus.nats_stream import AUDIT_STREAM, EVENTS
 from agentic.core.hooks import Finding, warning
+from agentic.core.settings import safe_url
 
 NEARLY_FULL = 0.85
 ANSWER_S = 3.0
@@ -37,10 +39,9 @@ def _server_findings(http_url: str) -> Iterator[Finding]:
     try:
         jetstream = asyncio.run(_jetstream(http_url))
     except (aiohttp.ClientError, TimeoutError, ValueError) as exc:
-        reason = str(exc) or type(exc).__name__
         yield warning(
-            f"the monitoring of NATS at {http_url} does not answer ({reason}); correct or unset "
-            f"AGENTIC_NATS_HTTP_URL"
+            f"the monitoring of NATS at {_without_path(http_url)} does not answer ({_reason(exc)}); correct "
+            f"or unset AGENTIC_NATS_HTTP_URL"
         )
         return
     config = jetstream["config"]
@@ -51,6 +52,18 @@ def _server_findings(http_url: str) -> Iterator[Finding]:
             f"it had taken; set `sync_interval: always` in its `jetstream` block"
         )
     yield from _room_findings("the server", jetstream["storage"], config["max_storage"])
+
+
+def _without_path(http_url: str) -> str:
+    """Return the server of a URL: the path is the password of an embedded server."""
+    parts = urlsplit(safe_url(http_url))
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _reason(fault: Exception) -> str:
+    if isinstance(fault, aiohttp.ClientResponseError):  # its text holds the URL, and what a stranger answered
+        return f"HTTP {fault.status}"
+    return str(fault) or type(fault).__name__
 
 
 def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:

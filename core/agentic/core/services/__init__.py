@@ -1,5 +1,6 @@
 """Keeps embedded servers and other long-running processes alive beside us, and ends them with us."""
 
+from agentic.core.services.access import ServerAccess, server_access
 from agentic.core.services.errors import (
     HomeInUseError,
     MissingServerError,
@@ -16,11 +17,13 @@ __all__ = [
     "HomeInUseError",
     "MissingServerError",
     "ReadyCheck",
+    "ServerAccess",
     "Service",
     "ServiceError",
     "ServiceFailedError",
     "Supervisor",
     "free_port",
     "nats_service",
+    "server_access",
     "valkey_service",
 ]

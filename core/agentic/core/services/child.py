@@ -8,7 +8,9 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
+from agentic.core.private import open_private
 from agentic.core.services import launcher
 from agentic.core.services.errors import ServiceFailedError
 from agentic.core.services.processes import signal_group
@@ -41,7 +43,7 @@ class Child:
     async def spawn(self) -> None:
         """Start the process; its output goes to the log file."""
         command = [sys.executable, "-S", "-E", launcher.__file__, str(os.getpid()), *self.service.command]
-        with self._log_path.open("ab") as log_file:
+        with self._open_log() as log_file:
             self._log_start = log_file.tell()
             self._process = await asyncio.create_subprocess_exec(
                 *command,
@@ -50,6 +52,7 @@ class Child:
                 stderr=asyncio.subprocess.STDOUT,
                 env={**os.environ, **self.service.env},
                 start_new_session=True,
+                umask=self.service.umask,
             )
         self._exit = asyncio.create_task(self._process.wait(), name=f"exit of {self.service.name}")
 
@@ -97,6 +100,9 @@ class Child:
     def failure(self, reason: str) -> ServiceFailedError:
         """Return the error that tells of ``reason``, with the end of the log."""
         return ServiceFailedError(self.service.name, reason, self._log_path, self._log_tail())
+
+    def _open_log(self) -> BinaryIO:
+        return open(self._log_path, "ab", opener=open_private)
 
     def _check_alive(self) -> None:
         code = self._process.returncode if self._process else None

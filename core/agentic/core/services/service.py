@@ -27,6 +27,7 @@ class Service:
         ready_timeout_s: How long that may take.
         stop_signal: Asks it to end.
         stop_grace_s: How long it may take before it is killed.
+        umask: What files it makes are not to allow; as for this process if -1.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Service:
     ready_timeout_s: float = 30.0
     stop_signal: int = signal.SIGTERM
     stop_grace_s: float = 10.0
+    umask: int = -1
 
 
 async def is_ready(service: Service) -> bool:

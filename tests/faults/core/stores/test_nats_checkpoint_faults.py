@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.faults.core.stores.saving import MANY, assert_whole, changed, lines_of, saving
 from tests.faults.disks import filled, small_disk
-from tests.relays import relay_to
+from tests.relays import at_port, relay_to
 
 from agentic.core.graph.checkpoints import CheckpointStore
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
@@ -79,7 +79,7 @@ async def test_a_save_whose_answer_is_lost_is_no_conflict_with_itself(
 ) -> None:
     async with (
         relay_to(urlsplit(server.urls["nats"]).port or 0) as relay,
-        NatsCheckpointStore.open(f"nats://127.0.0.1:{relay.port}") as far,
+        NatsCheckpointStore.open(at_port(server.urls["nats"], relay.port)) as far,
     ):
         for number in range(1, revision):
             await far.save(changed(number))

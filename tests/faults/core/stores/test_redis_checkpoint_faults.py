@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.faults.core.stores.saving import assert_whole, changed, lines_of, saving
 from tests.faults.executors.broker import Broker
-from tests.relays import Relay, relay_to
+from tests.relays import Relay, at_port, relay_to
 
 from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph.errors import CheckpointStoreError
@@ -69,9 +69,9 @@ async def relay(server: Broker) -> AsyncIterator[Relay]:
 
 
 @pytest.fixture
-async def far(relay: Relay) -> AsyncIterator[RedisCheckpointStore]:
+async def far(server: Broker, relay: Relay) -> AsyncIterator[RedisCheckpointStore]:
     """The same runs, over a connection that can be cut."""
-    async with RedisCheckpointStore.open(f"redis://127.0.0.1:{relay.port}/0") as store:
+    async with RedisCheckpointStore.open(at_port(server.url(0), relay.port)) as store:
         yield store
 
 

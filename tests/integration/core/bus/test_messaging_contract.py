@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 from tests.integration.core.bus.conftest import StartServer
-from tests.relays import Relay, relay_to
+from tests.relays import Relay, at_port, relay_to
 
 from agentic.core.bus import (
     AnswerRefusedError,
@@ -182,7 +182,7 @@ async def test_a_question_of_another_project_is_not_heard(bus: Bus) -> None:
 async def test_who_listens_hears_what_is_sent_after_a_connection_was_cut(nats_url: str) -> None:
     port = int(nats_url.rpartition(":")[2])
     async with relay_to(port) as relay:
-        far, near = NatsBus(f"nats://127.0.0.1:{relay.port}"), NatsBus(nats_url)
+        far, near = NatsBus(at_port(nats_url, relay.port)), NatsBus(nats_url)
         async with far.listen("a") as listener:
             relay.loses = "answers"
             await near.send("a", b"lost")

@@ -33,7 +33,11 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
 
         async def start(config: str) -> tuple[str, str]:
             service = nats_service(tmp_path)
-            (tmp_path / "nats" / "server.conf").write_text(config, encoding="utf-8")
+            file = tmp_path / "nats" / "server.conf"
+            monitoring = [
+                line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("http")
+            ]
+            file.write_text("\n".join([*monitoring, config]), encoding="utf-8")
             supervisor = await stack.enter_async_context(Supervisor(tmp_path, [service]))
             return supervisor.urls["nats"], supervisor.urls["nats_http"]
 
@@ -80,9 +84,10 @@ async def test_one_that_is_nearly_full_is_told_with_how_full(server: Server) -> 
 async def test_monitoring_that_does_not_answer_is_told(server: Server) -> None:
     url, _ = await server("jetstream { max_file: 2GB }")
 
-    [finding] = await findings(url, url.replace("nats:", "http:"))
+    [finding] = await findings(url, f"{url.replace('nats:', 'http:')}/a-path-that-is-a-password")
 
     assert "the monitoring of NATS at http://127.0.0.1:" in finding.text
+    assert "password" not in finding.text
     assert "AGENTIC_NATS_HTTP_URL" in finding.text
 
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,7 +14,12 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import redis.asyncio as redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from tests.pages import read_page
 
+from agentic.core.bus import BusUnavailableError
+from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.services import (
     HomeInUseError,
     ReadyCheck,
@@ -22,7 +29,6 @@ from agentic.core.services import (
     nats_service,
     valkey_service,
 )
-from agentic.core.services.ports import first_answer
 
 if TYPE_CHECKING:
     from tests.conftest import Eventually
@@ -85,12 +91,82 @@ async def test_the_embedded_servers_answer_where_the_urls_say(tmp_path: Path) ->
 
 
 async def test_queued_work_survives_a_restart_of_everything(tmp_path: Path) -> None:
-    answers: list[bytes] = []
+    answers: list[int] = []
     for _ in range(2):
-        async with Supervisor(tmp_path, [valkey_service(tmp_path)]) as supervisor:
-            port = urlsplit(supervisor.urls["broker"]).port or 0
-            answers.append(await first_answer(port, b"RPUSH queue task\r\n"))
-    assert answers == [b":1\r\n", b":2\r\n"]
+        async with (
+            Supervisor(tmp_path, [valkey_service(tmp_path)]) as supervisor,
+            redis.from_url(supervisor.urls["broker"]) as client,
+        ):
+            answers.append(await client.rpush("queue", "task"))
+    assert answers == [1, 2]
+
+
+async def test_who_has_not_the_password_gets_nothing_from_the_servers(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+        ports = {name: urlsplit(url).port or 0 for name, url in supervisor.urls.items()}
+        asked = {
+            "broker": b"KEYS *\r\n",
+            "nats": b'CONNECT {"verbose":true}\r\nPUB a 1\r\nx\r\n',
+            "nats_http": b"GET /connz HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        }
+        told = {name: await everything_said(ports[name], words) for name, words in asked.items()}
+        page = read_page(f"{supervisor.urls['nats_http']}/jsz")
+    assert told["broker"].startswith(b"-NOAUTH")
+    assert b"-ERR 'Authorization Violation'" in told["nats"]
+    assert told["nats_http"].startswith(b"HTTP/1.1 404")
+    assert "streams" in json.loads(page)
+
+
+async def test_clients_of_before_find_the_servers_again_after_a_restart_of_everything(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+        urls = dict(supervisor.urls)
+        worker = redis.from_url(urls["broker"], retry=Retry(NoBackoff(), 1))
+        bus = NatsBus(urls["nats"])
+        await worker.set("a", "1")
+        before = (await bus.state()).count
+    try:
+        async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+            assert dict(supervisor.urls) == urls
+            assert await worker.get("a") == b"1"
+            await reached(bus)
+            assert (await bus.state()).count == before
+    finally:
+        await worker.aclose()
+        await bus.aclose()
+
+
+async def test_no_password_is_in_a_command_line_or_a_log(tmp_path: Path) -> None:
+    async with Supervisor(tmp_path, [nats_service(tmp_path), valkey_service(tmp_path)]) as supervisor:
+        secrets = {word for url in supervisor.urls.values() for word in re.findall(r"[0-9a-f]{40,}", url)}
+        processes = psutil.Process().children(recursive=True)
+        shown = [" ".join(process.cmdline()) for process in processes]
+        logs = [file.read_text() for file in (tmp_path / "logs").iterdir()]
+    assert len(secrets) == 3
+    assert len(shown) >= 2
+    assert [text for text in (*shown, *logs) for secret in secrets if secret in text] == []
+
+
+async def reached(bus: NatsBus) -> None:
+    """Wait until a bus that lost its server has it again."""
+    async with asyncio.timeout(20):
+        while True:
+            with suppress(BusUnavailableError):
+                await bus.state()
+                return
+            await asyncio.sleep(0.05)
+
+
+async def everything_said(port: int, words: bytes) -> bytes:
+    """Return what a server says to words until it hangs up or is silent for a second."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    said = b""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            writer.write(words)
+            while piece := await reader.read(65_536):
+                said += piece
+    writer.close()
+    return said
 
 
 async def test_a_home_may_have_any_name(tmp_path: Path) -> None:

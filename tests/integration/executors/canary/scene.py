@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tests.integration.executors.canary import agents, graph_plugin, plugin
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.servers import READY
 from tests.integration.executors.canary.site import EchoSite
+from tests.pages import read_page
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
@@ -105,8 +105,7 @@ class Scene:
 
     def read(self, url: str) -> str:
         """Return a page of Flower."""
-        with urllib.request.urlopen(url, timeout=20) as answer:
-            return str(answer.read().decode(errors="replace"))
+        return read_page(url)
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from agentic.executors.services import flower_service, worker_service
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place
+from tests.pages import read_page
 
 pytestmark = pytest.mark.integration
 
@@ -48,12 +51,12 @@ async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
     monkeypatch.chdir(place.path)
     for name, value in {**place.env, "AGENTIC_DISPATCHER": "celery"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("FLOWER_UNAUTHENTICATED_API", "true")
     monkeypatch.setenv("AGENTIC_LEASE_S", "2")
     monkeypatch.setenv("AGENTIC_SWEEP_S", "0.5")
     home = place.path / "home"
     async with Supervisor(home, [worker_service(home, concurrency=1), flower_service(home)]) as supervisor:
         url = supervisor.urls["flower"]
+        assert refused(url) == {"no password": 401, "another's name": 403}
         # It listens to events once it has heard of the worker.
         await asyncio.to_thread(place.eventually, lambda: "worker_online{" in read(f"{url}/metrics"))
         runs, shown = await asyncio.to_thread(ended_in_flower, place, url)
@@ -122,10 +125,29 @@ def tasks_in_flower(url: str, runs: Mapping[str, str]) -> dict[str, dict[str, An
     }
 
 
+def refused(url: str) -> dict[str, int]:
+    """Return the answers to requests that are not the owner's."""
+    login, _, address = url.removeprefix("http://").partition("@")
+    password = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+    return {
+        "no password": status_of(f"http://{address}/metrics", {}),
+        "another's name": status_of(
+            f"http://{address}/workers", {**password, "Host": f"evil.example:{address[-5:]}"}
+        ),
+    }
+
+
+def status_of(url: str, headers: Mapping[str, str]) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers)), timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as exc:
+        return exc.code
+
+
 def read(url: str) -> str:
     """Return a page, nothing while it cannot be had."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            return str(answer.read().decode())
+        return read_page(url)
     except OSError:
         return ""
