@@ -66,8 +66,8 @@ MUTANTS: Mapping[str, Mutant] = {
     ),
     "what was written first is reduced last": Mutant(
         shared,
-        "    for result in results:\n        if not",
-        "    for result in reversed(results):\n        if not",
+        "    for result in results:\n        if result.writes",
+        "    for result in reversed(results):\n        if result.writes",
     ),
 }
 

@@ -196,6 +196,8 @@ class Attempts:
             return ActivationResult(
                 self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
             )
+        if context._once and self._link.keep_once is None:  # a ledger has it already
+            self.progress = replace(self.progress, origin=self._activation.origin, once=context._once)
         # By position, as in each superstep: that is half the work of a call with names.
         return ActivationResult(
             self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),

@@ -47,7 +47,7 @@ def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
         parcels = [one.parcel for one in held]
         routing.draft.drop("fan_ins", edge_index)
     trail = _merged(held)
-    routing.deliver_list(Delivery(edge.target, tuple(present), gathered(parcels), trail=trail))
+    routing.deliver_list(Delivery(edge.target, tuple(present), gathered(parcels), trail=trail), edge.sources)
 
 
 def _merged(held: Sequence[Held]) -> Trail:

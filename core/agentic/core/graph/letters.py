@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.messages import Delivery, Trail, Verdicts
+from agentic.core.graph.messages import ActivationKey, Delivery, Trail, Verdicts
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.state import Draft
 from agentic.core.records import record
@@ -14,11 +14,21 @@ from agentic.core.types import ExecutorId
 
 @record
 class Lost:
-    """A sent message that reached nobody, and why."""
+    """A message that reached nobody.
+
+    Attributes:
+        source: Who sent it; of a list, the last one who sent a part.
+        parcel: The message.
+        reason: Why nobody took it.
+        sender: The activation that sent it; None for a list.
+        sources: Of a list: the executors whose messages brought it about.
+    """
 
     source: ExecutorId
     parcel: Parcel
     reason: str
+    sender: ActivationKey | None = None
+    sources: tuple[ExecutorId, ...] = ()
 
 
 @dataclass(slots=True)
@@ -33,6 +43,7 @@ class Letter:
         verdicts: What conditions and selectors said of what the activation sent.
         trail: Which inputs led to it.
         is_failure: Whether it tells that its source failed.
+        sender: The activation that sent it.
         copies: Receivers so far.
         held_back: Whether some condition did not let it pass.
         reasons: Why some target did not take it.
@@ -45,6 +56,7 @@ class Letter:
     verdicts: Verdicts
     trail: Trail
     is_failure: bool
+    sender: ActivationKey
     copies: int = 0
     held_back: bool = False
     reasons: tuple[str, ...] = ()
@@ -70,6 +82,7 @@ class Routing:
         lost: What reached nobody.
         superseded: Values that a newer one of the same source replaced: source, target, value.
         error: What fails the run, if something does.
+        refused: The activations whose messages fail it, and why.
         chosen: Edge index -> target -> messages, for edges where somebody chose among targets.
         copy_count: Letters handed out, each as often as it was.
     """
@@ -81,6 +94,7 @@ class Routing:
     lost: list[Lost] = field(default_factory=list)
     superseded: list[tuple[ExecutorId, ExecutorId, Parcel]] = field(default_factory=list)
     error: Exception | None = None
+    refused: dict[ActivationKey, Exception] = field(default_factory=dict)
     chosen: dict[int, dict[ExecutorId, int]] = field(default_factory=dict)
     copy_count: int = 0
 
@@ -114,12 +128,12 @@ class Routing:
             letter.refuse(f"{target!r} takes no {type(letter.parcel.value).__name__}")
         return is_taken
 
-    def deliver_list(self, delivery: Delivery) -> None:
-        """Deliver the list of a fan-in or a map, if its receiver takes it."""
+    def deliver_list(self, delivery: Delivery, sources: tuple[ExecutorId, ...]) -> None:
+        """Deliver the list that ``sources`` brought about in a fan-in or a map, if its receiver takes it."""
         if self.graph.executors[delivery.target].accepts(delivery.parcel.value):
             self.deliveries.append(delivery)
             return
         values = delivery.parcel.value
         kinds = {type(v).__name__ for v in values} if isinstance(values, list) else set()
         reason = f"{delivery.target!r} takes no list of {', '.join(sorted(kinds)) or 'nothing'}"
-        self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason))
+        self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason, None, sources))

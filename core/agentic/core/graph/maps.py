@@ -74,7 +74,8 @@ def _work_off(routing: Routing, map_id: int, progress: MapProgress, edge: MapEdg
     if progress.done_count == progress.count:
         routing.draft.drop("maps", map_id)
         results = gathered(list(_item_results(progress, edge)))
-        routing.deliver_list(Delivery(edge.join, (edge.body,), results, trail=progress.trail))
+        delivery = Delivery(edge.join, (edge.body,), results, trail=progress.trail)
+        routing.deliver_list(delivery, (edge.body, edge.source))
         return
     live = progress.next_index - progress.done_count
     upto = min(progress.next_index + edge.window - live, progress.count)

@@ -19,12 +19,13 @@ from dataclasses import replace
 from agentic.core.graph import joins, record_events
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.edges import Graph, MapEdge
-from agentic.core.graph.errors import ConvergenceError, UndeliverableMessageError
+from agentic.core.graph.errors import ConvergenceError
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Delivery
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, Progress
+from agentic.core.graph.refusals import behind, failed_by, progress_again, refuse_senders, undeliverable
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.routing import route, takes_failure
 from agentic.core.graph.shared import merge_writes
@@ -125,9 +126,15 @@ def commit(
         now: Seconds since the epoch.
     """
     barrier = _Barrier(graph, config, state, now)
-    results = barrier.take(results)
-    error = _first_failure(graph, state, results) or merge_writes(graph, barrier.draft, results)
-    return barrier.failed(results, error) if error is not None else barrier.commit(results)
+    whole = _with_kept(state, results)
+    error = _first_failure(graph, state, whole)
+    if error is not None:
+        barrier.record(results)
+        return barrier.failed(whole, error)
+    refused = merge_writes(graph, barrier.draft, whole)
+    if refused:
+        return barrier.refuse(results, refused, next(iter(refused.values())))
+    return barrier.commit(results, whole)
 
 
 def break_off(
@@ -149,7 +156,8 @@ def break_off(
         ending: What ended it, and what outlives the tries of activations that did not finish.
     """
     barrier = _Barrier(graph, config, state, now)
-    results = barrier.take(results)
+    barrier.record(results)
+    results = _with_kept(state, results)
     barrier.tried = ending.tried
     for activation in due(state):
         if activation.key in ending.tried:
@@ -249,7 +257,7 @@ def is_handled(graph: Graph, state: RunState, result: ActivationResult) -> bool:
 class _Barrier:
     """One decision while it is made."""
 
-    __slots__ = ("config", "draft", "graph", "log", "now", "state", "tried")
+    __slots__ = ("config", "draft", "graph", "log", "now", "refused", "state", "tried")
 
     def __init__(self, graph: Graph, config: WorkflowConfig, state: RunState, now: float) -> None:
         self.graph = graph
@@ -259,32 +267,69 @@ class _Barrier:
         self.draft = Draft(state)
         self.log = EventLog(state, now)
         self.tried: Mapping[ActivationKey, Progress] = {}
+        self.refused: frozenset[ActivationKey] = frozenset()
 
-    def take(self, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
-        """Record what came of activations; return it with what was kept from before, in planner order."""
+    def record(self, results: Sequence[ActivationResult]) -> None:
+        """Record what came of activations."""
         for result in results:
-            record_events.result(self.log, result, is_handled=is_handled(self.graph, self.state, result))
-            self.draft.outputs.extend(result.outputs)
-        return _with_kept(self.state, results)
+            handled = result.activation.key not in self.refused and is_handled(self.graph, self.state, result)
+            record_events.result(self.log, result, is_handled=handled)
+            yielded = result.progress.yielded
+            self.draft.outputs.extend(result.outputs[yielded:] if yielded else result.outputs)
 
-    def commit(self, results: Sequence[ActivationResult]) -> Decision:
-        """Route what was sent, and go on to the next superstep."""
+    def commit(self, results: Sequence[ActivationResult], whole: Sequence[ActivationResult]) -> Decision:
+        """Route what was sent, and go on to the next superstep.
+
+        Args:
+            results: Those that are new.
+            whole: With those that were kept.
+        """
         draft = self.draft
-        routing = route(self.graph, draft, results)
-        _park(draft, results)
+        routing = route(self.graph, draft, whole)
+        _park(draft, whole)
         again = _re_entries(draft)
         if self.graph.has_available:
             _fire_available(routing, again)
         error = routing.error
-        if routing.lost and self.config.strict and error is None:
-            lost = routing.lost[0]
-            error = UndeliverableMessageError(lost.source, lost.parcel.value, lost.reason)
+        if routing.lost and self.config.strict:
+            error = error or undeliverable(routing.lost[0])
+            refuse_senders(routing, whole)
         if error is not None:
-            record_events.lost(self.log, routing)
-            return self.failed(results, error)
+            return self.refuse(results, routing.refused, error, routing)
+        self.record(results)
         record_events.routing(self.log, routing)
-        record_events.superstep(self.log, draft, self.graph, len(results), len(routing.deliveries))
+        record_events.superstep(self.log, draft, self.graph, len(whole), len(routing.deliveries))
         return self.open(again + routing.deliveries, superstep=self.state.superstep + 1)
+
+    def refuse(
+        self,
+        results: Sequence[ActivationResult],
+        refused: Mapping[ActivationKey, Exception],
+        error: Exception,
+        routing: Routing | None = None,
+    ) -> Decision:
+        """End a run whose superstep cannot be merged or routed; what stands in the way of that has failed.
+
+        Args:
+            results: Those that are new.
+            refused: The activations that are to be run again, and why.
+            error: What the run fails with.
+            routing: With the messages that reached nobody, if that is why.
+        """
+        new = {result.activation.key for result in results}
+        whole = {result.activation.key: result for result in _with_kept(self.state, results)}
+        later = behind(self.graph, whole, refused)
+        judged = [
+            failed_by(refused[key], result, is_new=key in new) if key in refused else result
+            for key, result in whole.items()
+            if key not in later
+        ]
+        self.refused = frozenset(refused)
+        self.record([r for r in judged if r.activation.key in new or r.activation.key in refused])
+        if routing is not None:
+            record_events.lost(self.log, routing)
+        self.tried = {key: progress_again(whole[key], is_new=key in new) for key in later}
+        return self.failed(judged, error)
 
     def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:
         """Begin a superstep, or come to rest when there is nothing to do in it."""
@@ -331,7 +376,11 @@ class _Barrier:
         """End the run in the middle of its superstep: what finished is kept, and what the rest has tried."""
         _park(self.draft, results)  # they wait for answers, whatever becomes of the others
         finished = {
-            r.activation.key: r for r in results if not r.parked and is_handled(self.graph, self.state, r)
+            key: r
+            for r in results
+            if (key := r.activation.key) not in self.refused
+            and not r.parked
+            and is_handled(self.graph, self.state, r)
         }
         tried = {**self.tried, **{r.activation.key: r.progress for r in results if r.error is not None}}
         parked = {r.activation.key for r in results if r.parked}

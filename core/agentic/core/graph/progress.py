@@ -105,6 +105,7 @@ class Progress:
         surfaced: Requests of its sub-workflows.
         once: What ``ctx.once`` kept, by key.
         sub_runs: Its sub-workflows' runs, by call order from 1.
+        yielded: How many of its outputs are the run's already, though what else it did does not count.
     """
 
     origin: str = ""
@@ -113,6 +114,7 @@ class Progress:
     surfaced: tuple[Asked, ...] = ()
     once: Mapping[str, Parcel] = field(default_factory=dict)
     sub_runs: Mapping[int, SubRun] = field(default_factory=dict)
+    yielded: int = 0
 
     @property
     def open_requests(self) -> Iterator[Asked]:

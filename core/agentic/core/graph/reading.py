@@ -92,6 +92,7 @@ class _Progress(_Model):
     surfaced: list[_Asked]
     once: dict[StrictStr, JsonValue]
     sub_runs: list[tuple[Count, _SubRun]]
+    yielded: Count = 0
 
 
 class _Activation(_Model):
@@ -354,6 +355,7 @@ class Reader:
             tuple(map(self._asked, data.surfaced)),
             {key: self.value(value) for key, value in data.once.items()},
             {number: self._sub_run(sub_run) for number, sub_run in data.sub_runs},
+            data.yielded,
         )
 
     def _asked(self, data: _Asked) -> Asked:

@@ -61,7 +61,7 @@ def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None
         _parked(log, result, attempt)
         return
     log.of(activation, EventKind.EXECUTOR_COMPLETED, _completed(result), attempt, result.duration_s)
-    for output in result.outputs:
+    for output in result.outputs[result.progress.yielded :]:
         data = {"type": type(output.value).__name__, "value": output}
         log.of(activation, EventKind.OUTPUT, data, attempt)
 

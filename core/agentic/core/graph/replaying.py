@@ -147,7 +147,7 @@ class _Replay:
         self._draw(event)
         key = (event.path, event.shard)
         match event.kind:
-            case EventKind.EXECUTOR_INVOKED if not event.data.get("again"):
+            case EventKind.EXECUTOR_INVOKED if not event.data.get("again") or key not in self._due:
                 if origin := event.data.get("origin"):
                     self._origins[key] = str(origin)
                     self._asked.pop(str(origin), None)

@@ -100,7 +100,7 @@ def _change_since(document: Document, workflow: Workflow) -> Change:
         raise CorruptContentError("it does not say which workflow it is of")
     if data == workflow.signature.to_dict():
         return Change()
-    return compare(Signature.from_dict(data), workflow.signature)
+    return compare(Signature.from_dict(data), workflow.signature, workflow.graph)
 
 
 def _migrated(

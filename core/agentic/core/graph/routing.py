@@ -81,9 +81,12 @@ def _letters(graph: Graph, results: Sequence[ActivationResult]) -> list[Letter]:
             trail = _trail_after(graph, result) if graph.retry_targets else NO_TRAIL
             is_failure = result.error is not None
             letters += [
-                Letter(source, sent.parcel, sent.target, position, result.verdicts, trail, is_failure)
+                Letter(
+                    source, sent.parcel, sent.target, position, result.verdicts, trail, is_failure,
+                    result.activation.key,
+                )
                 for position, sent in enumerate(result.sends)
-            ]
+            ]  # fmt: skip
     return letters
 
 
@@ -158,6 +161,7 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
         letter.held_back = True
         error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, letter.parcel.value)
         routing.error = routing.error or error
+        routing.refused.setdefault(letter.sender, error)
 
 
 def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter, last: Input) -> None:
@@ -180,7 +184,7 @@ def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
     if letter.copies or letter.is_failure or (letter.held_back and not letter.reasons):
         return None
     reasons = letter.reasons or (_no_way(graph, letter),)
-    return Lost(letter.source, letter.parcel, ", ".join(reasons))
+    return Lost(letter.source, letter.parcel, ", ".join(reasons), letter.sender)
 
 
 def _addressable(edge: Edge) -> Sequence[ExecutorId]:

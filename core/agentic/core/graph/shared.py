@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import StateConflictError
@@ -12,34 +13,69 @@ from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import Draft
 
 
-def merge_writes(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Exception | None:
+def merge_writes(
+    graph: Graph, draft: Draft, results: Sequence[ActivationResult]
+) -> Mapping[ActivationKey, Exception]:
     """Merge what a superstep wrote, in planner order.
 
     Returns:
-        What is wrong with it: two parallel writers of one key without a reducer, or what a reducer raised.
+        The activations whose writes cannot be merged, and why: parallel writers of one key without a reducer,
+        and what a reducer raised. Empty if all is merged.
     """
-    writers: dict[tuple[str, str], ActivationKey] = {}
+    refused: dict[ActivationKey, Exception] = {}
+    claims: dict[tuple[str, str], _Claim] = {}
     for result in results:
-        if not (result.writes or result.local is not None):
+        if result.writes or result.local is not None:
+            _claim(graph, claims, result, refused)
+            try:
+                _merge(graph, draft, result)
+            except Exception as exc:
+                executor_id = result.activation.executor_id
+                exc.add_note(f"in a reducer of the shared state, for a write of executor {executor_id!r}")
+                refused.setdefault(result.activation.key, exc)
+    return refused
+
+
+@dataclass(slots=True)
+class _Claim:
+    """Who writes a key.
+
+    Attributes:
+        writer: The first one: an activation, or all of an executor without lanes.
+        activations: All that wrote it so far.
+        error: Why they may not, from when a second one wrote it.
+    """
+
+    writer: ActivationKey
+    activations: list[ActivationKey]
+    error: StateConflictError | None = None
+
+
+def _claim(
+    graph: Graph,
+    claims: dict[tuple[str, str], _Claim],
+    result: ActivationResult,
+    refused: dict[ActivationKey, Exception],
+) -> None:
+    """Note which keys an activation writes; refuse all writers of a key that has several."""
+    executor_id, shard = activation = result.activation.key
+    # The shards of one executor run one after the other and see each other's writes, unless it has lanes.
+    writer = (executor_id, shard if graph.lanes[executor_id] > 1 else 0)
+    keys = {("shared", key): None for key, _ in result.writes if key not in graph.reducers}
+    if result.local is not None:
+        keys["local", executor_id] = None
+    for table, key in keys:
+        claim = claims.get((table, key))
+        if claim is None:
+            claims[table, key] = _Claim(writer, [activation])
             continue
-        executor_id = result.activation.executor_id
-        # The shards of one executor run one after the other and see each other's writes, unless it has lanes.
-        writer = (executor_id, result.activation.shard if graph.lanes[executor_id] > 1 else 0)
-        keys = [("shared", key) for key, _ in result.writes if key not in graph.reducers]
-        if result.local is not None:
-            keys.append(("local", executor_id))
-        for key in keys:
-            other = writers.setdefault(key, writer)
-            if other != writer:
-                return StateConflictError(
-                    key[1] if key[0] == "shared" else "ctx.local", [_name(other), _name(writer)]
-                )
-        try:
-            _merge(graph, draft, result)
-        except Exception as exc:
-            exc.add_note(f"in a reducer of the shared state, for a write of executor {executor_id!r}")
-            return exc
-    return None
+        claim.activations.append(activation)
+        if claim.error is None and claim.writer != writer:
+            name = key if table == "shared" else "ctx.local"
+            claim.error = StateConflictError(name, [_name(claim.writer), _name(writer)])
+        if claim.error is not None:
+            for one in claim.activations:
+                refused.setdefault(one, claim.error)
 
 
 def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:

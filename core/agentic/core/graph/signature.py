@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
@@ -19,7 +20,10 @@ from agentic.core.graph.views.wiring import workflow_within
 from agentic.core.types import JSONValue
 
 _ORDER = "order of "
+_STATE_KEY = "state key"
+_EXECUTOR = "executor"
 _MAX_NAMED = 12
+_MAX_TYPES = 12  # of an executor; of more, 4,096 shapes would have to be looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,20 +99,48 @@ def signature_of(workflow_id: str, version: str | None, graph: Graph) -> Signatu
     return Signature(workflow_id=workflow_id, version=version, parts=parts, code=code)
 
 
-def compare(saved: Signature, current: Signature) -> Change:
+def compare(saved: Signature, current: Signature, graph: Graph | None = None) -> Change:
     """Decide whether a checkpoint may be resumed.
 
-    With an explicit version on both sides, version and shape decide, and changed code is told. Without one
-    nothing may have changed.
+    With an explicit version on both sides, version and shape decide, and changed code is told. What was added
+    so that an executor or a barrier refuses less is no other shape: a reducer, or another message type of an
+    executor. Without a version nothing may have changed.
+
+    Args:
+        saved: Of the checkpoint.
+        current: Of the workflow that is to go on with it.
+        graph: Of that workflow; without it, another message type is another shape.
     """
     changed_code = tuple(_changed(saved.code, current.code))
     has_one_version = saved.version is not None and saved.version == current.version
     is_same_shape = saved.workflow_id == current.workflow_id and saved.parts == current.parts
-    if is_same_shape and has_one_version:
+    if has_one_version and saved.workflow_id == current.workflow_id and _still_fits(saved, current, graph):
         return Change(changed_code=changed_code)
     if is_same_shape and saved.version == current.version and not changed_code:
         return Change()
     return Change(refusal=_refusal(saved, current))
+
+
+def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bool:
+    """Whether a run of the saved shape can go on in the current one."""
+    added = current.parts.keys() - saved.parts.keys()
+    if saved.parts.keys() - current.parts.keys() or not all(name.startswith(_STATE_KEY) for name in added):
+        return False
+    changed = {name for name, shape in saved.parts.items() if current.parts[name] != shape}
+    if not changed:
+        return True
+    if graph is None or not all(name.startswith(_EXECUTOR) for name in changed):
+        return False
+    facts = {name: facts for name, facts in _parts(graph, "") if name in changed}
+    return all(saved.parts[name] in _narrower(facts[name]) for name in changed)
+
+
+def _narrower(facts: JSONValue) -> Iterator[str]:
+    """Yield the shapes that an executor had with some of its message types only."""
+    if isinstance(facts, list) and isinstance(types := facts[1], list) and len(types) <= _MAX_TYPES:
+        for count in range(1, len(types)):
+            for fewer in combinations(types, count):
+                yield digest([facts[0], list(fewer), *facts[2:]])
 
 
 def _parts(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
@@ -116,7 +148,7 @@ def _parts(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
     yield _named(_ORDER + "executors", path, ""), list(graph.executors)
     yield _named(_ORDER + "edges", path, ""), list(graph.edge_names)
     for key in graph.reducers:
-        yield _named("state key", path, key), True
+        yield _named(_STATE_KEY, path, key), True
     for name, edge in zip(graph.edge_names, graph.edges, strict=True):
         yield _named("edge", path, name), _edge_shape(edge)
     for node in graph.executors.values():
@@ -127,7 +159,7 @@ def _executor_parts(node: Executor, path: str) -> Iterator[tuple[str, JSONValue]
     types: list[JSONValue] = [type_name(annotation) for annotation in node.input_types]
     inner = workflow_within(node)
     within: JSONValue = None if inner is None else [inner.id, inner.version]
-    yield _named("executor", path, node.id), [node.kind, types, within]
+    yield _named(_EXECUTOR, path, node.id), [node.kind, types, within]
     if inner is not None:
         yield from _parts(inner.graph, joined(path, node.id))
 

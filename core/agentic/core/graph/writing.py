@@ -170,7 +170,7 @@ class Writer:
 
     def progress(self, progress: Progress) -> JSONObject:
         """Return what outlives the tries of an activation."""
-        return {
+        data: JSONObject = {
             "origin": progress.origin,
             "failures": [_failure(failure) for failure in progress.failures],
             "asked": [self._asked(asked) for asked in progress.asked],
@@ -178,6 +178,9 @@ class Writer:
             "once": {key: self.value(parcel) for key, parcel in progress.once.items()},
             "sub_runs": [[number, self._sub_run(sub)] for number, sub in progress.sub_runs.items()],
         }
+        if progress.yielded:
+            data["yielded"] = progress.yielded
+        return data
 
     def _asked(self, asked: Asked) -> JSONObject:
         return {

@@ -1,0 +1,108 @@
+"""A durable run whose superstep could not be merged or routed goes on once its code is corrected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowContext, executor
+from agentic.core.ledger import LedgerTransaction, MemoryLedger, OnCommit
+from agentic.core.ledger.memory import _Transaction
+from agentic.executors.durable import LocalRuns, WorkflowCatalog
+
+
+class Joinable(MemoryLedger):
+    """A ledger whose transactions functions may join."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[LedgerTransaction]:
+        with super().transaction():
+            yield _Joinable(self._rows)
+
+
+class _Joinable(_Transaction):
+    def apply(self, functions: Sequence[OnCommit]) -> None:
+        for function in functions:
+            function(None)
+
+
+class Code:
+    """Code that is faulty until it is corrected; ``ran`` holds what ran, ``kept`` what joined a commit."""
+
+    def __init__(self) -> None:
+        self.is_right = False
+        self.ran: list[str] = []
+        self.kept: list[str] = []
+
+
+@executor(id="start")
+async def start(number: int) -> int:
+    return number
+
+
+def conflicting(code: Code) -> Workflow:
+    @executor(id="a")
+    async def a(number: int, ctx: WorkflowContext) -> int:
+        code.ran.append("a")
+        ctx.set_state("k", 1)
+        return number
+
+    @executor(id="b")
+    async def b(number: int, ctx: WorkflowContext) -> int:
+        code.ran.append("b")
+        ctx.set_state("l" if code.is_right else "k", 2)
+        return number
+
+    @executor(id="c")
+    async def c(number: int) -> int:
+        code.ran.append("c")
+        return number
+
+    return WorkflowBuilder("w", version="1").set_start(start).add_fan_out_edge(start, [a, b, c]).build()
+
+
+def mistyped(code: Code) -> Workflow:
+    @executor(id="send")
+    async def send(number: int, ctx: WorkflowContext) -> None:
+        code.ran.append("send")
+        ctx.on_commit(lambda _: code.kept.append("send"))
+        await ctx.send_message(number if code.is_right else "text")
+
+    @executor(id="take")
+    async def take(number: int) -> int:
+        return number
+
+    return WorkflowBuilder("w", version="1").set_start(send).add_edge(send, take).build()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "again", "kept", "outputs"),
+    [
+        (conflicting, "wrote the shared state's key 'k'", ["a", "b"], [], (7, 7, 7)),
+        (mistyped, "reached nobody: 'take' takes no str", ["send"], ["send"], (7,)),
+    ],
+)
+async def test_what_was_refused_runs_again_and_nothing_else(
+    make: Callable[[Code], Workflow], error: str, again: list[str], kept: list[str], outputs: tuple[int, ...]
+) -> None:
+    code = Code()
+    async with (
+        asyncio.timeout(20),
+        LocalRuns(Joinable(), WorkflowCatalog({"w": lambda: make(code)})) as runs,
+    ):
+        handle = await runs.submit("w", 7)
+        for _ in range(2):
+            failed = await handle.result()
+            assert (failed.status, code.kept) == (RunStatus.FAILED, [])
+            assert error in str(failed.error)
+            code.ran.clear()
+            await handle.resume()
+        await handle.result()
+        assert sorted(code.ran) == again
+        code.is_right = True
+        await handle.resume()
+        done = await handle.result()
+    assert (done.status, done.outputs, code.kept) == (RunStatus.COMPLETED, outputs, kept)
