@@ -159,6 +159,7 @@ class KnownSecrets:
 
 _known = KnownSecrets()
 _passing = KnownSecrets()
+_filled = KnownSecrets()
 _learner: ContextVar[KnownSecrets | None] = ContextVar("agentic_learner", default=None)
 
 
@@ -179,6 +180,16 @@ def remember_passing(*secrets: str) -> None:
     _passing.add(secrets)
     if (learner := _learner.get()) is not None:
         learner.add(secrets)
+
+
+def remember_filled(*secrets: str) -> None:
+    """Have :func:`has_secret` know what a step of a pipeline was filled with; the step masks its messages."""
+    _filled.add(secrets)
+
+
+def has_secret(text: str) -> bool:
+    """Tell whether a secret that this process has read is in ``text``, in whatever form."""
+    return mask_known(text) != text or _filled.masker.text(text) != text
 
 
 @contextmanager

@@ -68,6 +68,8 @@ class HttpRequest:
         body: Sent as it is.
         timeout_s: Overrides the policy's.
         session: What is sent along to show who asks; where it may go, it says itself.
+        stays_at_origin: A redirect to another origin fails: for what would be no use there without its body
+            and its secrets, which do not go along.
         obey_robots: Whether robots.txt counts, if the policy obeys it at all: what is no crawling, a message
             to the user's own endpoint say, needs nobody's leave.
     """
@@ -79,6 +81,7 @@ class HttpRequest:
     timeout_s: float | None = None
     session: HttpSession | None = None
     obey_robots: bool = True
+    stays_at_origin: bool = False
 
 
 @record

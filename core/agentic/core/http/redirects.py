@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import urljoin
 
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.urls import origin_of
+from agentic.core.masking import has_secret, is_telling, passwords_in
+from agentic.core.settings import safe_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT = frozenset({301, 308})
-SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+STAYS = (
+    "another origin, and what this request carries is for its own only: nothing was sent there; if that is "
+    "meant, write that address in place of this one"
+)
 BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding"})
+# Wider than what is masked: a field too many is missed by no site, one too few is a leak.
+_SECRET_NAME = re.compile(
+    r"auth|cookie|credential|csrf|hmac|key|login|otp|session|sid\b|sign|xsrf", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"(?:apikey|basic|bearer|digest|negotiate|token)\s|eyJ[\w-]{8,}\.", re.IGNORECASE)
 
 
 def next_request(request: HttpRequest, response: HttpResponse) -> HttpRequest | None:
     """Return the request that follows ``response``, or None when it is the last one.
 
     Methods change as browsers change them (RFC 9110, 15.4): 303 turns everything but HEAD into GET, 301 and
-    302 turn POST into GET, 307 and 308 keep method and body. Credentials do not leave their origin.
+    302 turn POST into GET, 307 and 308 keep method and body. To another origin (scheme, host, port) goes no
+    body, and no field that may be secret: by its name, by the form of its value, or as its value has a secret
+    in it that this process has read.
 
     Raises:
-        InvalidUrlError: The redirect leads to something that is no http or https URL.
+        InvalidUrlError: The redirect leads to something that is no http or https URL, or to another origin
+            though the request is for its own only.
     """
     location = response.headers.get("location", "").strip()
     if response.status not in REDIRECTS or not location:
         return None
     url = _joined(request.url, location)
-    dropped = frozenset() if origin_of(url) == origin_of(request.url) else SECRET_HEADERS
-    if not _becomes_get(request.method, response.status):
-        return replace(request, url=url, headers=_without(request, dropped))
-    return replace(
-        request, url=url, method="GET", body=None, headers=_without(request, dropped | BODY_HEADERS)
-    )
+    following = replace(request, url=url)
+    if _becomes_get(request.method, response.status):
+        following = _without_body(following, "GET")
+    if origin_of(url) == origin_of(request.url):
+        return following
+    if request.stays_at_origin:
+        raise InvalidUrlError(request.url, f"it redirects to {safe_url(origin_of(url))}, {STAYS}")
+    public = {name: value for name, value in following.headers.items() if not _is_secret(name, value)}
+    return _without_body(replace(following, headers=public), following.method)
 
 
 def _joined(url: str, location: str) -> str:
@@ -47,5 +64,14 @@ def _becomes_get(method: str, status: int) -> bool:
     return (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST")
 
 
-def _without(request: HttpRequest, dropped: frozenset[str]) -> dict[str, str]:
-    return {name: value for name, value in request.headers.items() if name.lower() not in dropped}
+def _without_body(request: HttpRequest, method: str) -> HttpRequest:
+    if request.body is None and method == request.method:
+        return request
+    kept = {name: value for name, value in request.headers.items() if name.lower() not in BODY_HEADERS}
+    return replace(request, method=method, body=None, headers=kept)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if is_telling(name) or _SECRET_NAME.search(name) or _SECRET_VALUE.match(value):
+        return True
+    return any(passwords_in(value)) or has_secret(value)

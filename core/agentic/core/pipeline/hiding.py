@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agentic.core.actors import Failure, SecretStore
-from agentic.core.masking import Masker, parts_of
+from agentic.core.masking import Masker, parts_of, remember_filled
 from agentic.core.pipeline.expressions import SECRETS
 from agentic.core.pipeline.references import find_references
 from agentic.core.types import JSONValue
@@ -49,7 +49,9 @@ async def read_secrets(config: JSONValue, store: SecretStore) -> Hidden:
     Raises:
         UnknownSecretError: There is none of a name.
     """
-    return Hidden({name: (await store.secret(name)).get_secret_value() for name in secret_names(config)})
+    found = {name: (await store.secret(name)).get_secret_value() for name in secret_names(config)}
+    remember_filled(*found.values())  # no redirect takes them elsewhere
+    return Hidden(found)
 
 
 def secret_names(config: JSONValue) -> list[str]:

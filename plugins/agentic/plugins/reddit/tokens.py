@@ -96,6 +96,7 @@ class TokenKeeper:
             headers={"accept": "application/json", "content-type": "application/x-www-form-urlencoded"},
             body=urlencode(await self._form()).encode(),
             session=client,
+            stays_at_origin=True,
         )
         try:
             async with self._connect() as fetcher:

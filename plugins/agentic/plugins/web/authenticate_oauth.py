@@ -91,7 +91,12 @@ def token_request(login: OAuth2Login, refresh_token: SecretStr | None) -> HttpRe
         fields |= {"client_id": client, "client_secret": secret}
     body = urlencode({name: value for name, value in fields.items() if value}, errors="replace")
     return HttpRequest(
-        url=login.token_url, method="POST", headers=headers, body=body.encode(), obey_robots=False
+        url=login.token_url,
+        method="POST",
+        headers=headers,
+        body=body.encode(),
+        obey_robots=False,
+        stays_at_origin=True,
     )
 
 

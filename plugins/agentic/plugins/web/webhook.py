@@ -53,7 +53,8 @@ class WebhookActor(Actor[WebhookInput, WebhookOutput]):
 
     Headers: ``webhook-id`` and ``idempotency-key`` name the delivery, ``webhook-timestamp`` is Unix time, and
     ``webhook-signature`` is ``v1,`` and the base64 of the HMAC-SHA256 over ``id.timestamp.body``. A run that
-    is begun again does not send what was answered before.
+    is begun again does not send what was answered before. A redirect to another origin is a failure: what is
+    sent is for the URL that was given.
     """
 
     name = "webhook"
@@ -99,6 +100,7 @@ def request_of(given: WebhookInput, delivery: str, now_s: int) -> HttpRequest:
         body=body,
         timeout_s=given.timeout_s,
         obey_robots=False,
+        stays_at_origin=True,
     )
 
 

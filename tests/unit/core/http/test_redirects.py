@@ -4,6 +4,7 @@ import pytest
 
 from agentic.core.http import Headers, HttpRequest, HttpResponse, InvalidUrlError
 from agentic.core.http.redirects import next_request
+from agentic.core.masking import remember_secrets
 
 
 def redirect(status: int, location: str) -> HttpResponse:
@@ -72,6 +73,64 @@ def test_credentials_stay_with_their_origin(location: str, kept: bool) -> None:
     following = next_request(request, redirect(302, location))
     assert following is not None
     assert set(following.headers) == ({"authorization", "Cookie", "X-Other"} if kept else {"X-Other"})
+
+
+SECRET_FIELDS = {
+    "X-Api-Key": "canary",
+    "X-Auth-Token": "canary",
+    "PRIVATE-TOKEN": "canary",
+    "webhook-signature": "v1,canary",
+    "Ocp-Apim-Subscription-Key": "canary",
+    "X-Session-Id": "canary",
+    "X-CSRF": "canary",
+    "Proxy-Authorization": "canary",
+    "X-Forwarded-Login": "canary",
+    "X-Any": "Bearer canary",
+    "X-Basic": "basic Y2FuYXJ5",
+    "X-Signed": "eyJhbGciOiJIUzI1NiJ9.e30.canary",
+    "X-Callback": "https://me:canary-password@h/",
+}
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", ["http://o/", "https://h/a/b", "http://h:81/a/b", "//h2.example/"])
+def test_nothing_secret_goes_to_another_origin(status: int, location: str) -> None:
+    harmless = {"Accept": "text/html", "X-Other": "c", "Accept-Language": "en"}
+    request = HttpRequest(
+        url="http://h/a/b",
+        method="POST",
+        headers={**SECRET_FIELDS, **harmless, "Content-Type": "text/plain"},
+        body=b"canary",
+    )
+    following = next_request(request, redirect(status, location))
+    assert following is not None
+    assert dict(following.headers) == harmless
+    assert following.body is None
+
+
+def test_a_field_with_a_secret_in_it_stays_whatever_it_is_called() -> None:
+    remember_secrets("fr7-canary-8")
+    fields = {"X-One": "fr7-canary-8", "Accept-Language": "en; fr7-canary-8", "User-Agent": "bot"}
+    following = next_request(HttpRequest(url="http://h/", headers=fields), redirect(302, "http://o/"))
+    assert following is not None
+    assert dict(following.headers) == {"User-Agent": "bot"}
+
+
+def test_what_stayed_behind_does_not_come_back_with_a_redirect_to_the_first_origin() -> None:
+    there = next_request(HttpRequest(url="http://h/", headers=SECRET_FIELDS), redirect(302, "http://o/"))
+    assert there is not None
+    back = next_request(there, redirect(302, "http://h/"))
+    assert back is not None
+    assert not back.headers
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_request_that_stays_at_its_origin_follows_no_redirect_to_another(status: int) -> None:
+    request = HttpRequest(url="http://h/a", method="POST", body=b"x", stays_at_origin=True)
+    with pytest.raises(InvalidUrlError, match="redirects to http://o:80, another origin") as caught:
+        next_request(request, redirect(status, "http://me:canary@o/?canary"))
+    assert "canary" not in str(caught.value)
+    assert next_request(request, redirect(status, "/b")) is not None
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "mailto:a@b.c", "http://x:99999/"])

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from agentic.core.actors import Actor, ActorContext, ActorError, Again, FromResults
 from agentic.core.audit import Decision
 from agentic.core.graph import EventKind, RunTimeoutError, Workflow
+from agentic.core.http import Headers, HttpRequest, HttpResponse
+from agentic.core.http.redirects import next_request
 from agentic.core.pipeline import PipelineResult, SpecError, StepFailedError, parse_spec
 from agentic.core.types import JSONValue
 
@@ -266,6 +268,24 @@ class TestSecrets:
             await run(self.TEXT)
         assert "key=*** took too long" in str(caught.value)
         assert "tell-nobody" not in repr(caught.value.__dict__)
+
+    async def test_it_goes_along_with_no_redirect_to_another_origin(
+        self, run: Run, make_actor: MakeActor
+    ) -> None:
+        kept: list[dict[str, str]] = []
+
+        def read(url: str) -> list[JSONValue]:
+            request = HttpRequest(url="http://a/", headers={"X-Any": url, "X-Other": "harmless"})
+            fields = Headers([("location", "http://b/")])
+            answer = HttpResponse(url="http://a/", status=302, headers=fields, body=b"")
+            following = next_request(request, answer)
+            assert following is not None
+            kept.append(dict(following.headers))
+            return []
+
+        make_actor("read", read, gives="items")
+        await run(self.TEXT)
+        assert kept == [{"X-Other": "harmless"}]
 
     async def test_one_that_is_not_there_is_named(self, run: Run, make_actor: MakeActor) -> None:
         make_actor("read", lambda url: [], gives="items")

@@ -43,6 +43,10 @@ def test_a_webhook_goes_to_an_endpoint_of_the_user_and_needs_no_leave_of_robots_
     assert not request_of(WebhookInput(url="http://a.example/", payload=[]), "d", 1).obey_robots
 
 
+def test_a_webhook_goes_to_no_other_origin() -> None:
+    assert request_of(WebhookInput(url="http://a.example/", payload=[]), "d", 1).stays_at_origin
+
+
 def test_without_a_secret_nothing_is_signed() -> None:
     request = request_of(WebhookInput(url="http://a.example/", payload=[]), "d", 1)
     assert "webhook-signature" not in request.headers
