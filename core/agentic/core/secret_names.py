@@ -7,6 +7,7 @@ change with the way they are compared: U+017F stays itself in lower case and bec
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 SECRET_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,99}"  # noqa: S105 - a pattern
 """Regular expression of a name, to be built into others."""
@@ -35,5 +36,30 @@ def folded_name(name: str) -> str:
 
 
 def variable_of(name: str) -> str:
-    """Return the environment variable that comes before a stored secret of that name."""
+    """Return the environment variable of a secret where there is a single project."""
     return f"{VARIABLE}{name.upper().replace('-', '_')}"
+
+
+def project_variable(project: str, name: str) -> str:
+    """Return the environment variable of one project's secret: ``AGENTIC_SECRET_<PROJECT>__<NAME>``.
+
+    Names of projects are not as strict as those of secrets: two of them may give one variable, as ``a-b`` and
+    ``a.b`` do. See :func:`projects_of`.
+    """
+    return f"{_prefix_of(project)}{variable_of(name).removeprefix(VARIABLE)}"
+
+
+def projects_of(variable: str, projects: Iterable[str]) -> list[str]:
+    """Return those of ``projects`` that a variable may be meant for; of several, none may read it."""
+    return [project for project in projects if _names_secret_of(variable, project)]
+
+
+def _names_secret_of(variable: str, project: str) -> bool:
+    prefix = _prefix_of(project)
+    return variable.startswith(prefix) and _NAME.fullmatch(variable.removeprefix(prefix)) is not None
+
+
+def _prefix_of(project: str) -> str:
+    # Letters of other alphabets change with their case in ways nobody expects: U+017F would become S.
+    folded = "".join(char.upper() if char.isascii() and char.isalnum() else "_" for char in project)
+    return f"{VARIABLE}{folded}__"

@@ -13,11 +13,12 @@ from sqlalchemy.orm import Session
 from agentic.core.actors import UnknownSecretError
 from agentic.core.audit import DecisionKind
 from agentic.core.masking import remember_secrets
-from agentic.core.secret_names import folded_name, secret_name_fault, variable_of
+from agentic.core.secret_names import folded_name, secret_name_fault
 from agentic.core.threads import in_thread
 from agentic.mappers.audit import audit
 from agentic.mappers.columns import utc_now
 from agentic.mappers.database import Database
+from agentic.mappers.vault_environment import given_secret
 from agentic.mappers.vault_errors import SecretNameError
 from agentic.mappers.vault_keys import Label, SecretKeys
 from agentic.mappers.vault_models import SecretModel, SessionModel
@@ -29,8 +30,8 @@ TEXT, LOGIN = "text", "login"
 class SqlSecrets:
     """The secrets of one project. Implements :class:`agentic.core.actors.SecretStore`.
 
-    ``AGENTIC_SECRET_<NAME>`` of the environment comes first (in upper case, ``-`` as ``_``), then the table.
-    Names that differ in case only are one.
+    The environment comes first (:mod:`agentic.mappers.vault_environment`), then the table. Names that differ
+    in case only are one.
 
     Args:
         database: Migrated.
@@ -62,16 +63,18 @@ class SqlSecrets:
             UnreadableSecretError: There is one, and no key fits.
         """
         check_name(name)
-        given = _given(name, self._environment)
-        found = await in_thread(self._stored, name) if given is None else given
+        found = await in_thread(self._find, name)
         remember_secrets(found)
         return SecretStr(found)
 
-    def _stored(self, name: str) -> str:
+    def _find(self, name: str) -> str:
         with self._database.reading() as session:
-            found = _find(session, self._project_id, name)
+            given = given_secret(session, self._project_id, name, self._environment)
+            found = None if given.value is not None else _find(session, self._project_id, name)
+        if given.value is not None:
+            return given.value
         if found is None:
-            raise UnknownSecretError(name)
+            raise UnknownSecretError(name, reason=given.refusal)
         return self._keys.open(secret_label(found), found.sealed)
 
 
@@ -111,7 +114,9 @@ def list_secrets(session: Session, project_id: str) -> Sequence[SecretModel]:
 def missing_secrets(session: Session, project_id: str, names: Iterable[str]) -> list[str]:
     """Return those of ``names`` that neither the environment of this process nor the table has."""
     stored = {folded_name(secret.name) for secret in list_secrets(session, project_id)}
-    return [name for name in names if _given(name, os.environ) is None and folded_name(name) not in stored]
+    return [
+        name for name in names if folded_name(name) not in stored and not _is_given(session, project_id, name)
+    ]
 
 
 def list_sessions(session: Session, project_id: str) -> Sequence[SessionModel]:
@@ -160,9 +165,8 @@ def check_name(name: str) -> None:
         raise SecretNameError(name, fault)
 
 
-def _given(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return what the environment has under a name; nothing for one that no secret can have."""
-    return None if secret_name_fault(name) else environment.get(variable_of(name))
+def _is_given(session: Session, project_id: str, name: str) -> bool:
+    return given_secret(session, project_id, name, os.environ).value is not None
 
 
 def _find(session: Session, project_id: str, name: str) -> SecretModel | None:

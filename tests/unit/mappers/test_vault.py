@@ -7,11 +7,13 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import delete, select, update
+from structlog.testing import capture_logs
+from tests.databases import only_sqlite
 
 from agentic.core.actors import UnknownSecretError
 from agentic.core.http import CookieJar, HttpSession
 from agentic.core.types import JSONValue
-from agentic.mappers import AgentModel, Database, ProjectModel
+from agentic.mappers import AgentModel, Database, ProjectModel, add_project
 from agentic.mappers.memory import SqlMemory
 from agentic.mappers.vault import (
     SqlSecrets,
@@ -21,6 +23,7 @@ from agentic.mappers.vault import (
     remove_secret,
     set_secret,
 )
+from agentic.mappers.vault_environment import stray_variables
 from agentic.mappers.vault_errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
 from agentic.mappers.vault_keys import SecretKeys
 from agentic.mappers.vault_models import SecretModel, SessionModel
@@ -48,6 +51,13 @@ class Vault:
     async def get(self, name: str) -> str:
         store = SqlSecrets(self.database, self.project_id, self.keys, environment=self.environment)
         return (await store.secret(name)).get_secret_value()
+
+    def beside(self, project: str) -> Vault:
+        """Return the vault of another project, made now, in the same database and environment."""
+        with self.database.writing() as session:
+            other = Vault(self.database, add_project(session, project).id)
+        other.environment = self.environment
+        return other
 
     def sessions(self) -> SqlSessions:
         return SqlSessions(self.database, self.project_id, self.keys)
@@ -118,6 +128,105 @@ async def test_the_environment_comes_first(vault: Vault) -> None:
     assert await vault.get("my-api") == "given"
     vault.keys = SecretKeys()
     assert await vault.get("MY_api") == "given"
+
+
+async def test_a_variable_of_a_project_comes_before_one_of_none(vault: Vault) -> None:
+    vault.environment |= {"AGENTIC_SECRET_API": "of none", "AGENTIC_SECRET_OURS__API": "of ours"}
+    assert await vault.get("api") == "of ours"
+
+
+async def test_a_variable_is_the_secret_of_its_project_alone(vault: Vault) -> None:
+    other = vault.beside("other")
+    vault.environment |= {"AGENTIC_SECRET_OURS__API": "of ours", "AGENTIC_SECRET_OTHER__API": "of other"}
+    assert (await vault.get("api"), await other.get("api")) == ("of ours", "of other")
+    del vault.environment["AGENTIC_SECRET_OTHER__API"]
+    with pytest.raises(UnknownSecretError):
+        await other.get("api")
+    with vault.database.reading() as session, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTIC_SECRET_OURS__API", "of ours")
+        assert missing_secrets(session, other.project_id, ["api"]) == ["api"]
+        assert missing_secrets(session, vault.project_id, ["api"]) == []
+
+
+async def test_with_several_projects_a_variable_of_none_serves_none(vault: Vault) -> None:
+    other = vault.beside("other")
+    vault.environment["AGENTIC_SECRET_API"] = "shared"
+    for one, better in ((vault, "AGENTIC_SECRET_OURS__API"), (other, "AGENTIC_SECRET_OTHER__API")):
+        with pytest.raises(UnknownSecretError, match=f"several projects; set {better} instead"):
+            await one.get("api")
+    vault.set("api", "stored")
+    assert await vault.get("api") == "stored"
+
+
+@only_sqlite
+async def test_the_single_project_that_reads_a_variable_of_none_is_warned_once(vault: Vault) -> None:
+    vault.environment["AGENTIC_SECRET_WARNED"] = "value"
+    with capture_logs() as logs:
+        assert [await vault.get("warned") for _ in range(3)] == ["value"] * 3
+    [said] = logs
+    assert (said["event"], said["variable"]) == ("secret.unscoped", "AGENTIC_SECRET_WARNED")
+    assert "AGENTIC_SECRET_OURS__WARNED" in said["advice"]
+    assert "value" not in str(said)
+
+
+@only_sqlite
+@pytest.mark.parametrize(
+    ("first", "second", "variable", "name"),
+    [
+        ("a-b", "a.b", "AGENTIC_SECRET_A_B__TOKEN", "token"),
+        ("a-b", "a_b", "AGENTIC_SECRET_A_B__TOKEN", "token"),
+        ("a b", "A-B", "AGENTIC_SECRET_A_B__TOKEN", "token"),
+        ("Abc", "abc", "AGENTIC_SECRET_ABC__TOKEN", "token"),
+        ("\u017fhop", "-hop", "AGENTIC_SECRET__HOP__TOKEN", "token"),
+        ("a", "a__b", "AGENTIC_SECRET_A__B__TOKEN", "b__token"),
+        ("a__b", "a", "AGENTIC_SECRET_A__B__TOKEN", "token"),
+        ("a", "a_", "AGENTIC_SECRET_A___TOKEN", "_token"),
+    ],
+)
+async def test_a_variable_that_several_projects_could_read_is_read_by_none(
+    vault: Vault, first: str, second: str, variable: str, name: str
+) -> None:
+    one = vault.beside(first)
+    vault.environment[variable] = "value"
+    assert await one.get(name) == "value"
+    two = vault.beside(second)
+    for project in (one, two):
+        with pytest.raises(UnknownSecretError):
+            await project.get(name)
+    with pytest.raises(UnknownSecretError, match="may be meant for several projects"):
+        await one.get(name)
+
+
+async def test_no_letter_of_another_alphabet_becomes_one_of_a_projects_name(vault: Vault) -> None:
+    look_alike = vault.beside("our\u017f")
+    vault.environment["AGENTIC_SECRET_OURS__API"] = "of ours"
+    with pytest.raises(UnknownSecretError):
+        await look_alike.get("api")
+    assert await vault.get("api") == "of ours"
+
+
+async def test_a_single_project_reads_no_variable_of_another_one(vault: Vault) -> None:
+    vault.environment["AGENTIC_SECRET_OTHER__API"] = "of other"
+    with pytest.raises(UnknownSecretError, match="another project"):
+        await vault.get("other__api")
+
+
+def test_variables_that_no_project_can_read_are_found(vault: Vault) -> None:
+    environment = dict.fromkeys(
+        [
+            "AGENTIC_SECRET_KEYS",
+            "AGENTIC_SECRET_OURS__API",
+            "AGENTIC_SECRET_API",
+            "AGENTIC_SECRET_GONE__API",
+            "PATH",
+        ],
+        "x",
+    )
+    with vault.database.reading() as session:
+        assert stray_variables(session, environment) == ["AGENTIC_SECRET_GONE__API"]
+    vault.beside("other")
+    with vault.database.reading() as session:
+        assert stray_variables(session, environment) == ["AGENTIC_SECRET_API", "AGENTIC_SECRET_GONE__API"]
 
 
 @pytest.mark.parametrize("name", ["keys", "KEYS"])

@@ -39,9 +39,10 @@ class ActorError(PipelineError):
 class UnknownSecretError(ActorError, LookupError):
     """There is no secret of that name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, reason: str = "") -> None:
+        why = f" ({reason})" if reason else ""
         super().__init__(
-            f"there is no secret {name!r}; store it with `agentic secrets set {name}`",
+            f"there is no secret {name!r}{why}; store it with `agentic secrets set {name}`",
             failure_class="auth_required",
         )
         self.name = name

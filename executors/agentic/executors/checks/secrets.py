@@ -1,18 +1,20 @@
-"""Stored secrets, and the keys to them."""
+"""Secrets, stored and of the environment, and the keys to them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
-from agentic.core.hooks import Finding
+from agentic.core.hooks import Finding, warning
 from agentic.mappers import Database
+from agentic.mappers.vault_environment import stray_variables
 from agentic.mappers.vault_errors import VaultError
 from agentic.mappers.vault_keys import SecretKeys
 from agentic.mappers.vault_rotation import unreadable
 
 
 def secret_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:
-    """Tell of keys that are missing or none, and of what no key decrypts.
+    """Report keys that are missing or none, what no key decrypts, and variables that no project can read.
 
     Raises:
         DatabaseUnavailableError: It cannot be opened.
@@ -21,3 +23,10 @@ def secret_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:
         yield from map(Finding, unreadable(database, keys))
     except VaultError as exc:
         yield Finding(str(exc))
+    with database.reading() as session:
+        stray = stray_variables(session, os.environ)
+    for variable in stray:
+        yield warning(
+            f"the environment sets {variable}, which belongs to no project, or to several; name it "
+            f"AGENTIC_SECRET_<PROJECT>__<NAME>"
+        )

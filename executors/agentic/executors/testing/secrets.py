@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.secret_names import KEYS_VARIABLE, variable_of
+from agentic.core.secret_names import KEYS_VARIABLE, project_variable, variable_of
 from agentic.executors.testing.running import PROJECT, project_named
 from agentic.mappers import Database
 from agentic.mappers.vault import set_secret
@@ -37,7 +37,8 @@ class Secrets:
             SecretNameError: ``name`` cannot be one.
         """
         # What the environment of a developer has under that name would come first.
-        self._monkeypatch.delenv(variable_of(name), raising=False)
+        for variable in (variable_of(name), project_variable(project, name)):
+            self._monkeypatch.delenv(variable, raising=False)
         with self._database.writing() as session:
             owner = project_named(session, project)
             set_secret(session, owner.id, SecretKeys(self._key), name, value)
