@@ -14,6 +14,7 @@ from functools import lru_cache
 from threading import Lock
 from urllib.parse import quote, unquote
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 
 MASK = "**********"
@@ -32,8 +33,8 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _NOT_TELLING = re.compile(r"(url|uri|type|name|selector|header|limit|count|field)s?$", re.IGNORECASE)
-_USER_INFO = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:([^\s@]+)@", re.IGNORECASE)
-_SCHEME = re.compile(r"(?:bearer|basic|token|apikey)\s+(\S.*)", re.IGNORECASE)
+_USER_INFO = LinearPattern(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:([^\s@]+)@", ignore_case=True)
+_SCHEME = LinearPattern(r"(?:bearer|basic|token|apikey)\s+(\S.*)", ignore_case=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class _Finder:
 
     def masked(self, text: str, mask: str) -> str:
         if self.marker in text:
-            text = _pattern(self.secret).sub(lambda _: mask, text)
+            text = _pattern(self.secret).sub(mask, text)
         for form in self.encoded:
             if form in text:
                 text = text.replace(form, mask)
@@ -243,9 +244,9 @@ def _finder(secret: str) -> _Finder:
 
 
 @lru_cache(maxsize=2 * MAX_KNOWN)
-def _pattern(secret: str) -> re.Pattern[str]:
+def _pattern(secret: str) -> LinearPattern:
     """Return all its forms but base64. To compile it takes milliseconds, and most are never found."""
-    return re.compile("".join(map(_forms, secret)))
+    return LinearPattern("".join(map(_forms, secret)))
 
 
 @lru_cache(maxsize=512)

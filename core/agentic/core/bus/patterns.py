@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 
 from agentic.core.bus.envelope import PublishedEvent
@@ -28,9 +27,10 @@ from agentic.core.graph.history import (
     Pattern,
     suggestion,
 )
+from agentic.core.linear import LinearPattern
 from agentic.core.types import ExecutorId, RunId
 
-_VARYING = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
+_VARYING = LinearPattern(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+|'[^']*'|\"[^\"]*\"", ignore_case=True)
 
 
 def pattern_keys(events: Iterable[PublishedEvent]) -> set[str]:

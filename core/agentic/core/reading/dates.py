@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
+MAX_CHARS = 200
+"""A longer text names no moment; so what is read here is bounded, whatever a page has there."""
+
 _DAYS = ("%d %B %Y", "%B %d %Y", "%d %b %Y", "%b %d %Y", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:.*)?", re.IGNORECASE)
 _FRINGES = re.compile(
@@ -30,6 +33,8 @@ def parse_moment(text: str, pattern: str | None = None) -> date | None:
     Returns:
         None if it names no moment. A time without a zone stays without one.
     """
+    if len(text) > MAX_CHARS and len(text := text.strip()) > MAX_CHARS:
+        return None
     plain = " ".join(text.split())
     try:
         if pattern is not None:

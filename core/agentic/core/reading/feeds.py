@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 from urllib.parse import urljoin
 
+from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.dates import iso_moment
 from agentic.core.reading.extras import load
@@ -18,18 +18,18 @@ from agentic.core.types import JSONValue
 EXTRA = "feeds"
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 """What to ask for, where a feed is wanted."""
-XML_BASE = re.compile(rb"<(?:rss|channel|feed|rdf:RDF)\b[^>]*\bxml:base\s*=\s*[\"']([^\"']+)[\"']")
-LANGUAGE = re.compile(rb"<(?:dc:)?language>\s*([\w-]+)\s*</|<feed\b[^>]*\bxml:lang\s*=\s*[\"']([\w-]+)[\"']")
-TTL = re.compile(rb"<ttl\b[^>]*>\s*(\d{1,9})\s*</ttl>")
-PERIOD = re.compile(rb"<(?:\w+:)?updatePeriod\b[^>]*>\s*(hourly|daily|weekly|monthly|yearly)\s*</")
-FREQUENCY = re.compile(rb"<(?:\w+:)?updateFrequency\b[^>]*>\s*(\d{1,6})\s*</")
-PERIODS_S = {
-    b"hourly": 3_600,
-    b"daily": 86_400,
-    b"weekly": 604_800,
-    b"monthly": 2_592_000,
-    b"yearly": 31_536_000,
-}
+XML_BASE = LinearPattern(
+    r"<(?:rss|channel|feed|rdf:RDF)\b[^>]*\bxml:base\s*=\s*[\"']([^\"']+)[\"']", ascii_only=True
+)
+LANGUAGE = LinearPattern(
+    r"<(?:dc:)?language>\s*([\w-]+)\s*</|<feed\b[^>]*\bxml:lang\s*=\s*[\"']([\w-]+)[\"']", ascii_only=True
+)
+TTL = LinearPattern(r"<ttl\b[^>]*>\s*(\d{1,9})\s*</ttl>", ascii_only=True)
+PERIOD = LinearPattern(
+    r"<(?:\w+:)?updatePeriod\b[^>]*>\s*(hourly|daily|weekly|monthly|yearly)\s*</", ascii_only=True
+)
+FREQUENCY = LinearPattern(r"<(?:\w+:)?updateFrequency\b[^>]*>\s*(\d{1,6})\s*</", ascii_only=True)
+PERIODS_S = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
 YOUTUBE = b"http://www.youtube.com/xml/schemas/"
 TEXTS = frozenset({("title",), ("summary",), ("description",), ("body",)})
 HEAD_BYTES = 16 * 1024
@@ -73,14 +73,14 @@ def read_feed(body: bytes, url: str) -> Feed:
     if found is None:
         raise MarkupError("it is neither RSS, Atom, RDF nor JSON Feed")
     feed, entries = found
-    named = XML_BASE.search(body[:HEAD_BYTES])
-    base = urljoin(url, named[1].decode("utf-8", "replace")) if named else url
+    named = XML_BASE.search(_head(body))
+    base = urljoin(url, named[1]) if named else url
     home = _text(feed.get("link"))
     return Feed(
         title=_text(feed.get("title")),
         url=absolute(base, home) if home else None,
         language=_language(feed, body),
-        interval_s=_interval_s(body[:HEAD_BYTES]),
+        interval_s=_interval_s(_head(body)),
         items=tuple(_item(entry, base) for entry in entries),
     )
 
@@ -164,13 +164,17 @@ def _enclosure(one: _Found, base: str) -> Item:
     }
 
 
-def _interval_s(head: bytes) -> int | None:
+def _head(body: bytes) -> str:
+    return body[:HEAD_BYTES].decode(errors="replace")
+
+
+def _interval_s(head: str) -> int | None:
     """Return how long a feed wants to be left alone: the longer of its two ways to say so."""
     ttl, period, frequency = TTL.search(head), PERIOD.search(head), FREQUENCY.search(head)
     found = [int(ttl[1]) * 60] if ttl else []
     if period or frequency:
         # RSS 1.0's module of syndication: daily, and once in that time, unless it says otherwise.
-        length_s = PERIODS_S[period[1] if period else b"daily"]
+        length_s = PERIODS_S[period[1] if period else "daily"]
         found.append(length_s // max(int(frequency[1]) if frequency else 1, 1))
     return max(found, default=0) or None
 
@@ -178,8 +182,8 @@ def _interval_s(head: bytes) -> int | None:
 def _language(feed: _Found, body: bytes) -> str | None:
     if known := _text(feed.get("language")):
         return known
-    found = LANGUAGE.search(body[:HEAD_BYTES])
-    return (found[1] or found[2]).decode() if found else None
+    found = LANGUAGE.search(_head(body))
+    return (found[1] or found[2]) if found else None
 
 
 def _moment(value: object) -> str | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from agentic.core.http import FailureClass
+from agentic.core.linear import LinearPattern
 
-NET_ERROR = re.compile(r"net::(ERR_[A-Z0-9_]+)")
+NET_ERROR = LinearPattern(r"net::(ERR_[A-Z0-9_]+)")
 
 CRASHED = "the browser or the page in it has crashed; it may work another time, or the page takes too much"
 
@@ -33,7 +32,7 @@ def net_failure(message: str) -> tuple[FailureClass, str] | None:
     found = NET_ERROR.search(message)
     if found is None:
         return None
-    name = found.group(1)
+    name = found[1]
     for prefix, failure_class, reason in _BY_PREFIX:
         if name.startswith(prefix):
             return failure_class, f"{reason} ({name})"

@@ -109,8 +109,16 @@ def _stands_for(masked: str, known: JSONValue) -> bool:
     """Whether a text with masks is what is known, but for the secrets in it."""
     if masked == MASK:
         return known is not None
-    around = ".+".join(map(re.escape, masked.split(MASK)))
-    return isinstance(known, str) and re.fullmatch(around, known, re.DOTALL) is not None
+    first, *others = masked.split(MASK)
+    if not isinstance(known, str) or not known.startswith(first):
+        return False
+    place = len(first)
+    for part in others[:-1]:
+        found = known.find(part, place + 1)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return known.endswith(others[-1]) and place < len(known) - len(others[-1])
 
 
 def config_fault(text: str) -> Fault:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from agentic.core.http import FailureClass, FetchError, HttpError, HttpResponse, canonical_url, url_key
+from agentic.core.linear import LinearPattern
 from agentic.core.reading.feeds import Feed
 from agentic.core.settings import safe_url
 from agentic.mappers.content import clean_text
@@ -21,8 +21,8 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.ROBOTS_DENIED})
 """What is no failure where somebody says when it ends: a limit, and a robots.txt that cannot be read now."""
 
-MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
-NO_CACHE = re.compile(r"(?:^|[\s,])no-(?:cache|store)\b", re.IGNORECASE)
+MAX_AGE = LinearPattern(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})", ignore_case=True)
+NO_CACHE = LinearPattern(r"(?:^|[\s,])no-(?:cache|store)\b", ignore_case=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

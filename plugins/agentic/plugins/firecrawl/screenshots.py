@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from dataclasses import asdict
 from urllib.parse import urlsplit
 
@@ -12,10 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import url_key
+from agentic.core.linear import LinearPattern
 from agentic.plugins.firecrawl.documents import Document
 
 PNG = "image/png"
-DATA_URL = re.compile(r"data:(image/[a-z]+);base64,")
+DATA_URL = LinearPattern(r"\Adata:(image/[a-z]+);base64,")
+UNSAFE = LinearPattern("[^a-z0-9.]+")
 
 
 class WrittenFile(BaseModel):
@@ -55,14 +56,14 @@ async def _fetched(ctx: ActorContext, url: str) -> tuple[bytes, str]:
 
 
 def _sent_along(picture: str) -> tuple[bytes, str] | None:
-    if (found := DATA_URL.match(picture)) is None:
+    if (found := DATA_URL.search(picture[:100])) is None:
         return None
     try:
-        return base64.b64decode(picture[found.end() :], validate=True), found[1]
+        return base64.b64decode(picture[found.end :], validate=True), found[1]
     except binascii.Error as exc:
         message = "the picture that Firecrawl sent cannot be read; fetch it with the actor `screenshot`"
         raise ActorError(message, failure_class="decode") from exc
 
 
 def _slug(url: str) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", urlsplit(url).hostname or "").strip(".-")
+    return UNSAFE.sub("-", urlsplit(url).hostname or "").strip(".-")

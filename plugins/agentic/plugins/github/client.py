@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from urllib.parse import urlencode, urlsplit
 
@@ -10,13 +9,14 @@ from pydantic import SecretStr, TypeAdapter
 
 from agentic.core.http import HttpResponse, HttpSession, JsonApi, UnexpectedAnswerError
 from agentic.core.http.api import Connect
+from agentic.core.linear import LinearPattern
 from agentic.plugins.github.errors import TokenError
 from agentic.plugins.github.items import Answer, Found, Record, SearchPage, Target
 from agentic.plugins.github.settings import HEADERS, PER_PAGE, SEARCH_LIMIT
 
 Secret = Callable[[str], Awaitable[SecretStr]]
 
-_NEXT = re.compile(r"<([^<>]+)>\s*;\s*(?:[^,<>]*;\s*)?rel=\"?next\b")
+_NEXT = LinearPattern(r"<([^<>]+)>\s*;\s*(?:[^,<>]*;\s*)?rel=\"?next\b")
 _THING = TypeAdapter(Answer)
 _LIST = TypeAdapter(list[Answer])
 _SEARCH = TypeAdapter(SearchPage)

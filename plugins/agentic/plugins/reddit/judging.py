@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from agentic.core.http import FetchError, HttpRequest, HttpResponse
 from agentic.core.http.failures import HTML_FOR_JSON, failure_of, reset_s
+from agentic.core.linear import LinearPattern
 from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
@@ -30,7 +30,7 @@ BY_STATUS = {
 BLOCKED = (
     "Reddit answers nobody like that; mode oauth needs credentials, mode feed and mode archive need none"
 )
-_PLACE = re.compile(r"/(r|user|comments)/([\w+-]+)")
+_PLACE = LinearPattern(r"/(r|user|comments)/([\w+-]+)")
 _SHORT = {"r": "r/", "user": "u/", "comments": "post "}
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from turbohtml import parse
 
 from agentic.core.browser import BrowserRequest, RenderedPage
 from agentic.core.browser.fetcher import BrowserFetcher
+from agentic.core.linear import LinearPattern
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.types import JSONValue
 from agentic.plugins.reddit.items import Answer, Found, Target
 from agentic.plugins.reddit.settings import RedditSettings
 
 POST = "shreddit-post"
-NUMBER = re.compile(r"-?[0-9]{1,18}")
+NUMBER = LinearPattern("-?[0-9]{1,18}")
 NUMBERS = {"score": "score", "comment-count": "num_comments"}
 TEXTS = {
     "id": "name",
@@ -92,4 +92,4 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> int | None:
     text = _text(value) or ""
-    return int(text) if NUMBER.fullmatch(text) else None
+    return int(text) if NUMBER.matches(text) else None

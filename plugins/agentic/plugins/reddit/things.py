@@ -5,10 +5,11 @@ Everything but the id may be missing or null; unknown fields are carried along.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from agentic.core.linear import LinearPattern
 
 Moment = Annotated[float, Field(ge=0, le=32_503_680_000, allow_inf_nan=False)]
 """Seconds since the epoch, up to the year 3000."""
@@ -16,7 +17,7 @@ Moment = Annotated[float, Field(ge=0, le=32_503_680_000, allow_inf_nan=False)]
 GONE = frozenset({"[deleted]", "[removed]", "[deleted by user]", "[ Removed by Reddit ]"})
 """What stands in place of what somebody wrote."""
 
-_CONTEXT = re.compile(r"/comments/([0-9a-z]+)/")
+_CONTEXT = LinearPattern(r"/comments/([0-9a-z]+)/")
 
 
 class _Named(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, replace
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -12,11 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, StoredFile
 from agentic.core.browser import BrowserRequest, BrowserStep, RenderedPage, Viewport
 from agentic.core.http import canonical_url, url_key
+from agentic.core.linear import LinearPattern
 from agentic.plugins.web.browsing import show
 from agentic.plugins.web.html import Selector
 from agentic.plugins.web.sessions import used_session
 
-UNSAFE = re.compile(r"[^a-z0-9]+")
+UNSAFE = LinearPattern("[^a-z0-9]+")
+UNSAFE_IN_HOST = LinearPattern("[^a-z0-9.]+")
 LONGEST_SLUG = 60
 
 
@@ -115,7 +116,7 @@ def _request(given: PdfInput) -> BrowserRequest:
 def file_name(url: str, media_type: str) -> str:
     """Return the name of a page's file, which no other page has: ``shop.example/lamps-1f0c9a7e.png``."""
     parts = urlsplit(url)
-    host = re.sub(r"[^a-z0-9.]+", "-", parts.hostname or "").strip(".")
+    host = UNSAFE_IN_HOST.sub("-", parts.hostname or "").strip(".")
     slug = UNSAFE.sub("-", f"{parts.path} {parts.query}".lower()).strip("-")[:LONGEST_SLUG] or "index"
     return f"{host}/{slug}-{url_key(url)[:8]}.{media_type.rpartition('/')[2]}"
 

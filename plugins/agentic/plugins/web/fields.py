@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import Annotated, Self
 
@@ -21,6 +20,7 @@ from pydantic_core import CoreSchema
 from turbohtml import Document, Element
 
 from agentic.core.actors import ActorError, Page
+from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 from agentic.plugins.web.conversions import FieldType, convert
@@ -31,16 +31,8 @@ from agentic.plugins.web.xpath import XPath, find
 Item = dict[str, JSONValue]
 
 
-@lru_cache(maxsize=1024)
-def _pattern(regex: str) -> re.Pattern[str]:
-    return re.compile(regex)
-
-
 def _checked_regex(regex: str) -> str:
-    try:
-        _pattern(regex)
-    except re.error as exc:
-        raise ValueError(f"{regex!r} is no regular expression: {exc}") from None
+    compile_linear(regex)
     return regex
 
 
@@ -227,10 +219,13 @@ def _content(node: Element, rule: FieldRule) -> str | None:
 def _matched(regex: str, value: JSONValue) -> JSONValue:
     if not isinstance(value, str):
         return value
-    found = _pattern(regex).search(value)
+    try:
+        found = compile_linear(regex).search(value)
+    except RegexTooCostlyError as exc:
+        raise ActorError(str(exc), failure_class="too_large") from None
     if found is None:
         return None
-    return found.group(1) if found.re.groups else found.group()
+    return found.groups[0] if found.groups else found.whole
 
 
 def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from agentic.core.actors import ActorError
+from agentic.core.linear import RegexTooCostlyError, compile_linear
 from agentic.core.reading.extras import load
 from agentic.core.types import JSONValue
+from agentic.plugins.web.json_schema_keywords import LinearKeywords, patterns_in
 from agentic.plugins.web.numbers import parse_number
 
 EXTRA = "schema"
@@ -39,9 +41,16 @@ def _validator(text: str) -> Any:  # noqa: ANN401 - a class of jsonschema, which
     except jsonschema.SchemaError as exc:
         place = "/".join(map(str, exc.absolute_path)) or "its root"
         raise ValueError(f"it is no JSON Schema: at {place}, {exc.message}") from None
+    _check_patterns(schema)
     # With a registry of its own, a `$ref` to somewhere else is refused instead of fetched.
     registry = load("referencing", EXTRA).Registry()
-    return kind(schema, format_checker=kind.FORMAT_CHECKER, registry=registry)
+    linear = jsonschema.validators.extend(kind, LinearKeywords(jsonschema.ValidationError).by_name())
+    return linear(schema, format_checker=kind.FORMAT_CHECKER, registry=registry)
+
+
+def _check_patterns(schema: JSONValue) -> None:
+    for pattern in patterns_in(schema):
+        compile_linear(pattern)
 
 
 def fit(item: Mapping[str, JSONValue], schema: dict[str, JSONValue], url: str) -> dict[str, JSONValue]:
@@ -65,6 +74,8 @@ def fit(item: Mapping[str, JSONValue], schema: dict[str, JSONValue], url: str) -
     referencing = load("referencing.exceptions", EXTRA)
     try:
         fault = next(iter(_validator(json.dumps(schema)).iter_errors(fitted)), None)
+    except RegexTooCostlyError as exc:
+        raise ActorError(f"{url}: {exc}", failure_class="too_large") from None
     except referencing.Unresolvable as exc:
         message = f"json_schema refers to {exc.ref!r}, which is not in it; write it into its $defs"
         raise ActorError(message, failure_class="schema_invalid") from exc

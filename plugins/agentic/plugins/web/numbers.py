@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 
-_NUMBER = re.compile(
-    r"""[-+]?(?:
-        (?P<comma> \d{1,3}(?:[.\s]\d{3})+,\d{1,2}(?!\d) | \d+,\d{1,2}(?![\d,])
-                 | \d{1,3}(?:\.\d{3}){2,}(?!\d) )
-      | (?P<point> \d{1,3}(?:[,\s]\d{3})+(?:\.\d+)?(?!\d) | \d+(?:\.\d+)? )
-    )""",
-    re.VERBOSE,
+# What stands after a number belongs to what is matched, as nothing looks ahead; so the number is a group.
+_NUMBER = LinearPattern(
+    r"""(?x)
+        ([-+]? \d{1,3}(?:[.\s]\d{3})+,\d{1,2}) (?:\D|\Z)
+      | ([-+]? \d+,\d{1,2}) (?:[^\d,]|\Z)
+      | ([-+]? \d{1,3}(?:\.\d{3}){2,}) (?:\D|\Z)
+      | ([-+]? \d{1,3}(?:[,\s]\d{3})+(?:\.\d+)?) (?:\D|\Z)
+      | ([-+]? \d+(?:\.\d+)?)
+    """
 )
-_GROUPING = {"comma": re.compile(r"[.\s]"), "point": re.compile(r"[,\s]")}
+COMMA_FORMS = 3
+"""So many of the forms have a comma before the fraction."""
+
+MAX_DIGITS = 300
+"""A number of more has no use as one, and is too large for a float."""
+
 _SYMBOLS = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY",
     "₴": "UAH", "₪": "ILS", "₫": "VND", "฿": "THB", "zł": "PLN", "Kč": "CZK", "R$": "BRL", "A$": "AUD",
@@ -25,7 +33,10 @@ _CODES = frozenset({
     "MXN", "MYR", "NGN", "NOK", "NZD", "PEN", "PHP", "PKR", "RON", "RSD", "SAR", "SEK", "SGD", "TWD",
     "ZAR", *_SYMBOLS.values(),
 })  # fmt: skip
-_CURRENCY = re.compile("|".join([r"\b[A-Z]{3}\b", *map(re.escape, sorted(_SYMBOLS, key=len, reverse=True))]))
+_CURRENCY = LinearPattern(
+    r"\b[A-Z]{3}\b|"
+    + "|".join(symbol.replace("$", r"\$") for symbol in sorted(_SYMBOLS, key=len, reverse=True))
+)
 
 
 def parse_number(text: str, *, whole: bool) -> int | float | None:
@@ -38,12 +49,14 @@ def parse_number(text: str, *, whole: bool) -> int | float | None:
         text: Its digits may be grouped.
         whole: Refuse a number with a fraction.
     """
-    if text.isascii() and text.isdigit():  # as most are
+    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:  # as most are
         return int(text) if whole else float(text)
     found = _NUMBER.search(text)
     if found is None:
         return None
-    digits = _GROUPING[found.lastgroup or "point"].sub("", found.group()).replace(",", ".")
+    digits = _plain(found.groups)
+    if len(digits) > MAX_DIGITS:
+        return None
     if "." not in digits:
         return int(digits) if whole else float(digits)
     return None if whole else float(digits)
@@ -57,5 +70,12 @@ def parse_price(text: str) -> dict[str, JSONValue] | None:
     amount = parse_number(text, whole=False)
     if amount is None:
         return None
-    words = (_SYMBOLS.get(word, word) for word in _CURRENCY.findall(text))
+    words = (_SYMBOLS.get(found.whole, found.whole) for found in _CURRENCY.finditer(text))
     return {"amount": amount, "currency": next((word for word in words if word in _CODES), None)}
+
+
+def _plain(forms: Sequence[str | None]) -> str:
+    """Return a number without what groups its digits, a point before its fraction."""
+    form, text = next((form, text) for form, text in enumerate(forms) if text is not None)
+    grouping = "." if form < COMMA_FORMS else ","
+    return "".join(text.replace(grouping, "").split()).replace(",", ".")

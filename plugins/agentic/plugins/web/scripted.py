@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
+from agentic.core.linear import LinearPattern
 from agentic.core.types import JSONValue
 from agentic.plugins.web.html import UNSEEN, parse_apart
 
 FEW_CHARACTERS = 200
 MOUNTS = "#app, #root, #__next, #__nuxt, #svelte, app-root, [ng-app], [data-reactroot]"
-HINT = re.compile(r"javascript", re.IGNORECASE)
+HINT = LinearPattern("javascript", ignore_case=True)
 KEPT = timedelta(days=1)
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\d+", re.IGNORECASE)
+_ID = LinearPattern(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\d+", ignore_case=True)
 
 
 def looks_scripted(markup: str, *, is_lacking: bool) -> bool:
@@ -35,7 +35,7 @@ def looks_scripted(markup: str, *, is_lacking: bool) -> bool:
     if body is None or len(" ".join(body.text.split())) < FEW_CHARACTERS:
         return True
     mounts = document.select(MOUNTS)
-    return is_lacking and (bool(HINT.search(hints)) or any(not node.text.strip() for node in mounts))
+    return is_lacking and (HINT.occurs_in(hints) or any(not node.text.strip() for node in mounts))
 
 
 def verdict_key(url: str) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from turbohtml import Document, Element
 
+from agentic.core.linear import LinearPattern
 from agentic.plugins.web.html import parse_apart
 
 QUERY_NAMES = frozenset({"q", "query", "s", "search", "keywords", "keyword", "k", "term", "text", "wd"})
 TYPED = frozenset({"", "search", "text"})
 DESCRIPTION = 'link[rel~="search"][href][type="application/opensearchdescription+xml" i]'
 RESULTS = 'url[template][type^="text/html" i]'
-UNFILLED = re.compile(r"\{[\w:]+\??\}")
+UNFILLED = LinearPattern(r"\{[\w:]+\??\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,7 +121,7 @@ def test_a_reference_to_what_no_secret_is_called_has_a_fault(text: str) -> None:
 
 
 def test_a_key_of_another_alphabet_is_quoted() -> None:
-    found = {"urls": {"gr\u00f6\u00dfe": 3}}
+    found: JSONValue = {"urls": {"gr\u00f6\u00dfe": 3}}
     assert evaluate(parse_expression('urls."gr\u00f6\u00dfe"'), lambda path: descend(found, path, path)) == 3
 
 

@@ -140,3 +140,30 @@ def test_what_json_ld_has_becomes_the_type_that_is_asked_for(
     value: JSONValue, kind: FieldType, converted: JSONValue
 ) -> None:
     assert convert(value, kind, BASE) == converted
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1" * 400_000, None),
+        ("1.111" * 100_000, 1.1111),
+        ("1," * 200_000, 1),
+        ("1 111 " * 60_000 + "x", 1111),
+        (".111" * 100_000, None),
+    ],
+)
+def test_a_text_made_of_digits_is_read_at_once(text: str, number: float | None) -> None:
+    # An engine that tries again from each digit takes minutes.
+    assert parse_number(text, whole=False) == number
+    assert parse_price(text) == (None if number is None else {"amount": number, "currency": None})
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_number_that_no_program_could_use_is_none(whole: bool) -> None:
+    assert parse_number("9" * 5_000, whole=whole) is None
+    assert parse_number("1" + ".000" * 2_000, whole=whole) is None
+
+
+def test_a_long_text_is_no_moment() -> None:
+    assert parse_moment("31 October 2026" + " " * 500) is not None
+    assert parse_moment("31 October 2026" + " at" * 200) is None

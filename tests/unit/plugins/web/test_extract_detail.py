@@ -9,7 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.actors import ActorError
+from agentic.core.types import JSONValue
 from agentic.plugins.web.extract_detail import ExtractDetailActor
+from agentic.plugins.web.json_schema import fit
 
 LAMP = """<h1 class="title"> A  good
  lamp </h1><p class="price">now 1,234.50 EUR</p><p class="stock">12 left</p>
@@ -78,7 +80,7 @@ async def test_a_text_of_another_type_is_a_failure(act: Any, page: Any, kind: st
     [
         ({}, "at least 1 item"),
         ({"a": "h1["}, "is no CSS selector"),
-        ({"a": {"selector": "h1", "regex": "("}}, "is no regular expression"),
+        ({"a": {"selector": "h1", "regex": "("}}, "regular expression '(' cannot be used"),
         ({"a": {"selectr": "h1"}}, "schema.a.selectr"),
         ({"a": {"selector": "h1", "type": "data"}}, "'string', 'integer'"),
     ],
@@ -267,3 +269,49 @@ async def test_a_json_schema_is_not_fetched_from_elsewhere(act: Any, page: Any) 
     ) as caught:
         await fitted(act, page, elsewhere, stock=".stock")
     assert caught.value.failure_class == "schema_invalid"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "names", "said"),
+    [
+        ({"pattern": "^(a+)+$"}, "a" * 40 + "b", "does not match"),
+        ({"type": "array", "uniqueItems": True}, [{"a": 1}, {"a": 1.0}], "not unique"),
+        ({"patternProperties": {"^(x+)+$": {"type": "string"}}}, {"x" * 40: 1}, "is not of type"),
+        (
+            {"patternProperties": {"^(x+)+$": {}}, "additionalProperties": False},
+            {"x" * 40: 1, "x" * 40 + "!": 1},
+            "Additional properties are not allowed",
+        ),
+        ({"additionalProperties": {"type": "string"}}, {"y": 1}, "is not of type"),
+    ],
+)
+def test_keywords_that_look_at_texts_of_a_page_do_not_backtrack(
+    keywords: dict[str, JSONValue], names: JSONValue, said: str
+) -> None:
+    with pytest.raises(ActorError, match=said):
+        fit({"name": names}, {"properties": {"name": keywords}}, "http://shop.example/")
+
+
+def test_keywords_that_look_at_texts_of_a_page_take_what_fits() -> None:
+    schema: dict[str, JSONValue] = {
+        "properties": {"a": {"pattern": "é$"}, "b": {"uniqueItems": True}},
+        "patternProperties": {"^c": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    item: dict[str, JSONValue] = {"a": "caf\u00e9", "b": [1, "1", True, [1], None], "c1": 3}
+    assert fit(item, schema, "http://shop.example/") == item
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"properties": {"a": {"pattern": r"(a)\1"}}}, "back-reference"),
+        ({"patternProperties": {"(?=a)": {}}}, "look-ahead"),
+        ({"patternProperties": {"a": {}}, "unevaluatedProperties": False}, "use additionalProperties"),
+    ],
+)
+async def test_a_json_schema_that_would_backtrack_is_refused(
+    act: Any, page: Any, schema: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ValidationError, match=said):
+        await fitted(act, page, schema, name="h1")
