@@ -247,7 +247,7 @@ class TestAgentFiles:
     @pytest.mark.parametrize(
         ("text", "fault"),
         [
-            ("{s3cret", "neither YAML nor JSON"),
+            ("{s3cret", "cannot be read as YAML or JSON"),
             ("- s3cret", "is not as `agentic agents export` writes it"),
             ("agents: [{name: a}]", "agents.0.platform: Field required"),
             ("agents: [{name: a, platform: web, conf: s3cret}]", "agents.0.conf: Extra inputs"),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agentic.core.actors import ActorError
 from agentic.core.pipeline.words import unknown_word
@@ -67,8 +67,14 @@ def parse_expression(text: str) -> Expression:
     if _PATH.fullmatch(stripped):
         path = tuple(stripped.split("."))
         return Expression(stripped, frozenset(path[:1]), path, _secret_fault(path))
+    from agentic.core.pipeline.evaluating import CostError  # with it comes jmespath
+
     try:
         parsed = _compiled(stripped).parsed
+    except RecursionError:
+        return Expression(stripped, frozenset(), fault="is nested too deep; compute it in several steps")
+    except CostError as exc:
+        return Expression(stripped, frozenset(), fault=f"cannot be used: {exc}")
     except ValueError as exc:
         reason = str(exc).splitlines()[0].removesuffix(":")
         fault = f"is no dotted path and no JMESPath expression: {reason}{_quoting_hint(stripped)}"
@@ -89,9 +95,11 @@ def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
     """
     if expression.path is not None:
         return lookup(expression.path)
+    from agentic.core.pipeline.evaluating import search
+
     names = {root: lookup((root,)) for root in expression.roots}
     try:
-        return cast(JSONValue, _compiled(expression.text).search(names))
+        return search(_compiled(expression.text), names)
     except ValueError as exc:
         raise ReferenceFailedError(expression.text, f"cannot be worked out: {exc}") from None
 
@@ -129,7 +137,12 @@ def kind_of(value: JSONValue) -> str:
 def _compiled(text: str) -> ParsedResult:
     import jmespath  # loaded by the first spec that needs it
 
-    return jmespath.compile(text)
+    from agentic.core.pipeline.evaluating import check_text, check_tree
+
+    check_text(text)
+    compiled = jmespath.compile(text)
+    check_tree(compiled.parsed)
+    return compiled
 
 
 def _roots(node: Mapping[str, Any]) -> Iterator[str]:
@@ -142,16 +155,21 @@ def _roots(node: Mapping[str, Any]) -> Iterator[str]:
     elif kind == "expref":  # looks at the elements of a list
         return
     else:
-        children = node["children"]
+        children = _children(node)
         for child in children[:1] if kind in _INTO_FIRST else children:
             yield from _roots(child)
+
+
+def _children(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of a node; those of a slice are numbers."""
+    return [child for child in node["children"] if isinstance(child, Mapping)]
 
 
 def _functions(node: Mapping[str, Any]) -> Iterator[str]:
     """Yield the name of every function that an expression calls."""
     if node["type"] == "function_expression":
         yield node["value"]
-    for child in node["children"]:
+    for child in _children(node):
         yield from _functions(child)
 
 

@@ -12,7 +12,7 @@ from agentic.core.actors import Actor
 from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.freezing import Find, with_implied_inputs, with_pipelines
-from agentic.core.pipeline.reader import Document, read_text
+from agentic.core.pipeline.reader import Document, given_document, read_text
 from agentic.core.pipeline.repairing import repaired
 from agentic.core.pipeline.spec import PipelineSpec
 from agentic.core.pipeline.translate import faults_of
@@ -72,7 +72,7 @@ def read_spec(
         SpecError: It is no usable spec; every fault is listed.
     """
     source = str(data.get("name", default_name))
-    return _Reader(actors, source, find).read(Document(data, {}), default_name)
+    return _Reader(actors, source, find).read(given_document(data, source), default_name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-
-import yaml
 
 from agentic.core.pipeline.errors import Fault, SpecError
 from agentic.core.pipeline.references import Place
-
-Mark = tuple[int, int]
-"""Line and column, from 1."""
+from agentic.core.reading.data_text import DataTextError, Mark, check_data, read_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,68 +33,35 @@ def read_text(text: str, source: str) -> Document:
         source: Names it in errors.
 
     Raises:
-        SpecError: It is empty, no valid YAML, or names a key twice; line and column are told.
+        SpecError: It is empty, no valid YAML, names a key twice, or is beyond a limit of
+            :mod:`agentic.core.reading.data_text`; line and column are told.
     """
     if not text.strip():
         raise SpecError(source, [Fault(message="it is empty; a pipeline needs at least 'steps'")])
-    document = _read_yaml(text, source)
-    if text.lstrip().startswith("{"):
-        try:  # YAML reads some numbers and dates of JSON as something else
-            return Document(json.loads(text), document.marks)
-        except ValueError:
-            pass  # a YAML mapping in braces
-    return document
-
-
-def _read_yaml(text: str, source: str) -> Document:
-    loader = yaml.SafeLoader(text)
     try:
-        node = loader.get_single_node()
-        data = loader.construct_document(node) if node is not None else None
-    except yaml.MarkedYAMLError as exc:
-        raise SpecError(source, [_syntax_fault(exc)]) from None
-    except (yaml.YAMLError, ValueError) as exc:
-        raise SpecError(source, [Fault(message=f"it is no valid YAML: {exc}")]) from None
-    finally:
-        loader.dispose()
-    if node is None:
+        read = read_data(text)
+    except DataTextError as exc:
+        raise SpecError(source, _faults(exc)) from None
+    if read.is_empty:
         raise SpecError(source, [Fault(message="it holds only comments; a pipeline needs at least 'steps'")])
-    places = list(_places(node, (), set()))
-    twice = [
-        Fault(place=place, message="this key is there twice; keep one", line=mark[0], column=mark[1])
-        for place, mark, is_repeated in places
-        if is_repeated
+    return Document(read.data, read.marks)
+
+
+def given_document(data: Mapping[str, object], source: str) -> Document:
+    """Return data that was given without its text.
+
+    Raises:
+        SpecError: It is beyond the limits that hold for texts.
+    """
+    try:
+        check_data(data)
+    except DataTextError as exc:
+        raise SpecError(source, _faults(exc)) from None
+    return Document(data, {})
+
+
+def _faults(exc: DataTextError) -> list[Fault]:
+    return [
+        Fault(message=fault.message, place=fault.place, line=fault.line, column=fault.column)
+        for fault in exc.faults
     ]
-    if twice:
-        raise SpecError(source, twice)
-    return Document(data, {place: mark for place, mark, _ in places})
-
-
-def _syntax_fault(exc: yaml.MarkedYAMLError) -> Fault:
-    mark = exc.problem_mark or exc.context_mark
-    context = f" ({exc.context})" if exc.context else ""
-    message = f"it is no valid YAML: {exc.problem or 'cannot be read'}{context}"
-    line, column = _mark(mark) if mark else (None, None)
-    return Fault(message=message, line=line, column=column)
-
-
-def _mark(mark: yaml.Mark) -> Mark:
-    return mark.line + 1, mark.column + 1
-
-
-def _places(node: yaml.Node, place: Place, around: set[int]) -> Iterator[tuple[Place, Mark, bool]]:
-    """Yield (place, line and column, whether the key was there before) of every key and list element."""
-    if id(node) in around:  # an alias to a node it stands in
-        return
-    inner = around | {id(node)}
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            name = str(key.value)
-            yield (*place, name), _mark(key.start_mark), name in seen
-            seen.add(name)
-            yield from _places(value, (*place, name), inner)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            yield (*place, index), _mark(value.start_mark), False
-            yield from _places(value, (*place, index), inner)

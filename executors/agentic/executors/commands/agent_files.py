@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agentic.core.reading.data_text import DataTextError, read_data
 from agentic.core.types import JSONValue
 from agentic.executors.commands.options import OptionError
 from agentic.executors.redaction import MASK
@@ -73,9 +74,9 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
     from agentic.executors.catalog import AgentFacts
 
     try:
-        found = _File.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError:
-        raise OptionError(f"{where} is neither YAML nor JSON; correct it") from None
+        found = _File.model_validate(read_data(text).data)
+    except DataTextError as exc:
+        raise OptionError(f"{where} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError as exc:
         faults = "; ".join(_said(error["loc"], error["msg"]) for error in exc.errors(include_input=False)[:5])
         raise OptionError(f"{where} is not as `agentic agents export` writes it: {faults}") from None

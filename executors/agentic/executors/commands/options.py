@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.errors import AgenticError
+from agentic.core.reading.data_text import DataTextError, read_data, read_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import project_names
 
@@ -121,11 +120,13 @@ def read_file(file: Path) -> str:
 
 def _read_file(path: Path, option: str) -> dict[str, JSONValue]:
     try:
-        return _MAPPING.validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return _MAPPING.validate_python(read_data(path.read_text(encoding="utf-8")).data)
     except OSError as exc:
         raise OptionError(f"{option}: {path} cannot be read ({exc.strerror}); check the path") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         raise OptionError(f"{option}: {path} is neither YAML nor JSON; correct it") from None
+    except DataTextError as exc:
+        raise OptionError(f"{option}: {path} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError:
         raise OptionError(f"{option}: {path} holds no mapping of names to JSON values; correct it") from None
 
@@ -137,6 +138,8 @@ def _read_pair(pair: str, option: str) -> tuple[str, JSONValue]:
     if not name:
         raise OptionError(f"{option} takes NAME=VALUE or @FILE, and one of its values has no name")
     try:
-        return name, json.loads(value)
+        return name, read_json(value)
+    except DataTextError as exc:
+        raise OptionError(f"{option}: the value of {name!r} cannot be read: {exc}") from None
     except ValueError:
         return name, value

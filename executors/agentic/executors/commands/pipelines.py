@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from agentic.core.cli import console, print_json, print_rows
 from agentic.core.hooks import get_registry
+from agentic.core.reading.data_text import DataTextError, read_data
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import pipeline_names
@@ -202,12 +203,13 @@ def _read_intent(path: Path) -> IntentSpec:
     from agentic.core.pipeline import IntentSpec
 
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return IntentSpec.model_validate(data)
+        return IntentSpec.model_validate(read_data(path.read_text(encoding="utf-8")).data)
     except OSError as exc:
         raise OptionError(f"{path} cannot be read ({exc.strerror}); check the path") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         raise OptionError(f"{path} is neither YAML nor JSON; correct it") from None
+    except DataTextError as exc:
+        raise OptionError(f"{path} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError as exc:
         faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in exc.errors())
         raise OptionError(f"{path} is no intent: {faults}") from None

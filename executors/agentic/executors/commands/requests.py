@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from agentic.core.audit import acting_user
 from agentic.core.cli import print_rows
+from agentic.core.reading.data_text import DataTextError, read_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.options import AsJson, InProject, OptionError
 from agentic.executors.commands.steering import opened_desk, say
@@ -60,9 +60,10 @@ def answer_one(
 
 def _read(answer: str) -> JSONValue:
     try:
-        value: JSONValue = json.loads(answer)
+        return read_json(answer)
+    except DataTextError as exc:
+        raise OptionError(f"the answer cannot be read: {exc}") from None
     except ValueError as exc:
         raise OptionError(
             f"the answer is no JSON ({exc}); a text goes in quotes of its own: '\"yes\"'"
         ) from None
-    return value

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import cast
 
+from agentic.core.errors import AgenticError
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.hooks.offers import clash_over
@@ -105,7 +107,7 @@ class WorkflowCatalog:
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
             return self._builders[kind](rest)
-        built = self._factory(name)()
+        built = _called(name, self._factory(name))
         if not isinstance(built, Workflow):
             raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, no Workflow")
         return Flow(built)
@@ -125,8 +127,33 @@ class WorkflowCatalog:
             raise UnknownWorkflowError(
                 name, f"the module {module!r} is not trusted; add its package to AGENTIC_WORKFLOW_MODULES"
             )
-        try:
-            found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as exc:
-            raise UnknownWorkflowError(name, str(exc)) from exc
-        return lambda: found if isinstance(found, Workflow) else found()
+        found = _imported(name, module, attribute)
+        if isinstance(found, Workflow):
+            return lambda: found
+        if not callable(found):
+            reason = f"it is a {type(found).__name__}, and neither a Workflow nor a function that makes one"
+            raise UnknownWorkflowError(name, reason)
+        return cast(Factory, found)
+
+
+def _imported(name: str, module: str, attribute: str) -> object:
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as exc:
+        raise UnknownWorkflowError(name, str(exc)) from exc
+    except BaseException as exc:  # a module that ends the process when it is imported must not end ours
+        raise UnknownWorkflowError(name, f"importing {module!r} raised {_said(exc)}") from exc
+
+
+def _called(name: str, factory: Factory) -> object:
+    try:
+        return factory()
+    except AgenticError:  # what is wrong with a workflow says so itself
+        raise
+    except BaseException as exc:  # as above: `json.tool:main` ends with SystemExit
+        raise UnknownWorkflowError(name, f"its factory raised {_said(exc)}") from exc
+
+
+def _said(exc: BaseException) -> str:
+    text = str(exc)
+    return f"{type(exc).__name__}: {text}" if text else type(exc).__name__

@@ -1,0 +1,257 @@
+"""YAML and JSON that people write, as data: with limits for what a small text can become.
+
+A text that is within the limits costs time and memory in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+
+from agentic.core.errors import AgenticError
+from agentic.core.types import JSONValue
+
+Place = tuple[str | int, ...]
+Mark = tuple[int, int]
+"""Line and column, from 1."""
+
+MAX_DEPTH = 100
+"""Lists and mappings within each other."""
+
+MAX_ALIASED_CHARS = 1_000_000
+"""What all aliases of a text stand for, written out."""
+
+MAX_DIGITS = 100
+"""Of a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFault:
+    """What is wrong with a text, and where; None where that is not known."""
+
+    message: str
+    line: int | None = None
+    column: int | None = None
+    place: Place = ()
+
+
+class DataTextError(AgenticError, ValueError):
+    """A text that is not YAML or JSON, or that is beyond a limit."""
+
+    def __init__(self, *faults: TextFault) -> None:
+        super().__init__("; ".join(f"{_position(fault)}{fault.message}" for fault in faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class DataText:
+    """Parsed text.
+
+    Attributes:
+        data: What it holds; None if it holds comments only.
+        marks: Place -> line and column of every key and list element.
+        is_empty: It holds comments only.
+    """
+
+    data: object
+    marks: Mapping[Place, Mark]
+    is_empty: bool = False
+
+
+def read_data(text: str) -> DataText:
+    """Parse YAML, or JSON, which most of YAML is.
+
+    Raises:
+        DataTextError: It is neither, names a key twice, nests too deep, has a number that programs read in
+            different ways, or aliases that stand for too much.
+    """
+    try:
+        loader = _Loader(text)
+    except yaml.YAMLError as exc:  # of a character that YAML does not take
+        raise DataTextError(TextFault(f"it is no valid YAML: {' '.join(str(exc).split())}")) from None
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return DataText(None, {}, is_empty=True)
+        # Merge keys put the keys of others into a mapping, so places are read before data is made.
+        places = list(_places(node))
+        data = loader.construct_document(node)
+    except yaml.MarkedYAMLError as exc:
+        raise DataTextError(_syntax_fault(exc)) from None
+    except DataTextError:
+        raise
+    except (yaml.YAMLError, ValueError, TypeError) as exc:
+        raise DataTextError(TextFault(f"it is no valid YAML: {exc}")) from None
+    finally:
+        loader.dispose()
+    if twice := [
+        TextFault("this key is there twice; keep one", *mark, place=place)
+        for place, mark, again in places
+        if again
+    ]:
+        raise DataTextError(*twice)
+    marks = {place: mark for place, mark, _ in places}
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError):  # YAML reads some numbers and dates of JSON as something else
+            data = json.loads(text)
+    check_data(data, marks)
+    return DataText(data, marks)
+
+
+def read_json(text: str) -> JSONValue:
+    """Parse JSON.
+
+    Raises:
+        DataTextError: It is within its syntax and beyond a limit: nested too deep, or a number too long.
+        ValueError: It is not JSON.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise DataTextError(TextFault(_too_deep())) from None
+    except ValueError as exc:
+        if "integer string conversion" in str(exc):
+            raise DataTextError(TextFault(_too_long())) from None
+        raise
+    check_data(data, {})
+    return cast(JSONValue, data)
+
+
+def check_data(data: object, marks: Mapping[Place, Mark] | None = None) -> None:
+    """Check that data is within the limits that hold for texts.
+
+    Raises:
+        DataTextError: It nests too deep, or has a number that is too long, infinite or none.
+    """
+    waiting: list[tuple[object, Place]] = [(data, ())]
+    while waiting:
+        value, place = waiting.pop()
+        if len(place) >= MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+            raise DataTextError(_fault_at(_too_deep(), place, marks))
+        if isinstance(value, Mapping):
+            waiting.extend((part, (*place, key)) for key, part in value.items())
+        elif isinstance(value, list | tuple):
+            waiting.extend((part, (*place, index)) for index, part in enumerate(value))
+        elif isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+            raise DataTextError(_fault_at(_too_long(), place, marks))
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise DataTextError(_fault_at(f"{value} is not a number of JSON; leave it out", place, marks))
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes within the limits."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._sizes: dict[int, int] = {}
+        self._aliased = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as of yaml
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # as yaml has it
+        if isinstance(event, yaml.AliasEvent):
+            node = super().compose_node(parent, index)
+            self._count_alias(node, event)
+            return node
+        self._depth += 1
+        if self._depth > MAX_DEPTH and isinstance(event, yaml.CollectionStartEvent):
+            raise DataTextError(TextFault(_too_deep(), *_mark(event.start_mark)))
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        self._sizes[id(node)] = self._size(node)
+        return node
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        text = str(node.value)
+        if ":" in text:
+            raise DataTextError(TextFault(_base_60(text), *_mark(node.start_mark)))
+        if len(text) > 4 * MAX_DIGITS:  # each digit may be four bits of 0b...
+            raise DataTextError(TextFault(_too_long(), *_mark(node.start_mark)))
+        return super().construct_yaml_int(node)
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        if ":" in str(node.value):
+            raise DataTextError(TextFault(_base_60(str(node.value)), *_mark(node.start_mark)))
+        return super().construct_yaml_float(node)
+
+    def _count_alias(self, node: yaml.Node | None, event: Any) -> None:  # noqa: ANN401 - an event of yaml
+        size = self._sizes.get(id(node))
+        if size is None:
+            message = f"the alias *{event.anchor} stands in what it stands for; write that out"
+            raise DataTextError(TextFault(message, *_mark(event.start_mark)))
+        self._aliased += size
+        if self._aliased > MAX_ALIASED_CHARS:
+            message = (
+                f"its aliases stand for more than {MAX_ALIASED_CHARS:,} characters up to *{event.anchor}; "
+                f"write out what is needed"
+            )
+            raise DataTextError(TextFault(message, *_mark(event.start_mark)))
+
+    def _size(self, node: yaml.Node | None) -> int:
+        """Return how many characters a node takes written out, its aliases too."""
+        if isinstance(node, yaml.MappingNode):
+            return 2 + sum(self._sizes[id(part)] for pair in node.value for part in pair)
+        if isinstance(node, yaml.SequenceNode):
+            return 2 + sum(self._sizes[id(part)] for part in node.value)
+        return 2 + len(str(node.value)) if node is not None else 0
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+
+
+def _places(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, Mark, bool]]:
+    """Yield (place, line and column, whether the key was there before) of every key and list element.
+
+    Aliases stand for so much at most, and for nothing they stand in, so they are walked through.
+    """
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            yield (*place, name), _mark(key.start_mark), name in seen
+            seen.add(name)
+            yield from _places(value, (*place, name))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*place, index), _mark(value.start_mark), False
+            yield from _places(value, (*place, index))
+
+
+def _syntax_fault(exc: yaml.MarkedYAMLError) -> TextFault:
+    mark = exc.problem_mark or exc.context_mark
+    context = f" ({exc.context})" if exc.context else ""
+    message = f"it is no valid YAML: {exc.problem or 'cannot be read'}{context}"
+    return TextFault(message, *(_mark(mark) if mark else (None, None)))
+
+
+def _fault_at(message: str, place: Place, marks: Mapping[Place, Mark] | None) -> TextFault:
+    line, column = (marks or {}).get(place, (None, None))
+    return TextFault(message, line, column, place)
+
+
+def _mark(mark: yaml.Mark) -> Mark:
+    return mark.line + 1, mark.column + 1
+
+
+def _position(fault: TextFault) -> str:
+    return "" if fault.line is None else f"line {fault.line}, column {fault.column}: "
+
+
+def _too_deep() -> str:
+    return f"lists and mappings are nested more than {MAX_DEPTH} deep; flatten them"
+
+
+def _too_long() -> str:
+    return f"a number has more than {MAX_DIGITS} digits; put it in quotes, so that it is a text"
+
+
+def _base_60(text: str) -> str:
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    return f"{shown!r} is a number to base 60 in YAML 1.1 and a text in YAML 1.2; put it in quotes"

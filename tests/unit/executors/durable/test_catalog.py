@@ -1,0 +1,48 @@
+"""Names that lead to workflows, and names that lead elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentic.executors.durable import UnknownWorkflowError
+from agentic.executors.durable.catalog import WorkflowCatalog
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("json.tool:main", "its factory raised SystemExit"),
+        ("json:codecs", "it is a module, and neither a Workflow nor a function that makes one"),
+        ("json:__name__", "it is a str"),
+        ("json:loads", "its factory raised TypeError"),
+        ("json:JSONDecoder", "its factory returned JSONDecoder, no Workflow"),
+        ("json:nothing", "has no attribute 'nothing'"),
+        ("json.nothing:make", "No module named 'json.nothing'"),
+    ],
+)
+def test_what_makes_no_workflow_is_an_unknown_one(
+    name: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["python", "--no-such-option"])
+    with pytest.raises(UnknownWorkflowError, match=said):
+        WorkflowCatalog({}, ["json"]).get(name)
+
+
+@pytest.mark.parametrize(
+    "raised", ["SystemExit(3)", "KeyboardInterrupt", "GeneratorExit", "BaseException('x')", "ValueError"]
+)
+def test_a_module_that_ends_the_process_ends_none(
+    raised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ending_module.py").write_text(f"raise {raised}")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownWorkflowError, match=r"importing 'ending_module' raised"):
+        WorkflowCatalog({}, ["ending_module"]).get("ending_module:make")
+
+
+def test_a_factory_of_a_plugin_that_ends_the_process_ends_none() -> None:
+    with pytest.raises(UnknownWorkflowError, match="its factory raised SystemExit: 2"):
+        WorkflowCatalog({"bad": lambda: sys.exit(2)}).get("bad")
