@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Float,
     Integer,
     Update,
+    and_,
     bindparam,
     case,
     delete,
@@ -45,6 +47,7 @@ ACTIVATION_COLUMNS = (
     ACTIVATIONS.c.lanes,
     ACTIVATIONS.c.queue,
     ACTIVATIONS.c.priority,
+    ACTIVATIONS.c.began_at,
     ACTIVATIONS.c.fence,
     ACTIVATIONS.c.crashes,
     ACTIVATIONS.c.on_crash,
@@ -63,6 +66,9 @@ ACTIVATION_COLUMNS = (
 """The columns of an activation, in the order of :class:`agentic.mappers.ledger_rows.FoundActivation`."""
 
 IS_OPEN = ACTIVATIONS.c.finished_at.is_(None)
+
+OFFERED, HELD, DELAYED = (literal_column(number, Integer()) for number in "012")
+"""What ``is_held`` says of a pending activation: its turn may come, its run may not go on, it is not due."""
 
 _LEASE_UNTIL = NOW + bindparam("lease_s", type_=Float)
 _IS_HELD_BY_LEASE = (
@@ -138,6 +144,7 @@ CLAIM = HotStatement(
         ACTIVATIONS.c.queue,
         ACTIVATIONS.c.crashes,
         ACTIVATIONS.c.progress,
+        ACTIVATIONS.c.dispatched_at,
     )
 )
 
@@ -149,7 +156,16 @@ _CLOSED = update(ACTIVATIONS).values(
 )
 CLOSE = _settled(_CLOSED)
 CLOSE_SILENTLY = _settled(_CLOSED, says_something=False)
-GIVE_BACK = _settled(_becomes_pending(NOW + bindparam("delay_s", type_=Float)))
+_DELAY_S = bindparam("delay_s", type_=Float)
+GIVE_BACK = _settled(
+    _becomes_pending(NOW + _DELAY_S).values(
+        is_held=case(
+            (ACTIVATIONS.c.is_held == OFFERED, case((_DELAY_S > 0, DELAYED), else_=OFFERED)),
+            else_=ACTIVATIONS.c.is_held,
+        ),
+        began_at=case((bindparam("to_the_end", type_=Boolean), NOW), else_=ACTIVATIONS.c.began_at),
+    )
+)
 PARK = _settled(
     update(ACTIVATIONS).values(
         status=bindparam("status", type_=ACTIVATIONS.c.status.type),
@@ -179,13 +195,16 @@ WAKE = HotStatement(
     )
 )
 
-HOLD_RUN = HotStatement(
-    update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=literal_column("1"))
-)
+HOLD_RUN = HotStatement(update(ACTIVATIONS).where(of_run(ACTIVATIONS), IS_OPEN).values(is_held=HELD))
 OFFER_RUN = HotStatement(
     update(ACTIVATIONS)
     .where(of_run(ACTIVATIONS), IS_OPEN)
-    .values(is_held=literal_column("0"), dispatched_at=null())
+    .values(
+        is_held=case(
+            (and_(_has(ActivationStatus.PENDING), ACTIVATIONS.c.not_before > NOW), DELAYED), else_=OFFERED
+        ),
+        dispatched_at=null(),
+    )
 )
 """Nobody who looks for something to do sees what is held; offered again, it has to be told of anew."""
 

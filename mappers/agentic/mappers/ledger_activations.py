@@ -31,9 +31,11 @@ _RUNNING = str(ActivationStatus.RUNNING)
 class SqlActivations(UsesCursor):
     """Implements :class:`agentic.core.ledger.port.Activations`, as far as it is about known ones."""
 
-    def claim(self, activation_id: ActivationId, worker: str, lease_s: float) -> Claimed | None:
+    def claim(
+        self, activation_id: ActivationId, worker: str, lease_s: float, *, waits: bool = True
+    ) -> Claimed | None:
         """Take an activation, if it may run now."""
-        run = self._locked_run(activation_id.run_id)
+        run = self._locked_run(activation_id.run_id) if waits else self._free_run(activation_id.run_id)
         if run is None or not run.may_run(activation_id.superstep):
             return None
         claim = {**self._key(activation_id), "worker": worker, "lease_s": lease_s}
@@ -72,6 +74,7 @@ class SqlActivations(UsesCursor):
         settling["note"] = settled.note
         settling["waits_for"] = settled.waits_for
         settling["delay_s"] = settled.delay_s
+        settling["to_the_end"] = settled.to_the_end
         settling["crash"] = int(settled.is_crash)
         statement = _STATEMENTS.get(status, statements.PARK)
         is_closed = statement is statements.CLOSE
@@ -139,7 +142,7 @@ class SqlActivations(UsesCursor):
             return None
         fence = int(added["fence"] or 0) + 1
         added.update(claim, status=_RUNNING, fence=fence)
-        return run.claimed(activation_id, fence, str(added["queue"]), 0, None)
+        return run.claimed(activation_id, fence, str(added["queue"]), 0, None, None)
 
     def _go_on_after(self, key: Values, run_id: RunId, *, skips_rest: bool) -> None:
         """Let the next one of a lane have its turn, or skip the rest."""

@@ -11,7 +11,7 @@ from agentic.mappers.driver import Value
 from agentic.mappers.ledger_activation_statements import ADD_ACTIVATION
 from agentic.mappers.ledger_cursor import LedgerCursor
 from agentic.mappers.ledger_rows import FoundRun
-from agentic.mappers.ledger_run_statements import CLOCK, LOCK_RUN, MARK_IDLE
+from agentic.mappers.ledger_run_statements import CLOCK, LOCK_FREE_RUN, LOCK_RUN, MARK_IDLE
 from agentic.mappers.ledger_steps import NewRow
 
 
@@ -86,6 +86,16 @@ class UsesCursor:
         found = self._cursor.row(LOCK_RUN, {"project_id": self._project_id, "run_id": run_id})
         run = None if found is None else FoundRun(*found)
         self._locked[run_id] = run
+        return run
+
+    def _free_run(self, run_id: RunId) -> FoundRun | None:
+        """Return a run as :meth:`_locked_run`; None also while another transaction has it."""
+        if run_id in self._locked or not self._cursor.is_postgresql:
+            return self._locked_run(run_id)
+        found = self._cursor.row(LOCK_FREE_RUN, {"project_id": self._project_id, "run_id": run_id})
+        if found is None:
+            return None
+        run = self._locked[run_id] = FoundRun(*found)
         return run
 
     def _write_added(self) -> None:

@@ -16,6 +16,7 @@ from agentic.mappers.columns import Base
 from agentic.mappers.models import names, owner
 
 _PENDING = "status = 'pending' AND is_held = 0"
+_DELAYED = "status = 'pending' AND is_held = 2"
 
 
 def _some(name: str, *columns: str | ColumnElement[int], where: str) -> Index:
@@ -47,6 +48,7 @@ class RunModel(Base):
     is_paused: Mapped[bool]
     max_parallel: Mapped[int | None]
     created_at: Mapped[float] = mapped_column(Float)
+    began_at: Mapped[float] = mapped_column(Float, server_default=text("0"))
     updated_at: Mapped[float] = mapped_column(Float)
     finished_at: Mapped[float | None] = mapped_column(Float)
     deadline: Mapped[float | None] = mapped_column(Float)
@@ -67,8 +69,9 @@ class RunModel(Base):
 class ActivationModel(Base):
     """An activation; see :class:`agentic.core.ledger.ActivationRow`.
 
-    ``is_held`` keeps one out of the indexes of those that could run, while its run is paused or to be
+    ``is_held`` keeps one out of the indexes of those that could run. It is 1 while its run is paused or to be
     cancelled: the run says so, and not each of thousands of activations has to be asked which run it is of.
+    It is 2 until the time for another try has come: thousands that wait for theirs stand in nobody's way.
     """
 
     __tablename__ = "activations"
@@ -83,6 +86,7 @@ class ActivationModel(Base):
     position: Mapped[int]
     lanes: Mapped[int]
     priority: Mapped[int] = mapped_column()
+    began_at: Mapped[float] = mapped_column(Float, server_default=text("0"))
     fence: Mapped[int]
     crashes: Mapped[int]
     max_crashes: Mapped[int]
@@ -104,19 +108,21 @@ class ActivationModel(Base):
             "ix_activations_offered",
             "queue",
             priority.desc(),
-            "not_before",
-            "position",
+            "began_at",
             "run_id",
+            "position",
             where=_PENDING,
         ),
         _some(
             "ix_activations_untold",
             "dispatched_at",
             priority.desc(),
-            "not_before",
+            "began_at",
+            "run_id",
             "position",
             where=_PENDING,
         ),
+        _some("ix_activations_delayed", "not_before", where=_DELAYED),
         _some(
             "ix_activations_open",
             "run_id",

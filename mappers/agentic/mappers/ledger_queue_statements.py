@@ -11,25 +11,33 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    exists,
     false,
     func,
-    literal_column,
     or_,
     select,
+    tuple_,
     union_all,
+    update,
 )
 
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import ActivationStatus
 from agentic.mappers.driver import HotStatement
-from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, IS_OPEN
+from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, DELAYED, IS_OPEN, OFFERED
 from agentic.mappers.ledger_sql import ACTIVATIONS, NOW, PROJECTS, RUNS, of_project, of_run, word
 
 _LIMIT = bindparam("limit", type_=Integer)
-_BEST_FIRST = (ACTIVATIONS.c.priority.desc(), ACTIVATIONS.c.not_before, ACTIVATIONS.c.position)
+_BEST_FIRST = (
+    ACTIVATIONS.c.priority.desc(),
+    ACTIVATIONS.c.began_at,
+    ACTIVATIONS.c.run_id,
+    ACTIVATIONS.c.position,
+)
 
-_IS_DUE = and_(ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.not_before <= NOW)
-_IS_OFFERED = and_(_IS_DUE, ACTIVATIONS.c.is_held == literal_column("0"))
+_IS_PENDING = ACTIVATIONS.c.status == word(ActivationStatus.PENDING)
+_IS_DUE = and_(_IS_PENDING, ACTIVATIONS.c.not_before <= NOW)
+_IS_OFFERED = and_(_IS_DUE, ACTIVATIONS.c.is_held == OFFERED)
 _RUN_GOES_ON = and_(
     RUNS.c.status == word(RunStatus.RUNNING),
     RUNS.c.superstep == ACTIVATIONS.c.superstep,
@@ -52,6 +60,7 @@ def _dispatchable(*where: ColumnElement[bool]) -> Select[*tuple[object, ...]]:
             RUNS.c.workflow,
             ACTIVATIONS.c.fence,
             ACTIVATIONS.c.not_before,
+            ACTIVATIONS.c.began_at,
             ACTIVATIONS.c.position,
         )
         .join(RUNS, same_run)
@@ -94,7 +103,7 @@ def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
         return HotStatement(asked[0])
     together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
     found = together.subquery("found")
-    best = found.c.priority.desc(), found.c.not_before, found.c.position
+    best = found.c.priority.desc(), found.c.began_at, found.c.run_id, found.c.position
     return HotStatement(select(found).order_by(*best).limit(_LIMIT))
 
 
@@ -104,8 +113,40 @@ def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) ->
     if not is_of_run:
         return _dispatchable(_IS_OFFERED, *asked).order_by(*_BEST_FIRST).limit(_LIMIT)
     query = _dispatchable(of_run(ACTIVATIONS), IS_OPEN, _IS_DUE, *asked)
-    return query.order_by(*_BEST_FIRST[1:]).limit(_LIMIT)
+    return query.order_by(ACTIVATIONS.c.position).limit(_LIMIT)
 
+
+_KEY = tuple(ACTIVATIONS.primary_key.columns)
+_IS_LATE = and_(of_project(ACTIVATIONS), _IS_DUE, ACTIVATIONS.c.is_held == DELAYED)
+_NAME = (ACTIVATIONS.c.run_id, ACTIVATIONS.c.superstep, ACTIVATIONS.c.executor_id, ACTIVATIONS.c.shard)
+
+FIRST_IN_LINE = HotStatement(
+    select(*_NAME, exists().where(_IS_LATE).correlate(None).label("has_late"))
+    .where(
+        of_project(ACTIVATIONS),
+        ACTIVATIONS.c.queue == bindparam("queue", type_=ACTIVATIONS.c.queue.type),
+        _IS_PENDING,
+        ACTIVATIONS.c.is_held == OFFERED,
+    )
+    .order_by(*_BEST_FIRST)
+    .limit(_LIMIT)
+)
+"""What goes first in a queue, and whether there is something that was not due when it was given back."""
+
+OFFER_LATE = HotStatement(
+    update(ACTIVATIONS)
+    .where(
+        tuple_(*_KEY).in_(
+            select(*_KEY)
+            .where(_IS_LATE)
+            .order_by(ACTIVATIONS.c.not_before)
+            .limit(_LIMIT)
+            .with_for_update(skip_locked=True)
+        )
+    )
+    .values(is_held=OFFERED)
+)
+"""Lets those have their turn whose time has come; of several who do so at once each takes others."""
 
 _UNTOLD_FIRST = (ACTIVATIONS.c.dispatched_at, *_BEST_FIRST)
 

@@ -14,9 +14,21 @@ from agentic.mappers.ledger_base import UsesCursor
 from agentic.mappers.ledger_rows import Row, activation_row, dispatchable
 from agentic.mappers.ledger_sql import ACTIVATIONS, of_project
 
+_MAX_LATE = 100
+"""Activations that have their turn at a time because their time has come; the next look finds more."""
+
 
 class SqlQueues(UsesCursor):
     """Implements :class:`agentic.core.ledger.port.Activations`, as far as it is about any of them."""
+
+    def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
+        """Return what goes first of what is due in a queue, the best first."""
+        values = self._of_project(queue=queue, limit=limit)
+        found = self._activations.rows(statements.FIRST_IN_LINE, values)
+        has_late = found[0][4] if found else True
+        if has_late and self._offer_late():
+            found = self._cursor.rows(statements.FIRST_IN_LINE, values)
+        return [ActivationId(*row[:4]) for row in found]
 
     def claimable(
         self,
@@ -29,6 +41,8 @@ class SqlQueues(UsesCursor):
         """Return what could be claimed now, the best first."""
         if not queues:
             return []
+        if above is None and run_id is None:
+            self._offer_late()
         asked = {f"queue_{number}": queue for number, queue in enumerate(set(queues))}
         values = self._of_project(**asked, run_id=run_id, above=-1 if above is None else above, limit=limit)
         query = statements.claimable(len(asked), is_of_run=run_id is not None)
@@ -37,6 +51,7 @@ class SqlQueues(UsesCursor):
 
     def undispatched(self, *, older_than_s: float, limit: int = 100) -> Sequence[Dispatchable]:
         """Return what is due in runs that may go on and was told to no worker for so long, the best first."""
+        self._offer_late()
         values = self._of_project(older_than_s=older_than_s, limit=limit)
         untold = self._activations.rows(statements.UNTOLD, values)
         told = self._activations.rows(statements.TOLD_LONG_AGO, values)
@@ -71,12 +86,16 @@ class SqlQueues(UsesCursor):
         with self._activations.joined() as connection:
             return [activation_row(row) for row in connection.execute(query, self._of_project())]
 
+    def _offer_late(self) -> int:
+        """Let those have their turn whose time for another try has come; return how many."""
+        return self._activations.run(statements.OFFER_LATE, self._of_project(limit=_MAX_LATE))
+
     def _goes_before_added(self, above: int | None) -> bool:
         """Whether none that is not written yet is of a higher priority."""
         return above is not None and all(int(row["priority"] or 0) <= above for row in self._added.values())
 
 
-def _rank(row: Row) -> tuple[int, float, int]:
+def _rank(row: Row) -> tuple[int, float, str, int]:
     """Return where a row of a query for what a worker has to be told stands; the lowest goes first."""
-    priority, not_before, position = row[5], row[8], row[9]
-    return (-priority, not_before, position)
+    run_id, priority, began_at, position = row[0], row[5], row[9], row[10]
+    return (-priority, began_at, run_id, position)

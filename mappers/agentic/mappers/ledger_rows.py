@@ -41,6 +41,7 @@ class FoundRun:
     revision: int
     priority: int
     created_at: float
+    began_at: float
     updated_at: float
     finished_at: float | None
     deadline: float | None
@@ -78,7 +79,13 @@ class FoundRun:
         return self.max_parallel is not None or self.max_running is not None
 
     def claimed(
-        self, activation_id: ActivationId, fence: int, queue: str, crashes: int, progress: str | None
+        self,
+        activation_id: ActivationId,
+        fence: int,
+        queue: str,
+        crashes: int,
+        progress: str | None,
+        dispatched_at: float | None,
     ) -> Claimed:
         """Return what is told to who claimed one of its activations."""
         return Claimed(
@@ -91,6 +98,7 @@ class FoundRun:
             progress=progress,
             deadline=self.deadline,
             parent=self.parent,
+            is_told=dispatched_at is not None,
         )
 
     def go_on(self, step: Step) -> None:
@@ -115,6 +123,7 @@ class FoundActivation(NamedTuple):
     lanes: int
     queue: str
     priority: int
+    began_at: float
     fence: int
     crashes: int
     on_crash: OnCrash
@@ -146,6 +155,7 @@ def run_row(found: FoundRun) -> RunRow:
         revision=found.revision,
         priority=found.priority,
         created_at=found.created_at,
+        began_at=found.began_at,
         updated_at=found.updated_at,
         finished_at=found.finished_at,
         deadline=found.deadline,
@@ -171,6 +181,7 @@ def activation_row(row: Row) -> ActivationRow:
         lanes=found.lanes,
         queue=found.queue,
         priority=found.priority,
+        began_at=found.began_at,
         fence=found.fence,
         crashes=found.crashes,
         on_crash=found.on_crash,
@@ -190,7 +201,7 @@ def activation_row(row: Row) -> ActivationRow:
 
 def dispatchable(row: Row) -> Dispatchable:
     """Return an activation that a worker should be told of."""
-    run_id, superstep, executor_id, shard, queue, priority, workflow, fence, not_before, _ = row
+    run_id, superstep, executor_id, shard, queue, priority, workflow, fence, not_before, *_ = row
     return Dispatchable(
         id=ActivationId(run_id, superstep, executor_id, shard),
         queue=queue,

@@ -34,6 +34,7 @@ RUN_COLUMNS = (
     RUNS.c.revision,
     RUNS.c.priority,
     RUNS.c.created_at,
+    RUNS.c.began_at,
     RUNS.c.updated_at,
     RUNS.c.finished_at,
     RUNS.c.deadline,
@@ -129,10 +130,13 @@ CHILDREN = HotStatement(
     )
 )
 
-LOCK_RUN = HotStatement(
-    select(*RUN_COLUMNS, _limit()).where(of_run(RUNS)).with_for_update(key_share=True, of=RUNS)
-)
+_FOR_CHANGE = select(*RUN_COLUMNS, _limit()).where(of_run(RUNS))
+
+LOCK_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
 """As ``READ_RUN``, with the project's limit; on SQLite whoever is in a transaction has the lock."""
+
+LOCK_FREE_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
+"""As ``LOCK_RUN``; finds none while another transaction has the lock."""
 
 FIND_RUNS = HotStatement(
     select(RUNS.c.run_id, RUNS.c.idempotency_key).where(
@@ -146,19 +150,22 @@ FIND_RUNS = HotStatement(
 """Those that stand in the way of a new one."""
 
 ADD_RUN = HotStatement(
-    insert(RUNS).values(
+    insert(RUNS)
+    .values(
         {
             **bound(RUNS),
             **_values_of_step(),
             "created_at": NOW,
+            "began_at": func.coalesce(bindparam("began_at", type_=RUNS.c.began_at.type), NOW),
             "cancel_at": null(),
             "cancel_reason": null(),
             "is_paused": false(),
             "note": null(),
         }
     )
+    .returning(RUNS.c.began_at)
 )
-"""Binds its columns by their names, and ``is_final``."""
+"""Binds its columns by their names, and ``is_final``; ``began_at`` is null for a run without a parent."""
 
 ADVANCE = _advance(goes_on=False)
 GO_ON = _advance(goes_on=True)

@@ -47,9 +47,12 @@ class SqlRuns(UsesCursor):
                 return RunId(run_id)
         if found or not add_checkpoint(self._cursor, self._project_id, new.step.checkpoint):
             raise RunExistsError(new.run_id)
-        self._cursor.run(statements.ADD_RUN, {**of_run, **values_of_run(new)})
+        around = None if new.parent is None else self._locked_run(new.parent.run_id)
+        values = {**of_run, **values_of_run(new), "began_at": None if around is None else around.began_at}
+        ((began_at,),) = self._cursor.rows(statements.ADD_RUN, values)
         self._locked.pop(new.run_id, None)
-        self._add({**of_run, "priority": new.priority, "is_held": 0}, new.step, {})
+        of_all = {**of_run, "priority": new.priority, "began_at": began_at, "is_held": 0}
+        self._add(of_all, new.step, {})
         return new.run_id
 
     def run(self, run_id: RunId, *, lock: bool = False) -> RunRow | None:
@@ -80,9 +83,8 @@ class SqlRuns(UsesCursor):
         is_idle = not goes_on or not self._activations.number(HAS_OPEN, key)
         before = take_out(self._activations, key, step)
         is_held = run.finished_at is None and (run.is_paused or run.cancel_at is not None)
-        self._add(
-            {**of_run, "priority": run.priority, "is_held": int(is_held)}, step, before, is_idle=is_idle
-        )
+        of_run.update(priority=run.priority, began_at=run.began_at, is_held=int(is_held))
+        self._add(of_run, step, before, is_idle=is_idle)
         self._note_after(run, step)
         return True
 

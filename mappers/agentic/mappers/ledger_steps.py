@@ -56,7 +56,7 @@ def new_rows(of_run: Values, step: Step, before: Fences) -> tuple[dict[Activatio
     Of each executor the first ``lanes`` open ones can be claimed, and the others wait for them.
 
     Args:
-        of_run: What all have from their run: its key, ``priority`` and ``is_held``.
+        of_run: What all have from their run: its key, ``priority``, ``began_at`` and ``is_held``.
         step: Says which are due, in any order.
         before: Fences of those that are made anew.
     """

@@ -155,8 +155,10 @@ class _Audited(_Transaction):
             self._note_step(step)
         return is_written
 
-    def claim(self, activation_id: ActivationId, worker: str, lease_s: float) -> Claimed | None:
-        claimed = super().claim(activation_id, worker, lease_s)
+    def claim(
+        self, activation_id: ActivationId, worker: str, lease_s: float, *, waits: bool = True
+    ) -> Claimed | None:
+        claimed = super().claim(activation_id, worker, lease_s, waits=waits)
         if claimed is not None:
             running_count = self._rows.activations.count("running")
             around = list(self._around(activation_id.run_id))

@@ -28,7 +28,14 @@ from agentic.core.types import RunId
 class MemoryActivations(UsesRows):
     """Implements :class:`agentic.core.ledger.port.Activations`."""
 
-    def claim(self, activation_id: ActivationId, worker: str, lease_s: float) -> Claimed | None:
+    def claim(
+        self,
+        activation_id: ActivationId,
+        worker: str,
+        lease_s: float,
+        *,
+        waits: bool = True,  # noqa: ARG002 - one transaction at a time
+    ) -> Claimed | None:
         """Take an activation, if it may run now."""
         row, now = self.activation(activation_id), self._rows.clock()
         if row is None or self._is_full() or not self._may_run(row, now):
@@ -43,6 +50,12 @@ class MemoryActivations(UsesRows):
         )
         self._rows.activations.put(row.id, taken)
         return _claimed(taken, self._run_of(taken))
+
+    def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
+        """Return what goes first of what is due in a queue, the best first."""
+        now = self._rows.clock()
+        found = (row.id for row in self._pending([queue], None) if self._is_due(row, now))
+        return list(islice(found, limit))
 
     def claimable(
         self,
@@ -78,6 +91,8 @@ class MemoryActivations(UsesRows):
             row = as_pending(row, now)
         elif row.status is ActivationStatus.PENDING:
             row = as_pending(row, now + settled.delay_s)
+            if settled.to_the_end:
+                row = replace(row, began_at=now)
         elif not row.status.is_open:
             row = replace(row, finished_at=now)
         self._rows.activations.put(row.id, row)
@@ -238,6 +253,7 @@ def _claimed(row: ActivationRow, run: RunRow) -> Claimed:
         progress=row.progress,
         deadline=run.deadline,
         parent=run.parent,
+        is_told=row.dispatched_at is not None,
     )
 
 

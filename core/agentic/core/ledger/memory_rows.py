@@ -81,7 +81,7 @@ class UsesRows:
 
 def rank(row: ActivationRow) -> Sort:
     """Return where an activation stands among those that can be claimed; the lowest goes first."""
-    return (-row.priority, row.not_before, row.position)
+    return (-row.priority, row.began_at, row.id.run_id, row.position)
 
 
 def as_pending(row: ActivationRow, not_before: float) -> ActivationRow:

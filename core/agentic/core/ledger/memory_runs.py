@@ -28,7 +28,10 @@ class MemoryRuns(UsesRows):
                 return before.run_id
         if self._rows.runs.get(new.run_id) is not None:
             raise RunExistsError(new.run_id)
-        write_step(self._rows, _accepted(new, self.now()), new.step)
+        around = None if new.parent is None else self._rows.runs.get(new.parent.run_id)
+        now = self.now()
+        accepted = _accepted(new, now, now if around is None else around.began_at)
+        write_step(self._rows, accepted, new.step)
         return new.run_id
 
     def run(self, run_id: RunId, *, lock: bool = False) -> RunRow | None:  # noqa: ARG002 - one transaction at a time
@@ -114,7 +117,7 @@ def _is_late(run: RunRow, now: float) -> bool:
     return any(moment is not None and moment <= now for moment in (run.deadline, run.wake_at))
 
 
-def _accepted(new: NewRun, now: float) -> RunRow:
+def _accepted(new: NewRun, now: float, began_at: float) -> RunRow:
     row = RunRow(
         run_id=new.run_id,
         workflow=new.workflow,
@@ -123,6 +126,7 @@ def _accepted(new: NewRun, now: float) -> RunRow:
         revision=0,
         priority=new.priority,
         created_at=now,
+        began_at=began_at,
         updated_at=now,
         max_parallel=new.max_parallel,
         parent=new.parent,

@@ -83,6 +83,7 @@ def _made(rows: Rows, run: RunRow, new: NewActivation, status: ActivationStatus)
         lanes=new.lanes,
         queue=new.queue,
         priority=run.priority,
+        began_at=run.began_at,
         fence=before.fence + 1 if before else 0,
         on_crash=new.on_crash,
         max_crashes=new.max_crashes,

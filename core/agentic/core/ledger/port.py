@@ -107,15 +107,31 @@ class Runs(Protocol):
 class Activations(Protocol):
     """Activations, within a transaction."""
 
-    def claim(self, activation_id: ActivationId, worker: str, lease_s: float) -> Claimed | None:
+    def claim(
+        self, activation_id: ActivationId, worker: str, lease_s: float, *, waits: bool = True
+    ) -> Claimed | None:
         """Take an activation, if it may run now.
 
         It has to be pending, and its ``not_before`` past; its run has to be running, at this superstep,
         neither paused nor to be cancelled; and fewer activations have to be running than its run, and its
         project, allow.
 
+        Args:
+            activation_id: Which one.
+            worker: Who claims it.
+            lease_s: How long the claim lasts unless it is extended.
+            waits: Whether to wait for who decides about its run at this moment; else it may not run now.
+
         Returns:
             None when it may not. Drop the message that told of it.
+        """
+        ...
+
+    def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
+        """Return what goes first of what is due in a queue, the best first.
+
+        The order is that of :meth:`claimable`. Whether a limit forbids to claim it is not looked at, so that
+        this takes next to no time, however many there are.
         """
         ...
 
@@ -127,7 +143,10 @@ class Activations(Protocol):
         above: int | None = None,
         limit: int = 1,
     ) -> Sequence[Dispatchable]:
-        """Return what could be claimed now, the best first: by priority, then by how long it could have been.
+        """Return what could be claimed now, the best first.
+
+        The highest priority goes first, then the run that began first: a child run began when the outermost
+        one around it did. So what is under way ends before new runs begin.
 
         Args:
             queues: Of these queues.

@@ -167,6 +167,7 @@ class RunRow:
         revision: Of its newest checkpoint.
         priority: 0 to 9; higher goes first.
         created_at: When it was accepted.
+        began_at: When the outermost run around it was accepted; of two, the work of the older one goes first.
         updated_at: When it last went on.
         finished_at: When it ended.
         deadline: When it has to be done.
@@ -188,6 +189,7 @@ class RunRow:
     revision: int
     priority: int
     created_at: float
+    began_at: float
     updated_at: float
     finished_at: float | None = None
     deadline: float | None = None
@@ -213,6 +215,7 @@ class ActivationRow:
         lanes: How many of its executor may run at a time.
         queue: Which workers may claim it.
         priority: Of its run.
+        began_at: Its place among those of one priority: as of its run, unless it had to go to the end.
         fence: Counts its claims, those that were given back included.
         crashes: How often its worker died.
         on_crash: What follows when its worker dies.
@@ -235,6 +238,7 @@ class ActivationRow:
     lanes: int
     queue: str
     priority: int
+    began_at: float = 0.0
     fence: int = 0
     crashes: int = 0
     on_crash: OnCrash = "retry"
@@ -265,6 +269,7 @@ class Claimed:
         progress: What outlives its tries so far, as JSON.
         deadline: Of the run, in seconds since the epoch.
         parent: Of its run, if that is a child run.
+        is_told: Whether a worker was told of it, and a message may still be under way.
     """
 
     lease: Lease
@@ -276,6 +281,7 @@ class Claimed:
     progress: str | None = None
     deadline: float | None = None
     parent: ActivationId | None = None
+    is_told: bool = False
 
 
 class LeaseState(StrEnum):
@@ -299,6 +305,7 @@ class Settled:
         waits_for: The child run whose end it waits for; for a waiting one.
         is_crash: Whether its worker died.
         skips_rest: Whether those behind it in its lane will not run.
+        to_the_end: Whether it loses the place of its run, as who claimed it cannot run it; for a pending one.
     """
 
     status: ActivationStatus
@@ -309,6 +316,7 @@ class Settled:
     waits_for: RunId | None = None
     is_crash: bool = False
     skips_rest: bool = False
+    to_the_end: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

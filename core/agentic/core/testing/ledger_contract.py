@@ -12,6 +12,7 @@ from agentic.core.testing.ledger.leases import (
     LedgerSettlingContract,
 )
 from agentic.core.testing.ledger.neglect import LedgerNeglectContract
+from agentic.core.testing.ledger.order import LedgerOrderContract
 from agentic.core.testing.ledger.pauses import LedgerPausesContract
 from agentic.core.testing.ledger.runs import LedgerRunsContract
 from agentic.core.testing.ledger.states import LedgerCheckpointsContract, LedgerEventsContract
@@ -23,6 +24,7 @@ class LedgerContract(
     LedgerRunsContract,
     LedgerClaimsContract,
     LedgerClaimableContract,
+    LedgerOrderContract,
     LedgerPausesContract,
     LedgerLeasesContract,
     LedgerSettlingContract,

@@ -14,9 +14,10 @@ from agentic.core.ledger import (
     LedgerTransaction,
     NewActivation,
 )
+from agentic.core.records import record
 from agentic.core.types import RunId
 
-_CANDIDATES = 5
+_CANDIDATES = 8
 """Others may take the best ones first, or a limit may forbid them."""
 
 
@@ -41,26 +42,70 @@ class Claimant:
         return self.only is None or run_id == self.only or run_id.startswith(f"{self.only}/")
 
 
-def claim_wanted(
-    ledger: LedgerTransaction, me: Claimant, wanted: ActivationId
-) -> Claimed | Dispatchable | None:
-    """Claim what a message tells of, or one of a higher priority instead; if it is done, another of its run.
+@record
+class Taken:
+    """What a message led to.
 
-    Returns:
-        The activation unclaimed, if the message came too early, as clocks differ. None when there is nothing
-        to do.
+    Attributes:
+        claimed: What to do.
+        others: What workers have to be told of, as the message was the only one for it.
+    """
+
+    claimed: Claimed | None = None
+    others: Sequence[Dispatchable] = ()
+
+
+def claim_wanted(ledger: LedgerTransaction, me: Claimant, wanted: ActivationId) -> Taken:
+    """Claim what goes first in the queue of a message: a message is one call to work, whatever it names.
+
+    Brokers deliver in the order of sending, so that all runs would begin before the first one ends. A message
+    that comes too early, as clocks differ, is sent once more.
     """
     row = ledger.activation(wanted)
     if row is None:
-        return None
-    # Asked before the claim: the moment may come in between, and nobody else would be told of it.
-    is_early = row.status is ActivationStatus.PENDING and row.not_before > ledger.now()
-    claimed = claim_above(ledger, me, row.priority) or ledger.claim(wanted, me.worker, me.lease_s)
+        return Taken()
+    is_pending = row.status is ActivationStatus.PENDING
+    if is_pending and row.not_before > ledger.now():
+        return Taken(others=_told_again(ledger, row))
+    claimed = _claim_for(ledger, me, row)
     if claimed is None and not row.status.is_open:
         # Whoever was quicker took it; there may be others of that superstep.
         claimed = claim_of_run(ledger, me, wanted.run_id, row.priority)
-    run = ledger.run(wanted.run_id) if claimed is None and is_early else None
-    return claimed if run is None else dispatchable_of(row, run.workflow)
+    if claimed is None or not is_pending or claimed.lease.id == wanted:
+        return Taken(claimed)
+    # The message for the other one will call somebody to this one: if there is one, and it goes there.
+    has_message = claimed.is_told and claimed.queue == row.queue
+    return Taken(claimed, () if has_message else _told_again(ledger, row))
+
+
+def _claim_for(ledger: LedgerTransaction, me: Claimant, row: ActivationRow) -> Claimed | None:
+    """Claim what goes first for a message that names ``row``."""
+    if me.only is not None:
+        return ledger.claim(row.id, me.worker, me.lease_s)
+    higher = claim_above(ledger, me, row.priority) if len(me.queues) > 1 else None
+    return higher or _claim_in_line(ledger, me, row.queue) or ledger.claim(row.id, me.worker, me.lease_s)
+
+
+def _claim_in_line(ledger: LedgerTransaction, me: Claimant, queue: str) -> Claimed | None:
+    """Claim what goes first in a queue."""
+    refused: set[RunId] = set()
+    for one in ledger.first_in_line(queue, limit=_CANDIDATES):
+        if one.run_id not in refused:
+            # Others look at the same ones at this moment: to wait for them would be to do it one by one.
+            claimed = ledger.claim(one, me.worker, me.lease_s, waits=False)
+            if claimed is not None:
+                return claimed
+            refused.add(one.run_id)
+    if not refused:
+        return None
+    return _claim_first(ledger, me, ledger.claimable([queue], limit=_CANDIDATES))
+
+
+def _told_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispatchable]:
+    run = ledger.run(row.id.run_id)
+    found = [] if run is None else [dispatchable_of(row, run.workflow)]
+    ledger.mark_dispatched([one.id for one in found])
+    return found
 
 
 def dispatchable_of(row: ActivationRow, workflow: str) -> Dispatchable:
@@ -93,6 +138,18 @@ def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priorit
     if higher is not None:
         return higher
     return _claim_first(ledger, me, ledger.claimable(me.queues, run_id=run_id, limit=_CANDIDATES))
+
+
+def claim_parent(ledger: LedgerTransaction, me: Claimant, parent: ActivationRow) -> Claimed | None:
+    """Claim the activation that waited for a child run, unless a higher priority goes first.
+
+    Never waits: who decides about the run around locks that first, and its child runs then.
+    """
+    is_mine = parent.queue in me.queues and me.minds(parent.id.run_id)
+    if not is_mine or parent.status is not ActivationStatus.PENDING:
+        return None
+    higher = claim_above(ledger, me, parent.priority)
+    return higher or ledger.claim(parent.id, me.worker, me.lease_s, waits=False)
 
 
 def claim_new(

@@ -26,6 +26,9 @@ from agentic.executors.durable.rests import Rests
 
 log = get_logger(__name__)
 
+MAX_COUNTDOWN_S = 10.0
+"""Beyond it no message is sent, as a worker would hold it: the reconciler tells of what is due."""
+
 MAX_SPREAD = 32
 """Workers told of one superstep at most: each goes on with what is left of it by itself."""
 

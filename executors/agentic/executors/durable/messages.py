@@ -15,12 +15,10 @@ from agentic.core.ledger.records import MAX_PRIORITY
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.dispatch import translated
 from agentic.executors.durable.catalog import NODE_MARK
+from agentic.executors.durable.host import MAX_COUNTDOWN_S
 from agentic.executors.errors import BrokerUnavailableError
 
 ACTIVATE = "agentic.activate"
-
-MAX_COUNTDOWN_S = 10.0
-"""Beyond it no message is sent, as a worker would hold it: the reconciler tells of what is due."""
 
 
 class MessageDispatcher:

@@ -7,6 +7,7 @@ from functools import partial
 
 from agentic.core.graph.errors import CheckpointError
 from agentic.core.ledger import (
+    ActivationId,
     ActivationOutcome,
     ActivationRow,
     ActivationStatus,
@@ -21,7 +22,7 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.abandoning import abandon_calls
 from agentic.executors.durable.children import BROKEN_OFF, stop_children, stopped_children
-from agentic.executors.durable.claiming import Claimant, claim_new, dispatchable_of
+from agentic.executors.durable.claiming import Claimant, claim_new, claim_parent, dispatchable_of
 from agentic.executors.durable.deciding import Standing, decide
 from agentic.executors.durable.encoding import read_progress, read_result
 from agentic.executors.durable.errors import UnknownWorkflowError
@@ -87,7 +88,9 @@ async def tend(
             await abandon_calls(host, image, decision.state)
             plan = image.plan([decision], view.now)
             is_unwanted = view.run.cancel_reason is not None
-            claimant = host.me if goes_on and not is_unwanted else None
+            # To end what was stopped with a run may take longer than a claim lasts.
+            is_over = is_unwanted or plan.state.status in BROKEN_OFF
+            claimant = host.me if goes_on and not is_over else None
             written = await host.lane.do(partial(write_plan, run=view.run, plan=plan, claimant=claimant))
             if written is not None:
                 host.take(image, plan)
@@ -135,23 +138,33 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
 
 
 def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
-    """Claim one of those that are due by a plan, if it leaves any to be run, and mark the others."""
+    """Claim one of those that are due by a plan, if it leaves any to be run, and mark the others.
+
+    Of a child run that rests by it, the one that waited for it.
+    """
     new = plan.step.activations
+    if run.parent is not None and not new:
+        return _written_around(ledger, run.parent, claimant)
     claimed = None
     if claimant is not None and not plan.is_settled:
         claimed = claim_new(ledger, claimant, new, run.priority)
     mine = None if claimed is None else claimed.lease.id
-    others = pending(new, run.workflow, run.priority, without=mine)
-    if run.parent is not None and not new:
-        others += parent_of(ledger, run)
-    return Written(claimed, mark(ledger, others))
+    return Written(claimed, mark(ledger, pending(new, run.workflow, run.priority, without=mine)))
 
 
-def parent_of(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
+def _written_around(ledger: LedgerTransaction, parent: ActivationId, claimant: Claimant | None) -> Written:
+    row = ledger.activation(parent)
+    if row is None:
+        return Written(None, ())
+    claimed = None if claimant is None else claim_parent(ledger, claimant, row)
+    is_taken = claimed is not None and claimed.lease.id == parent
+    return Written(claimed, () if is_taken else mark(ledger, _pending_again(ledger, row)))
+
+
+def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispatchable]:
     """Return the activation that waited for a run, if it can go on."""
-    row = None if run.parent is None else ledger.activation(run.parent)
-    outer = None if row is None else ledger.run(row.id.run_id)
-    if row is None or outer is None or row.status is not ActivationStatus.PENDING:
+    outer = ledger.run(row.id.run_id)
+    if outer is None or row.status is not ActivationStatus.PENDING:
         return []
     return [dispatchable_of(row, outer.workflow)]
 

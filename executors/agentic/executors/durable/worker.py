@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.abandoning import abandoned
@@ -34,18 +33,16 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, Outcome, WaitsFor
 from agentic.executors.durable.children import Child, prepared_child, write_child
-from agentic.executors.durable.claiming import claim_any, claim_of_run, claim_wanted
+from agentic.executors.durable.claiming import Taken, claim_any, claim_of_run, claim_wanted
 from agentic.executors.durable.encoding import write_progress, write_result
 from agentic.executors.durable.errors import TimeLimitError, UnknownWorkflowError
-from agentic.executors.durable.host import RunHost, mark
+from agentic.executors.durable.host import MAX_COUNTDOWN_S, RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
 from agentic.executors.durable.preparing import prepare
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.tending import advance, tend, written
 
 log = get_logger(__name__)
-
-T = TypeVar("T")
 
 REFUSED_DELAY_S = 30.0
 """How long an activation waits that this process cannot run, as it has other code than the run."""
@@ -162,10 +159,15 @@ class DurableWorker:
 
     async def help(self, wide: Wide) -> Worked:
         """Do activations of a superstep that others are at, and what follows. Raises as :meth:`work`."""
-        run_id, priority = wide.run_id, wide.priority
-        return await self._until_over(
-            lambda: self._claim_and_read(lambda ledger: claim_of_run(ledger, self._host.me, run_id, priority))
-        )
+        me, run_id, priority = self._host.me, wide.run_id, wide.priority
+
+        async def claim() -> Claimed | None:
+            taken = await self._claim_and_read(
+                lambda ledger: Taken(claim_of_run(ledger, me, run_id, priority))
+            )
+            return taken.claimed
+
+        return await self._until_over(claim)
 
     async def _until_over(self, claim: Callable[[], Awaitable[Claimed | None]]) -> Worked:
         self._left = self._bounds.activations
@@ -198,29 +200,31 @@ class DurableWorker:
     async def _claim(self, wanted: ActivationId | None) -> Claimed | None:
         host = self._host
         if wanted is None:
-            return await self._claim_and_read(lambda ledger: claim_any(ledger, host.me))
-        found = await self._claim_and_read(lambda ledger: claim_wanted(ledger, host.me, wanted))
-        if isinstance(found, Dispatchable):
+            return (await self._claim_and_read(lambda ledger: Taken(claim_any(ledger, host.me)))).claimed
+        taken = await self._claim_and_read(lambda ledger: claim_wanted(ledger, host.me, wanted))
+        if taken.others and taken.claimed is None:
             # Not at once: as long as the clocks differ, it would come too early again.
-            at = max(found.not_before, time.time() + EARLY_PAUSE_S)
-            await host.spread([replace(found, not_before=at)])
-            return None
-        return found
+            soon = time.time() + EARLY_PAUSE_S
+            await host.spread([replace(one, not_before=max(one.not_before, soon)) for one in taken.others])
+        else:
+            await host.spread(taken.others)
+        return taken.claimed
 
-    async def _claim_and_read(self, claim: Callable[[LedgerTransaction], T]) -> T:
+    async def _claim_and_read(self, claim: Callable[[LedgerTransaction], Taken]) -> Taken:
         """Claim, and read in the same transaction what this process does not know of the run."""
         images = self._host.images
 
-        def work(ledger: LedgerTransaction) -> tuple[T, StoredCheckpoint | None]:
-            found = claim(ledger)
-            if not isinstance(found, Claimed) or images.knows(found.lease.id.run_id, found.revision):
-                return found, None
+        def work(ledger: LedgerTransaction) -> tuple[Taken, StoredCheckpoint | None]:
+            taken = claim(ledger)
+            claimed = taken.claimed
+            if claimed is None or images.knows(claimed.lease.id.run_id, claimed.revision):
+                return taken, None
             with suppress(CheckpointError):  # whoever needs it reads it again, and says what is wrong
-                return found, ledger.load(found.lease.id.run_id)
-            return found, None
+                return taken, ledger.load(claimed.lease.id.run_id)
+            return taken, None
 
-        found, self._read = await self._host.lane.do(work)
-        return found
+        taken, self._read = await self._host.lane.do(work)
+        return taken
 
     @property
     def _goes_on(self) -> bool:
@@ -279,7 +283,9 @@ class DurableWorker:
         log.warning("activation.refused", activation=str(claimed.lease.id), reason=note)
 
         def give_back(ledger: LedgerTransaction) -> None:
-            settled = Settled(status=ActivationStatus.PENDING, delay_s=REFUSED_DELAY_S, note=note)
+            settled = Settled(
+                status=ActivationStatus.PENDING, delay_s=REFUSED_DELAY_S, note=note, to_the_end=True
+            )
             if ledger.settle(claimed.lease, settled):
                 run = ledger.run(run_id)
                 if run is not None and run.note != note:  # it is offered again and again: once is enough
@@ -409,7 +415,9 @@ class DurableWorker:
             row = ledger.activation(claimed.lease.id)
             at = time.time() + again.delay_s  # by the clock of this process, as that sends the message
             later = [] if row is None else [_dispatchable(claimed, row.fence, at)]
-            return _Ended(claimed=ended.claimed, others=[*ended.others, *mark(ledger, later)])
+            if again.delay_s <= MAX_COUNTDOWN_S:  # else no message is sent, or not by a broker
+                mark(ledger, later)
+            return _Ended(claimed=ended.claimed, others=[*ended.others, *later])
 
         ended = await self._host.lane.do(write)
         await self._host.spread(ended.others)

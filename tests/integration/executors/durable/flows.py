@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from itertools import pairwise
 from pathlib import Path
 
 from agentic.core import (
+    Executor,
     RetryPolicy,
     Workflow,
     WorkflowBuilder,
@@ -155,3 +157,25 @@ def waiting() -> Workflow:
         return number
 
     return WorkflowBuilder("waiting", version="1").set_start(wait).build()
+
+
+def in_line() -> Workflow:
+    """Return a workflow of two executors and one below, each of which says whose run it works on."""
+    return _chain("above", _chain("below").as_executor("child"), "after")
+
+
+def _chain(*nodes: str | Executor) -> Workflow:
+    first, *others = [_saying(node) if isinstance(node, str) else node for node in nodes]
+    builder = WorkflowBuilder("chain", version="1").set_start(first)
+    for one, following in pairwise([first, *others]):
+        builder = builder.add_edge(one, following)
+    return builder.build()
+
+
+def _saying(name: str) -> Executor:
+    @executor(id=name)
+    async def say(number: int, ctx: WorkflowContext[int, int]) -> int:
+        note("in-line.txt", f"{ctx.run_id.partition('/')[0]}\n")
+        return number
+
+    return say

@@ -21,6 +21,9 @@ pytestmark = pytest.mark.integration
 
 MODULE = "tests.integration.executors.durable.flows"
 
+BACKLOG = 60
+"""Runs that are submitted at once: many more than are worked on at a time."""
+
 
 @pytest.fixture(scope="module", params=["local", "celery"])
 def client(
@@ -28,14 +31,19 @@ def client(
 ) -> Iterator[RunClient]:
     """A client of either kind; what its runs leave in files is in the folder of the place."""
     monkeypatch_module.chdir(busy_place.path)
+    with opened(busy_place, request.param) as made:
+        yield made
+
+
+def opened(place: Place, dispatcher: str) -> RunClient:
+    """Return a client of a place; a context manager."""
     settings = load_settings(
-        home=busy_place.path / "home",
-        broker_url=busy_place.broker_url,
-        dispatcher=request.param,
+        home=place.path / "home",
+        broker_url=place.broker_url,
+        dispatcher=dispatcher,
         workflow_modules=("tests",),
     )
-    with RunClient(settings) as made:
-        yield made
+    return RunClient(settings)
 
 
 def log(events: Sequence[WorkflowEvent], run_id: str) -> list[object]:
@@ -99,3 +107,17 @@ def test_a_run_that_is_cancelled_at_work_ends_within_seconds(client: RunClient, 
     assert handle.cancel("enough")
     assert handle.result(10).status is RunStatus.CANCELLED
     assert not handle.cancel("again")
+
+
+def test_runs_of_a_backlog_end_in_the_order_they_began(
+    busy_place: Place, monkeypatch_module: pytest.MonkeyPatch
+) -> None:
+    monkeypatch_module.chdir(busy_place.path)
+    with opened(busy_place, "celery") as workers:
+        handles = [workers.submit(f"{MODULE}:in_line", number) for number in range(BACKLOG)]
+        assert {handle.result(60).status for handle in handles} == {RunStatus.COMPLETED}
+    done = Path("in-line.txt").read_text().split()
+    ends = sorted({run: number for number, run in enumerate(done, 1)}.values())
+    assert (len(ends), len(done)) == (BACKLOG, 3 * BACKLOG)
+    assert ends[0] <= 0.10 * len(done)
+    assert ends[BACKLOG // 2 - 1] <= 0.55 * len(done)

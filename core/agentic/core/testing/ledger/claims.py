@@ -269,16 +269,6 @@ class LedgerClaimableContract(UsesLedger):
         assert list(ledger.undispatched(older_than_s=0.0)) == found
         assert list(ledger.undispatched(older_than_s=0.0, limit=2)) == found[:2]
 
-    def test_of_one_priority_what_could_have_been_claimed_for_longest_goes_first(
-        self, ledger: LedgerTransaction
-    ) -> None:
-        for name, waited_s in (("a", 200.0), ("b", 300.0), ("c", 100.0)):
-            ledger.add_run(new_run(run_id=name))
-            close(ledger, named(run_id=name), replace(RELEASED, delay_s=-waited_s))
-        found = list(ledger.claimable(QUEUES, limit=9))
-        assert [one.id.run_id for one in found] == ["b", "a", "c"]
-        assert list(ledger.undispatched(older_than_s=0.0)) == found
-
     def test_queues_are_kept_apart(self, ledger: LedgerTransaction) -> None:
         ledger.add_run(new_run([replace(one, queue=f"q{one.position}") for one in due(3)]))
         assert [found.id.shard for found in ledger.claimable(["q1"], limit=9)] == [1]

@@ -58,6 +58,7 @@ class LedgerRunsContract(UsesLedger):
             revision=1,
             priority=7,
             created_at=found.created_at,
+            began_at=found.began_at,
             updated_at=found.created_at,
             deadline=2e9 + 0.25,
             wake_at=2e9 + 0.5,

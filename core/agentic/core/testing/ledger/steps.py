@@ -160,6 +160,7 @@ class LedgerStepsContract(UsesLedger):
             lanes=3,
             queue="agentic.browser",
             priority=6,
+            began_at=run_of(ledger).began_at,
             on_crash="review",
             max_crashes=7,
             not_before=row.not_before,
