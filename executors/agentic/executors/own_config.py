@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from types import ModuleType
 
 from agentic.core.errors import SettingsError
@@ -16,19 +20,30 @@ from agentic.core.settings import Settings
 log = get_logger(__name__)
 
 CONFIG_MODULE_VARIABLE = "CELERY_CONFIG_MODULE"
+DEFAULT_MODULE = "celeryconfig"
 BROKER_VARIABLE = "CELERY_BROKER_URL"
 """Wins over every configuration, as Celery has it."""
+
+_is_unread: ContextVar[bool] = ContextVar("is_unread", default=False)
 
 
 def own_module() -> ModuleType | None:
     """Return the module ``celeryconfig`` of the current folder or the path; None if there is none.
 
+    To read it is to run it. A file of the current folder is not run if another user may have written it, nor
+    in a block of :func:`unread`, unless the environment names it.
+
     Raises:
-        SettingsError: The environment variable CELERY_CONFIG_MODULE names a module that is not there.
+        SettingsError: The environment variable CELERY_CONFIG_MODULE names a module that is not there, or the
+            file of the current folder is another user's.
     """
     named = os.environ.get(CONFIG_MODULE_VARIABLE)
-    name = named or "celeryconfig"
+    name = named or DEFAULT_MODULE
     with _here_on_path():
+        if not named and (file := _file_here()) is not None:
+            if _is_unread.get():
+                return None
+            _check_owner(file)
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as exc:
@@ -40,6 +55,24 @@ def own_module() -> ModuleType | None:
                     f"correct or unset it"
                 ) from None
             return None
+
+
+@contextmanager
+def unread() -> Iterator[None]:
+    """Do without the ``celeryconfig`` of the current folder in a block: what looks around must not run it."""
+    token = _is_unread.set(True)
+    try:
+        yield
+    finally:
+        _is_unread.reset(token)
+
+
+def unread_file() -> Path | None:
+    """Return the file of the current folder that :func:`unread` leaves out, if there is one."""
+    if os.environ.get(CONFIG_MODULE_VARIABLE):
+        return None
+    with _here_on_path():
+        return _file_here()
 
 
 def broker_in_use(settings: Settings) -> str | None:
@@ -56,6 +89,26 @@ def _own_broker() -> object:
     except Exception as exc:  # a worker would not start with it; others need nothing of it but this
         log.warning("celeryconfig.unreadable", reason=f"{type(exc).__name__}: {exc}")
         return None
+
+
+def _file_here() -> Path | None:
+    """Return the file that ``import celeryconfig`` would run, if it is in the current folder."""
+    spec = importlib.util.find_spec(DEFAULT_MODULE)
+    if spec is None or spec.origin is None:
+        return None
+    file = Path(spec.origin)
+    return file if Path.cwd() in file.parents else None
+
+
+def _check_owner(file: Path) -> None:
+    found = file.stat()
+    if found.st_uid in {0, os.geteuid()} and not found.st_mode & stat.S_IWOTH:
+        return
+    raise SettingsError(
+        f"{file} is not run, because another user may have written it (owner {found.st_uid}, mode "
+        f"{stat.S_IMODE(found.st_mode):04o}); make it yours, or, to run it all the same, set "
+        f"{CONFIG_MODULE_VARIABLE}={DEFAULT_MODULE}"
+    )
 
 
 @contextmanager

@@ -67,7 +67,17 @@ def agentic_commands(app: typer.Typer) -> None:
 @hookimpl
 def agentic_doctor() -> Iterable[Finding]:
     """Tell what is wrong around workers: this machine, the database, the broker, who listens."""
+    from agentic.core.hooks import warning
     from agentic.core.settings import load_settings
-    from agentic.executors.checks import look_around
+    from agentic.executors.own_config import CONFIG_MODULE_VARIABLE, DEFAULT_MODULE, unread, unread_file
 
-    return look_around(load_settings())
+    # Before the import: the Celery app is configured when its module is imported.
+    with unread():
+        from agentic.executors.checks import look_around
+
+        if (file := unread_file()) is not None:
+            yield warning(
+                f"{file} is not checked, because that would run it; if it is yours, set "
+                f"{CONFIG_MODULE_VARIABLE}={DEFAULT_MODULE}"
+            )
+        yield from look_around(load_settings())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import socket
 import subprocess
@@ -251,7 +252,7 @@ def sick(
     process = subprocess.run(
         [sys.executable, "-m", "agentic.core.cli", "doctor", "--json"],
         cwd=place.path,
-        env=place.env,
+        env={**place.env, "CELERY_CONFIG_MODULE": "celeryconfig"},
         stdout=subprocess.PIPE,
         check=False,
         preexec_fn=allow_few_files,
@@ -281,6 +282,21 @@ def test_the_command_tells_of_everything_at_once(
     sick: Mapping[str, Sequence[str]], severity: str, told: str
 ) -> None:
     assert [text for text in sick[severity] if told in text]
+
+
+def test_the_doctor_does_not_run_a_celeryconfig_that_it_finds(tmp_path: Path) -> None:
+    (tmp_path / "celeryconfig.py").write_text("open('was-run', 'w').close()\n")
+    process = subprocess.run(
+        [sys.executable, "-m", "agentic.core.cli", "doctor", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "AGENTIC_HOME": str(tmp_path / "home")},
+        stdout=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    said = json.loads(process.stdout)
+    assert not (tmp_path / "was-run").exists()
+    assert [text for text in said["warnings"] if f"{tmp_path / 'celeryconfig.py'} is not checked" in text]
 
 
 def test_the_command_tells_nothing_twice(sick: Mapping[str, Sequence[str]]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from agentic.core.errors import SettingsError
 from agentic.core.settings import Settings, load_settings
 from agentic.executors.config import QUEUES, celery_settings
+from agentic.executors.own_config import unread, unread_file
 
 
 @pytest.fixture
@@ -74,6 +76,43 @@ def test_a_mistake_inside_a_celeryconfig_is_not_taken_for_its_absence(
 
     with pytest.raises(ModuleNotFoundError, match="not_installed_anywhere"):
         celery_settings(settings)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
+def test_a_celeryconfig_of_another_user_is_not_run(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "celeryconfig.py"
+    file.write_text("worker_max_tasks_per_child = 7\n")
+    os.chown(file, 65_534, 65_534)
+
+    with pytest.raises(SettingsError, match=r"celeryconfig\.py is not run.*owner 65534"):
+        celery_settings(settings)
+
+    monkeypatch.setenv("CELERY_CONFIG_MODULE", "celeryconfig")
+    assert celery_settings(settings)["worker_max_tasks_per_child"] == 7
+    monkeypatch.delitem(sys.modules, "celeryconfig")
+
+
+def test_a_celeryconfig_that_all_users_may_write_is_not_run(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "celeryconfig.py"
+    file.touch()
+    file.chmod(0o666)
+    with pytest.raises(SettingsError, match="mode 0666"):
+        celery_settings(settings)
+
+
+def test_what_looks_around_leaves_a_celeryconfig_of_the_folder_unread(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "celeryconfig.py").write_text("raise SystemExit('was run')\n")
+    with unread():
+        assert celery_settings(settings)["worker_max_tasks_per_child"] == 1000
+        assert unread_file() == tmp_path / "celeryconfig.py"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert unread_file() is None
 
 
 def test_every_queue_is_declared(settings: Settings) -> None:
