@@ -6,11 +6,13 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.messages import HttpResponse
+from agentic.core.http.robots_file import AgentRules, RobotsFile
 from agentic.core.http.slots import idle
 from agentic.core.http.urls import origin_of
 from agentic.core.logging import get_logger
@@ -26,6 +28,8 @@ MAX_ORIGINS = 1_000
 MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed they take about ten times that
 MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
 MAX_CRAWL_DELAY_S = 60.0
+SMALL_BYTES = 32 * 1024  # read in a few milliseconds; more is read in a thread
+COSTLY_CHARACTERS = 2_000_000  # of URL times rules with wildcards: what a few milliseconds do
 # Whoever cannot reach robots.txt for these reasons cannot reach the page either: they say more than "denied".
 TELLING = frozenset(
     {
@@ -43,37 +47,61 @@ class RobotsRules:
     """What one origin's robots.txt says.
 
     Attributes:
-        parser: The rules; None when there are none, so that everything is allowed.
+        file: The file; None when there is none, so that everything is allowed.
         unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
         expires_at: When to ask anew, on the gate's clock.
         size: Characters that were parsed.
+        rules: User agent -> its rules, once asked for.
         delays: User agent -> crawl delay, once asked for.
     """
 
-    parser: Protego | None = None
+    file: RobotsFile | None = None
     unreadable: str = ""
     expires_at: float
     size: int = 0
+    rules: dict[str, AgentRules] = field(default_factory=dict, compare=False, repr=False)
     delays: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def rules_for(self, user_agent: str) -> AgentRules | None:
+        """Return the rules for one crawler; None if there are none."""
+        if self.file is None:
+            return None
+        if (known := self.rules.get(user_agent)) is None:
+            known = self.rules[user_agent] = self.file.rules_for(user_agent)
+        return known
+
+    def fault(self, user_agent: str) -> str:
+        """Return why nothing is known to be allowed; "" if it is."""
+        rules = self.rules_for(user_agent)
+        return self.unreadable or (rules.fault if rules else "")
 
     def allow(self, url: str, user_agent: str) -> bool:
         """Tell whether ``url`` may be fetched."""
-        return not self.unreadable and (self.parser is None or self.parser.can_fetch(url, user_agent))
+        if self.fault(user_agent):
+            return False
+        rules = self.rules_for(user_agent)
+        return rules is None or rules.parser.can_fetch(url, user_agent)
+
+    def is_costly(self, url: str, user_agent: str) -> bool:
+        """Tell whether to judge ``url`` takes more than a few milliseconds."""
+        rules = self.rules_for(user_agent)
+        return rules is not None and rules.pattern_count * len(url) > COSTLY_CHARACTERS
 
     def crawl_delay_s(self, user_agent: str) -> float:
         """Return the seconds between two requests the site asks for, a minute at most; 0 if none.
 
         Of ``Crawl-delay`` and ``Request-rate`` the slower one counts.
         """
-        if self.parser is None:
+        rules = self.rules_for(user_agent)
+        if rules is None:
             return 0.0
         if user_agent not in self.delays:  # asked for each page
-            self.delays[user_agent] = _crawl_delay_s(self.parser, user_agent)
+            self.delays[user_agent] = _crawl_delay_s(rules.parser, user_agent)
         return self.delays[user_agent]
 
     def sitemaps(self) -> tuple[str, ...]:
         """Return the URLs of the sitemaps the site names, each once, in its order."""
-        return tuple(dict.fromkeys(self.parser.sitemaps)) if self.parser else ()
+        return tuple(dict.fromkeys(self.file.sitemaps)) if self.file else ()
 
 
 def _crawl_delay_s(parser: Protego, user_agent: str) -> float:
@@ -92,10 +120,15 @@ def rules_of(response: HttpResponse, now: float) -> RobotsRules:
         return RobotsRules(unreadable=f"it answered {status}", expires_at=now + KEPT_UNREADABLE_S)
     if status >= 300:
         return RobotsRules(expires_at=now + KEPT_S)
-    from protego import Protego  # loaded by the first crawl, not by every import
-
     text = _head(response.body.decode("utf-8", errors="replace"))
-    return RobotsRules(parser=Protego.parse(text), expires_at=now + KEPT_S, size=len(text))
+    return RobotsRules(file=RobotsFile(text), expires_at=now + KEPT_S, size=len(text))
+
+
+def _prepared(response: HttpResponse, now: float, user_agent: str) -> RobotsRules:
+    """Read the answer, and the rules for one crawler."""
+    rules = rules_of(response, now)
+    rules.rules_for(user_agent)
+    return rules
 
 
 def _head(text: str) -> str:
@@ -133,7 +166,9 @@ class RobotsGate:
         """
         origin = origin_of(url)
         rules = self._fresh(origin) or await self._ask(origin)
-        if not rules.allow(url, self._user_agent):
+        is_costly = rules.is_costly(url, self._user_agent)
+        judge = partial(rules.allow, url, self._user_agent)
+        if not (await asyncio.to_thread(judge) if is_costly else judge()):
             raise self._denial(url, origin, rules)
         return rules.crawl_delay_s(self._user_agent)
 
@@ -180,7 +215,10 @@ class RobotsGate:
 
     async def _read(self, origin: str) -> RobotsRules:
         try:
-            return rules_of(await self._load(f"{origin}/robots.txt"), self._clock())
+            response = await self._load(f"{origin}/robots.txt")
+            if len(response.body) <= SMALL_BYTES:
+                return rules_of(response, self._clock())
+            return await asyncio.to_thread(_prepared, response, self._clock(), self._user_agent)
         except FetchError as exc:
             if exc.failure_class in TELLING:
                 raise
@@ -188,9 +226,9 @@ class RobotsGate:
             return RobotsRules(unreadable=str(exc), expires_at=self._clock() + KEPT_UNREADABLE_S)
 
     def _denial(self, url: str, origin: str, rules: RobotsRules) -> FetchError:
-        if rules.unreadable:
+        if fault := rules.fault(self._user_agent):
             reason = (
-                f"{origin}/robots.txt could not be read ({rules.unreadable}), and until it can nothing is "
+                f"{origin}/robots.txt could not be read ({fault}), and until it can nothing is "
                 f"fetched from there; try again later, or set obey_robots to false for a site of your own"
             )
             retry_s = max(rules.expires_at - self._clock(), 0.0)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from agentic.core.http.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
 from agentic.core.reading.markup import MarkupError, elements
 
 PIECE_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # the protocol allows 50 MB; a bomb would be gigabytes
 UTF_8_BOM = b"\xef\xbb\xbf"
 UTF_16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-GZIP = b"\x1f\x8b"
 ROOTS = frozenset({"urlset", "sitemapindex"})
 
 
@@ -50,7 +50,7 @@ def read_sitemap(body: bytes) -> Iterator[Listed]:
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    if body[:2] == GZIP:
+    if body[:2] == GZIP_MAGIC:
         yield from _unpacked(body)
         return
     for start in range(0, len(body), PIECE_BYTES):
@@ -60,20 +60,14 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 def _unpacked(body: bytes) -> Iterator[bytes]:
     """Yield the content of a gzip file, a piece of limited size at a time."""
     left = MAX_UNPACKED_BYTES
-    waiting = body
-    while waiting[:2] == GZIP:
-        unpacker = zlib.decompressobj(wbits=31)
-        while not unpacker.eof and waiting:
-            try:
-                piece = unpacker.decompress(waiting, PIECE_BYTES)
-            except zlib.error as exc:
-                raise MarkupError(f"its gzip is broken: {exc}") from None
-            waiting = unpacker.unconsumed_tail
+    try:
+        for piece in Unpacker("gzip").feed(body):
             left -= len(piece)
             if left < 0:
                 raise MarkupError(f"it is more than {MAX_UNPACKED_BYTES} bytes unpacked")
             yield piece
-        waiting = unpacker.unused_data
+    except (zlib.error, TooManyMembersError) as exc:
+        raise MarkupError(f"its gzip is broken: {exc}") from None
 
 
 def _from_markup(pieces: Iterable[bytes]) -> Iterator[Listed]:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from protego import Protego
 
 from agentic.core.http import FetchError, Headers, HttpResponse
 from agentic.core.http.robots import (
@@ -14,8 +18,10 @@ from agentic.core.http.robots import (
     MAX_KEPT_CHARACTERS,
     MAX_ORIGINS,
     RobotsGate,
+    RobotsRules,
     rules_of,
 )
+from agentic.core.http.robots_file import MAX_PATTERNS
 from agentic.core.http.slots import SLOT
 
 AGENT = "mybot/1.0"
@@ -242,3 +248,90 @@ async def test_rules_read_anew_are_counted_once() -> None:
     robots.time = 0
     await robots.gate.check("http://other/")
     assert robots.asked.count("http://other:80/robots.txt") == 1
+
+
+async def test_many_crawlers_times_many_rules_are_read_for_one_crawler() -> None:
+    """Kept for each crawler they would be 100 million rules."""
+    names = "".join(f"User-agent: bot{number}\n" for number in range(10_000))
+    lines = "".join(f"Disallow: /{number:x}/\n" for number in range(10_000))
+    robots = Robots(answer(200, (names + "User-agent: *\n" + lines).encode()))
+    assert await robots.failure_class("http://h/1a/") == "robots_denied"
+    assert await robots.failure_class("http://h/zz/") == "none"
+
+
+async def test_a_file_of_too_many_wildcards_denies_and_says_why() -> None:
+    lines = "".join(f"Disallow: /*{number:x}\n" for number in range(MAX_PATTERNS + 1))
+    robots = Robots(answer(200, f"User-agent: *\n{lines}".encode()))
+    with pytest.raises(FetchError, match=r"5001 rules with \* or \$, more than the 5000") as caught:
+        await robots.gate.check("http://h/a")
+    assert caught.value.failure_class == "robots_denied"
+
+
+async def test_wildcards_of_other_crawlers_do_not_count() -> None:
+    lines = "".join(f"Disallow: /*{number:x}\n" for number in range(MAX_PATTERNS + 1))
+    robots = Robots(answer(200, f"User-agent: other\n{lines}User-agent: *\nDisallow: /b\n".encode()))
+    assert await robots.failure_class("http://h/a1") == "none"
+    assert await robots.failure_class("http://h/b") == "robots_denied"
+
+
+async def test_a_long_url_under_many_wildcards_is_judged_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[bool] = []
+    original = RobotsRules.allow
+
+    def allow(rules: RobotsRules, url: str, agent: str) -> bool:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return original(rules, url, agent)
+
+    monkeypatch.setattr(RobotsRules, "allow", allow)
+    lines = "".join(f"Disallow: /*{number:x}x\n" for number in range(MAX_PATTERNS))
+    robots = Robots(answer(200, f"User-agent: *\n{lines}".encode()))
+    for path in ("short", "a" * 8_000):
+        await robots.gate.check(f"http://h/{path}")
+    assert threads == [True, False]
+
+
+AGENT_LINES = st.sampled_from(
+    [
+        "User-agent: *",
+        "User-Agent: mybot",
+        "useragent bot",
+        "User-agent: my*",
+        "user agent:other",
+        "User-agent:",
+    ]
+)
+RULE_LINES = st.sampled_from(
+    [
+        "Disallow: /a",
+        "Allow: /a/b",
+        "disalow /c",
+        "Disallow:",
+        "Disallow: /*x$",
+        "allow: /index.html",
+        "Crawl-delay: 2",
+        "Request-rate: 1/5",
+        "Sitemap: http://h/s.xml",
+        "Host: h",
+        "Unknown: y",
+        "unknown y",
+        "Noindex:z",
+        "# nothing",
+        "",
+    ]
+)
+
+
+@given(st.lists(AGENT_LINES | RULE_LINES, max_size=25))
+def test_the_rules_of_one_crawler_are_those_that_protego_finds_among_all(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    whole = Protego.parse(text)
+    rules = rules_of(answer(200, text.encode()), 0)
+    for agent in (AGENT, "otherbot", "bot"):
+        for path in ("/", "/a", "/a/b", "/c", "/d/x", "/index.html"):
+            assert rules.allow(f"http://h{path}", agent) == whole.can_fetch(f"http://h{path}", agent)
+        parser = (rules.rules_for(agent) or pytest.fail("no rules")).parser
+        assert parser.crawl_delay(agent) == whole.crawl_delay(agent)
+        assert parser.request_rate(agent) == whole.request_rate(agent)
+    assert rules.sitemaps() == tuple(dict.fromkeys(whole.sitemaps))

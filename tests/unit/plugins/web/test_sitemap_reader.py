@@ -74,6 +74,7 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
         (b"Not found", "neither XML nor a list of URLs: 'Not found'"),
         (gzip.compress(URLS.encode())[:-20], "it is no XML"),
         (b"\x1f\x8b\x08\x00 no gzip at all", "its gzip is broken"),
+        (gzip.compress(b"") * 100_000, "its gzip is broken: it is made of thousands of gzip members"),
         (
             b'<!DOCTYPE a [<!ENTITY b "c">]><urlset><url><loc>&b;</loc></url></urlset>',
             "declares the entity 'b'",

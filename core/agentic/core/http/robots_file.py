@@ -1,0 +1,142 @@
+"""A robots.txt cut into its groups, so that the rules of one crawler alone are parsed.
+
+A parser of all groups keeps each rule for each crawler of its group: a file of 500 KB that names 15,000
+crawlers and then 20,000 rules would fill gigabytes. What a line means is Protego's: it is generous with
+spellings, and this is generous alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+AGENT = frozenset({"user-agent", "useragent", "user agent"})
+SITEMAP = frozenset({"sitemap", "sitemaps", "site-map"})
+PATHS = frozenset(
+    {"allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"},
+)
+OTHERS = frozenset(
+    {"crawl-delay", "crawl delay", "request-rate", "request rate", "visit-time", "visit time", "host"}
+)
+KNOWN = AGENT | SITEMAP | PATHS | OTHERS
+WHOLE_SITE = SITEMAP | {"host"}
+# Each is looked for in the whole URL, for each page; the largest sites have a few hundred.
+MAX_PATTERNS = 5_000
+
+
+@dataclass(slots=True)
+class _Group:
+    """Crawlers by name, and the rules for them as they stand in the file."""
+
+    names: set[str] = field(default_factory=set)
+    rules: list[str] = field(default_factory=list)
+    pattern_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRules:
+    """The rules for one crawler.
+
+    Attributes:
+        parser: They are for all crawlers there.
+        pattern_count: Rules with ``*`` or ``$``.
+    """
+
+    parser: Protego
+    pattern_count: int
+
+    @property
+    def fault(self) -> str:
+        """Why they cannot be obeyed; "" if they can."""
+        if self.pattern_count <= MAX_PATTERNS:
+            return ""
+        return f"it has {self.pattern_count} rules with * or $, more than the {MAX_PATTERNS} that are read"
+
+
+class RobotsFile:
+    """The groups of a file, read in one pass.
+
+    Args:
+        text: The whole file.
+
+    Attributes:
+        sitemaps: What it names, in its order.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.sitemaps: list[str] = []
+        self._groups: list[_Group] = []
+        self._names: dict[str, None] = {}  # in the order of the file
+        self._has_rules = True  # the group that is open; an agent begins another one
+        for line in text.splitlines():
+            if found := _directive(line.partition("#")[0].strip()):
+                self._take(*found)
+
+    def rules_for(self, user_agent: str) -> AgentRules:
+        """Return the rules of the groups that name ``user_agent``, or of those for all crawlers."""
+        from protego import Protego  # loaded by the first crawl, not by every import
+
+        name = self._closest(user_agent.strip().lower())
+        groups = [group for group in self._groups if name in group.names]
+        lines = [line for group in groups for line in group.rules]
+        count = sum(group.pattern_count for group in groups)
+        text = "\n".join(["User-agent: *", *lines]) if count <= MAX_PATTERNS else ""
+        return AgentRules(Protego.parse(text), count)
+
+    def _take(self, name: str, value: str) -> None:
+        if name in AGENT:
+            if self._has_rules:
+                self._groups.append(_Group())
+                self._has_rules = False
+            self._name(value.lower())
+            return
+        if name not in WHOLE_SITE:
+            self._has_rules = True
+        if not value:
+            return
+        if name in SITEMAP:
+            self.sitemaps.append(value)
+        elif name in KNOWN and name not in WHOLE_SITE and self._groups:
+            group = self._groups[-1]
+            group.rules.append(f"{name}: {value}")
+            group.pattern_count += name in PATHS and ("*" in value or "$" in value)
+
+    def _name(self, value: str) -> None:
+        plain = value.replace("*", "") if value != "*" else ""
+        for name in filter(None, (value, plain)):
+            self._groups[-1].names.add(name)
+            self._names[name] = None
+
+    def _closest(self, user_agent: str) -> str | None:
+        """Return the name that tells most of ``user_agent``; None if none fits."""
+        best, best_score = None, 0
+        for name in self._names:
+            if (score := _score(name, user_agent)) > best_score:
+                best, best_score = name, score
+        return best
+
+
+def _score(name: str, user_agent: str) -> int:
+    """Return how much of ``user_agent`` is ``name``, beginning where a word begins; ``*`` is the least."""
+    if name == "*":
+        return 1
+    at = user_agent.find(name)
+    while at > 0 and (user_agent[at - 1].isalnum() or user_agent[at - 1] in "-_"):
+        at = user_agent.find(name, at + 1)
+    return len(name) if at >= 0 else 0
+
+
+def _directive(line: str) -> tuple[str, str] | None:
+    """Return name and value of a line, whose colon may be a space; None for one that has neither."""
+    name, colon, value = line.partition(":")
+    name = name.strip().lower()
+    if colon and (name in KNOWN or not value or value[0].isspace()):
+        return name, value.strip()
+    words = line.split(maxsplit=2)
+    for count in (1, 2):
+        if (known := " ".join(words[:count]).lower()) in KNOWN:
+            return known, " ".join(line.split()[count:])
+    return (name, value.strip()) if colon else None
