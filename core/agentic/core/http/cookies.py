@@ -1,4 +1,7 @@
-"""Cookies: which a site may set and which it gets back, by the rules of the standard library's jar."""
+"""Cookies: which a site may set and which it gets back, by the rules of the standard library's jar.
+
+It knows nothing of public suffixes, and lets a site delete the cookies of another one; both is checked here.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from http.client import HTTPResponse
 from http.cookiejar import Cookie, DefaultCookiePolicy
 from http.cookiejar import CookieJar as StandardJar
 from typing import Literal, Self, cast
+from urllib.parse import urlsplit
 from urllib.request import Request
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentic.core.http.errors import HttpError
+from agentic.core.http.public_suffixes import is_public_suffix
 from agentic.core.http.urls import without_credentials
 from agentic.core.types import JSONValue
 
@@ -36,7 +41,8 @@ class CookieJar:
     """The cookies of one session, for the hosts and paths that may have them (RFC 6265).
 
     A cookie marked ``Secure`` goes to https only, an expired one nowhere, and nobody sets one for a domain
-    that is not theirs. May be used from several threads.
+    that is not theirs, or that others have a part of (``co.uk``, ``github.io``). May be used from several
+    threads.
     """
 
     __slots__ = ("_jar",)
@@ -44,8 +50,7 @@ class CookieJar:
     def __init__(self) -> None:
         self._jar = StandardJar(
             DefaultCookiePolicy(
-                # Left to itself it gives a host's own cookies to its subdomains, and lets anyone set some for
-                # all of `co.uk`.
+                # Left to itself it gives a host's own cookies to its subdomains.
                 strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain,
                 strict_domain=True,
             )
@@ -59,7 +64,9 @@ class CookieJar:
 
     def store(self, url: str, set_cookies: Sequence[str]) -> None:
         """Take the ``Set-Cookie`` fields that came from ``url``, as far as it may set them."""
-        fields = [line for line in set_cookies if _is_plain(line)]
+        host = urlsplit(url).hostname or ""
+        plain = [line for line in set_cookies if _is_plain(line)]
+        fields = [own for line in plain if (own := _own_part(line, host)) is not None]
         if fields and len(self) < MAX_COOKIES:
             # Of an answer, the standard library's rules want nothing but these two calls.
             self._jar.extract_cookies(cast(HTTPResponse, _Answer(fields)), _asked(url))
@@ -73,6 +80,8 @@ class CookieJar:
     def from_data(cls, data: JSONValue) -> Self:
         """Return a jar with the cookies of :meth:`to_data`, or of a browser's storage state.
 
+        Cookies for all of a public suffix are left out.
+
         Raises:
             InvalidCookieError: Something is no cookie; values are not quoted.
         """
@@ -82,7 +91,8 @@ class CookieJar:
             raise InvalidCookieError("; ".join(map(_fault, exc.errors(include_input=False)))) from None
         made = cls()
         for cookie in cookies:
-            made._jar.set_cookie(cookie.restored())
+            if not (cookie.domain.startswith(".") and is_public_suffix(cookie.domain[1:].lower())):
+                made._jar.set_cookie(cookie.restored())
         return made
 
     def __len__(self) -> int:
@@ -153,6 +163,29 @@ def _asked(url: str) -> Request:
 def _is_plain(line: str) -> bool:
     """Tell whether a field can be sent back and stored: no lone surrogate, no control character."""
     return len(line) <= MAX_CHARACTERS and all(mark >= " " and not _is_surrogate(mark) for mark in line)
+
+
+def _own_part(line: str, host: str) -> str | None:
+    """Return a field as far as ``host`` may set it (RFC 6265, 5.3); None for a cookie of other domains.
+
+    A host that is a public suffix itself may have cookies, for itself alone.
+    """
+    parts = line.split(";")
+    named = [value for name, value in map(_attribute, parts[1:]) if name == "domain"]
+    domains = list(filter(None, named))  # an empty one counts for nothing
+    if not all(host == domain or host.endswith(f".{domain}") for domain in domains):
+        return None
+    if any(map(is_public_suffix, domains)) and set(domains) != {host}:
+        return None
+    if domains == named and not any(map(is_public_suffix, domains)):
+        return line
+    return ";".join([parts[0], *(part for part in parts[1:] if _attribute(part)[0] != "domain")])
+
+
+def _attribute(part: str) -> tuple[str, str]:
+    """Return name and value of an attribute; a domain without the dot that old sites begin it with."""
+    name, _, value = part.partition("=")
+    return name.strip().lower(), value.strip().strip('"').removeprefix(".").lower()
 
 
 def _is_surrogate(mark: str) -> bool:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from agentic.core.browser.cookies import keep_cookies
 from agentic.core.http import CookieJar, InvalidCookieError
 from agentic.core.http.cookies import MAX_CHARACTERS, MAX_COOKIES
 
@@ -50,9 +51,77 @@ def test_a_cookie_goes_only_where_domain_path_security_and_age_allow(
     assert jar_with(set_cookie).header_for(url) == ("a=1" if is_sent else None)
 
 
-def test_nobody_sets_a_cookie_for_a_whole_country() -> None:
-    jar = jar_with("a=1; Path=/; Domain=co.uk", url="https://shop.co.uk/")
-    assert jar.header_for("https://other.co.uk/") is None
+PUBLIC = [
+    ("shop.co.uk", "co.uk"),
+    ("shop.co.uk", ".co.uk"),
+    ("shop.co.uk", "CO.UK"),
+    ("shop.co.uk", "uk"),
+    ("mine.github.io", "github.io"),
+    ("mine.github.io", "io"),
+    ("a.b.compute.amazonaws.com", "compute.amazonaws.com"),
+    ("x.example.ck", "example.ck"),  # by the wildcard `*.ck`
+    ("shop.xn--55qx5d.cn", "xn--55qx5d.cn"),
+    ("inner.unknown-tld", "unknown-tld"),
+    ("shop.co.uk.", "co.uk."),
+]
+
+
+@pytest.mark.parametrize(("host", "domain"), PUBLIC)
+def test_nobody_sets_a_cookie_for_all_of_a_public_suffix(host: str, domain: str) -> None:
+    jar = jar_with(f"a=1; Path=/; Domain={domain}", f"b=1; Domain={domain}; Path=/", url=f"https://{host}/")
+    assert len(jar) == 0
+    plain = domain.strip(".").lower()
+    for url in (f"https://other.{plain}/", f"https://{plain}/", f"https://{host}/"):
+        assert jar.header_for(url) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [("shop.co.uk", "shop.co.uk"), ("a.mine.github.io", "mine.github.io"), ("b.www.ck", "www.ck")],
+)
+def test_a_domain_below_a_public_suffix_is_somebodys_own(host: str, domain: str) -> None:
+    jar = jar_with(f"a=1; Path=/; Domain={domain}", url=f"https://{host}/")
+    assert jar.header_for(f"https://other.{domain}/") == "a=1"
+
+
+@pytest.mark.parametrize("host", ["github.io", "co.uk", "localhost"])
+def test_a_host_that_is_a_public_suffix_has_cookies_for_itself_alone(host: str) -> None:
+    jar = jar_with(f"a=1; Path=/; Domain={host}", url=f"https://{host}/")
+    assert jar.header_for(f"https://{host}/b") == "a=1"
+    assert jar.header_for(f"https://other.{host}/") is None
+
+
+@pytest.mark.parametrize("field", ["Domain=", "Domain", "Domain=;Domain=shop.example"])
+def test_an_empty_domain_counts_for_nothing(field: str) -> None:
+    assert jar_with(f"a=1; Path=/; {field}").header_for("https://shop.example/") == "a=1"
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"), [("x.co.uk", ".co.uk"), ("x.github.io", ".GitHub.io"), ("x.com", ".com")]
+)
+def test_a_stored_cookie_for_all_of_a_public_suffix_is_left_out(host: str, domain: str) -> None:
+    data: list[object] = [
+        {"name": "a", "value": "1", "domain": domain, "path": "/"},
+        {"name": "b", "value": "2", "domain": host, "path": "/"},
+    ]
+    jar = CookieJar.from_data(data)  # type: ignore[arg-type] # JSON
+    assert jar.header_for(f"https://{host}/") == "b=2"
+
+
+def test_a_browsers_cookies_come_back_by_the_same_rules() -> None:
+    jar = CookieJar()
+    cookie = {"name": "a", "value": "1", "path": "/", "expires": -1, "secure": False, "httpOnly": False}
+    keep_cookies(jar, [], [{**cookie, "domain": ".github.io"}, {**cookie, "domain": ".mine.github.io"}])
+    assert jar.header_for("https://other.github.io/") is None
+    assert jar.header_for("https://sub.mine.github.io/") == "a=1"
+
+
+@pytest.mark.parametrize("end", ["Max-Age=0", "Expires=Thu, 01 Jan 2015 00:00:00 GMT", "Max-Age=60"])
+def test_a_site_deletes_and_changes_no_cookie_of_another(end: str) -> None:
+    jar = jar_with("sid=abc; Path=/; Domain=shop.example")
+    for domain in ("shop.example", ".shop.example"):
+        jar.store("https://evil.example/", [f"sid=evil; Path=/; Domain={domain}; {end}"])
+    assert jar.header_for("https://shop.example/") == "sid=abc"
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "printer"])
