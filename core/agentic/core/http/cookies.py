@@ -25,6 +25,7 @@ SESSION_ENDS = -1.0  # how Playwright writes that a cookie lasts as long as the 
 LOCAL = ".local"  # what the standard library appends to names without a dot
 MAX_COOKIES = 1_000  # a hostile site sets them without end; browsers keep 180 a site
 MAX_CHARACTERS = 8_192  # of one field; browsers take 4,096
+MAX_TIME_CHARACTERS = 64  # of an age or a date; of longer ones the standard library makes numbers without end
 
 
 class InvalidCookieError(HttpError, ValueError):
@@ -170,7 +171,8 @@ def _own_part(line: str, host: str) -> str | None:
 
     A host that is a public suffix itself may have cookies, for itself alone.
     """
-    parts = line.split(";")
+    first, *rest = line.split(";")
+    parts = [first, *(part for part in rest if not _is_endless(*_attribute(part)))]
     named = [value for name, value in map(_attribute, parts[1:]) if name == "domain"]
     domains = list(filter(None, named))  # an empty one counts for nothing
     if not all(host == domain or host.endswith(f".{domain}") for domain in domains):
@@ -178,8 +180,12 @@ def _own_part(line: str, host: str) -> str | None:
     if any(map(is_public_suffix, domains)) and set(domains) != {host}:
         return None
     if domains == named and not any(map(is_public_suffix, domains)):
-        return line
+        return ";".join(parts)
     return ";".join([parts[0], *(part for part in parts[1:] if _attribute(part)[0] != "domain")])
+
+
+def _is_endless(name: str, value: str) -> bool:
+    return name in ("expires", "max-age") and len(value) > MAX_TIME_CHARACTERS
 
 
 def _attribute(part: str) -> tuple[str, str]:

@@ -8,6 +8,8 @@ from agentic.core.errors import AgenticError
 from agentic.core.masking import mask_known
 from agentic.core.settings import safe_url
 
+MAX_SHOWN = 2_048  # characters of a URL in a message
+
 
 class FailureClass(StrEnum):
     """The fixed words for why a page was not fetched or could not be used.
@@ -71,6 +73,8 @@ class FetchError(HttpError):
         detail: str = "",
     ) -> None:
         shown = mask_known(safe_url(url))
+        if len(shown) > MAX_SHOWN:
+            shown = f"{shown[:MAX_SHOWN]}..."
         told = f"{failure_class}, {detail}" if detail else failure_class
         super().__init__(f"{shown} was not fetched ({told}): {mask_known(reason)}")
         self.url = shown

@@ -66,10 +66,10 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     if value.isascii() and value.isdigit():
         return min(float(value), LONGEST_S)
     try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
+        wait_s = (_aware(parsedate_to_datetime(value)) - now).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    return min(max((_aware(moment) - now).total_seconds(), 0.0), LONGEST_S)
+    return min(max(wait_s, 0.0), LONGEST_S)
 
 
 def reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -81,7 +81,7 @@ def reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
             wait_s = given - now.timestamp() if given > LONGEST_S else given
         else:
             wait_s = (_aware(datetime.fromisoformat(value)) - now).total_seconds()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return min(max(wait_s, 0.0), LONGEST_S)
 

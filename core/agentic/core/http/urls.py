@@ -12,6 +12,8 @@ from w3lib.url import canonicalize_url
 
 from agentic.core.http.errors import InvalidUrlError
 
+# Servers take 8 KB and less; to encode a long host takes time by the square of its length.
+MAX_URL_CHARACTERS = 16_384
 DEFAULT_PORTS = {"http": 80, "https": 443}
 HOST = re.compile(r"[a-z0-9._-]+|(?=[0-9a-f.]*:)[0-9a-f:.]+")
 # Click and campaign ids: they name the visit and never the page.
@@ -36,8 +38,9 @@ def canonical_url(url: str) -> str:
     segments resolved, percent-encoding normalised. Applying it twice changes nothing.
 
     Raises:
-        InvalidUrlError: It is no absolute http or https URL.
+        InvalidUrlError: It is no absolute http or https URL, or longer than 16,384 characters.
     """
+    check_length(url)
     if plain_origin(url):
         return url
     try:
@@ -48,6 +51,16 @@ def canonical_url(url: str) -> str:
     if fault := _fault(parts):
         raise InvalidUrlError(url, fault)
     return urlunsplit((parts.scheme, netloc, parts.path, _without_tracking(parts.query), ""))
+
+
+def check_length(url: str) -> None:
+    """Refuse a URL that no server takes.
+
+    Raises:
+        InvalidUrlError: It is longer than 16,384 characters.
+    """
+    if len(url) > MAX_URL_CHARACTERS:
+        raise InvalidUrlError(url, f"it has {len(url)} characters, more than {MAX_URL_CHARACTERS}")
 
 
 def url_key(url: str) -> str:
@@ -75,6 +88,7 @@ def origin_of(url: str) -> str:
     Raises:
         InvalidUrlError: It is no absolute http or https URL.
     """
+    check_length(url)
     return plain_origin(url) or _origin_of(url)
 
 

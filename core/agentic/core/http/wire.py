@@ -14,7 +14,7 @@ from agentic.core.http.addresses import AddressGuard
 from agentic.core.http.bodies import ACCEPT_ENCODING
 from agentic.core.http.errors import InvalidUrlError
 from agentic.core.http.messages import HttpRequest
-from agentic.core.http.urls import HOST, plain_origin
+from agentic.core.http.urls import HOST, check_length, plain_origin
 
 DNS_KEPT_S = 60.0
 MAX_NAMES = 10_000
@@ -27,6 +27,7 @@ def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> 
         InvalidUrlError: It is no absolute http or https URL.
         PrivateAddressError: Its host is a private address.
     """
+    check_length(text)
     try:
         url = URL(text, encoded=plain_origin(text) is not None)  # of which there is nothing to encode
     except ValueError as exc:
