@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
+from copy import copy
+from io import StringIO
 from typing import TextIO, cast
 
 import structlog
-from structlog.typing import FilteringBoundLogger, Processor
+from structlog.typing import EventDict, ExcInfo, FilteringBoundLogger, Processor
 
 from agentic.core.masking import mask_known
+from agentic.core.terminal import harmless
 
 
 def configure_logging(level: str = "warning", log_format: str = "console") -> None:
@@ -21,12 +24,11 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
     """
     renderer: Processor
     if log_format == "json":
-        renderer = structlog.processors.JSONRenderer()
+        renderer = structlog.processors.JSONRenderer()  # in ASCII, so control characters are written out
     else:
         renderer = structlog.dev.ConsoleRenderer(
-            # What Rich makes of a traceback shows all local variables, and so any secret.
             colors=sys.stderr.isatty(),
-            exception_formatter=structlog.dev.plain_traceback,
+            exception_formatter=_harmless_traceback,
         )
     structlog.configure(
         processors=[
@@ -34,7 +36,7 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
-            *([structlog.processors.format_exc_info] if log_format == "json" else []),
+            structlog.processors.format_exc_info if log_format == "json" else _harmless_values,
             renderer,
             cast(Processor, _without_secrets),  # takes what the renderer gives
         ],
@@ -52,14 +54,33 @@ def mask_handlers(logger: logging.Logger) -> None:
 
 
 class _Masking(logging.Formatter):
-    """Formats as another formatter does, and masks the secrets that this process has read."""
+    """Formats as another formatter does, but masks known secrets and writes control characters out."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
         self._inner = inner
 
     def format(self, record: logging.LogRecord) -> str:
-        return mask_known(self._inner.format(record))
+        shown = copy(record)
+        shown.msg, shown.args = harmless(record.getMessage()), None
+        if record.exc_info:
+            shown.exc_text = harmless(self._inner.formatException(record.exc_info))
+        return mask_known(self._inner.format(shown))
+
+
+def _harmless_values(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Write out what a terminal would obey, before the renderer adds its colours."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = harmless(value)
+    return event
+
+
+def _harmless_traceback(stream: TextIO, exc_info: ExcInfo) -> None:
+    text = StringIO()
+    # What Rich makes of a traceback shows all local variables, and so any secret.
+    structlog.dev.plain_traceback(text, exc_info)
+    stream.write(harmless(text.getvalue()))
 
 
 def _without_secrets(_logger: object, _method: str, line: str) -> str:

@@ -33,6 +33,7 @@ from agentic.core.ledger import ActivationId
 from agentic.core.logging import configure_logging, mask_handlers
 from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
+from agentic.core.terminal import harmless
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.worker import Worked
@@ -197,7 +198,7 @@ def _require_broker(conf: Mapping[str, object]) -> None:
     if not conf["broker_url"]:
         # Celery would knock at an AMQP server on this machine, for ever.
         error = BrokerUnavailableError(None)
-        sys.stderr.write(f"agentic: {error}\n")
+        sys.stderr.write(f"agentic: {harmless(str(error))}\n")
         raise SystemExit(error.exit_code)
 
 

@@ -23,7 +23,7 @@ from agentic.core.bus import (
     read_events,
     tail_events,
 )
-from agentic.core.cli.output import console, err_console
+from agentic.core.cli.output import console, err_console, write_json
 from agentic.core.cli.texts import visible
 from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind
@@ -160,7 +160,7 @@ async def _found(
 
 
 def _print_json(published: PublishedEvent) -> None:
-    sys.stdout.write(json.dumps(published.to_dict(), ensure_ascii=False) + "\n")
+    write_json(published.to_dict())
     sys.stdout.flush()
 
 

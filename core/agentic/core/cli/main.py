@@ -18,6 +18,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
 from agentic.core.masking import mask_known
 from agentic.core.settings import load_settings
+from agentic.core.terminal import harmless
 
 DISTRIBUTION = "agentic-pipelines"
 
@@ -41,13 +42,13 @@ def main() -> None:
     try:
         build_app()()
     except AgenticError as exc:
-        sys.stderr.write(f"agentic: {mask_known(str(exc))}\n")
+        sys.stderr.write(f"agentic: {harmless(mask_known(str(exc)))}\n")
         sys.exit(exc.exit_code)
 
 
 def _tell_crash(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
     """Print the traceback of what nobody expected, without the secrets that this process has read."""
-    sys.stderr.write(mask_known("".join(traceback.format_exception(kind, exc, trace))))
+    sys.stderr.write(harmless(mask_known("".join(traceback.format_exception(kind, exc, trace)))))
 
 
 def _show_version(wanted: bool) -> None:

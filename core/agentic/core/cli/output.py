@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from rich import box
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from agentic.core.terminal import harmless, harmless_json
 
 _CELL_WIDTH = 22
 _PADDING = 3
 
-console = Console()
+
+class HarmlessConsole(Console):
+    """Prints text from outside without what a terminal would obey; its own colours and cursor stay."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield what is printed, with control characters in texts written out."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(harmless(segment.text), segment.style)
+
+
+console = HarmlessConsole()
 """Standard output: what was asked for."""
 
-err_console = Console(stderr=True)
+err_console = HarmlessConsole(stderr=True)
 """Standard error: progress, warnings and errors."""
 
 
@@ -50,7 +66,13 @@ def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str,
 
 def print_json(value: object) -> None:
     """Print ``value`` as JSON on standard output; dates and the like become text."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+    write_json(value, indent=2)
+
+
+def write_json(value: object, *, indent: int | None = None) -> None:
+    """Write ``value`` as JSON on standard output, on one line unless ``indent`` is given."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    sys.stdout.write(harmless_json(text) + "\n")
 
 
 def _print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -59,7 +81,7 @@ def _print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
         table.add_column(column.replace("_", " "), overflow="fold")
     for row in rows:
         # As plain text: brackets in scraped data are no markup.
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(harmless(cell)) for cell in row))
     console.print(table)
 
 
@@ -72,7 +94,7 @@ def _shown(value: object) -> str:
         return ", ".join(f"{key}={part}" for key, part in value.items())
     if isinstance(value, datetime):
         return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return str(value)
+    return harmless(str(value))
 
 
 def _fitting(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.audit import Decision, DecisionKind
-from agentic.core.cli import print_json, print_rows
+from agentic.core.cli import print_json, print_rows, write_json
 from agentic.core.cli.texts import visible
 from agentic.executors.commands.moments import moment_of
 from agentic.executors.commands.options import AsJson, InProject
@@ -112,7 +111,7 @@ def _news(desk: Desk, wanted: DecisionFilter, seen: Sequence[Decision]) -> Itera
 def _show_lines(decisions: Sequence[Decision], project: str, *, as_json: bool) -> None:
     for decision in decisions:
         if as_json:
-            sys.stdout.write(json.dumps(decision_data(decision, project), ensure_ascii=False) + "\n")
+            write_json(decision_data(decision, project))
         else:
             row = decision_row(decision)
             say("  ".join(str(row[column]) for column in COLUMNS))

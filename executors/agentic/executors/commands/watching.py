@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import deque
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, print_json
+from agentic.core.cli import console, print_json, write_json
 from agentic.core.graph import RunStatus
 from agentic.core.types import RunId
 from agentic.executors.commands.steering import Desk, say
@@ -135,5 +134,5 @@ class _Lines:
 def _print_data(look: Look) -> None:
     from agentic.executors.commands.frames import look_data
 
-    sys.stdout.write(json.dumps(look_data(look), ensure_ascii=False, default=str) + "\n")
+    write_json(look_data(look))
     sys.stdout.flush()
