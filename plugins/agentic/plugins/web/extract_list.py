@@ -25,6 +25,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.web.fetch import FetchActor, FetchInput
 from agentic.plugins.web.fields import Item, Schema, Source, read_fields, source_of
 from agentic.plugins.web.html import Selector, select_one, title_of
+from agentic.plugins.web.limits import check_nesting
 
 MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
@@ -163,6 +164,8 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
         urls = {url: None for url in urls if url not in unwanted}
         next_url = None if next_url in unwanted else next_url
+    if fields:
+        check_nesting(nodes, given.item_selector, given.page.final_url)
     items = fields and tuple(
         {"url": _url(node, given.link_selector, base), **read_fields(source, fields, node)} for node in nodes
     )

@@ -26,6 +26,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.web.conversions import FieldType, convert
 from agentic.plugins.web.html import Selector, base_of, document_of, select, select_one, text_of
 from agentic.plugins.web.jsonld import read_jsonld, values_at
+from agentic.plugins.web.limits import TextMeter, check_nesting
 from agentic.plugins.web.xpath import XPath, find
 
 Item = dict[str, JSONValue]
@@ -116,11 +117,13 @@ class Source:
         page: As it was fetched.
         document: Its elements.
         base: What addresses on it are relative to.
+        meter: Counts what is read of it.
     """
 
     page: Page
     document: Document
     base: str
+    meter: TextMeter
 
 
 class _Latest:
@@ -138,8 +141,12 @@ def source_of(page: Page) -> Source:
     latest = _Latest.source
     if latest is None or latest.page is not page:
         document = document_of(page)
-        latest = _Latest.source = Source(page, document, base_of(document, page.final_url))
-    return latest
+        latest = _Latest.source = Source(
+            page, document, base_of(document, page.final_url), TextMeter(page.final_url)
+        )
+        return latest
+    # Each actor that reads it may read as much.
+    return Source(page, latest.document, latest.base, TextMeter(page.final_url))
 
 
 def read_fields(source: Source, schema: Mapping[str, FieldRule], scope: Element | None = None) -> Item:
@@ -181,7 +188,7 @@ def _simply(rule: FieldRule, source: Source, scope: Element | None) -> str | Non
     if rule.selector is None or rule.list or rule.regex is not None or rule.type == "boolean":
         return None
     node = select_one(scope or source.document, rule.selector)
-    return None if node is None else _content(node, rule)
+    return None if node is None else _content(node, rule, source)
 
 
 def _objects(
@@ -190,6 +197,7 @@ def _objects(
     if rule.selector is None:
         return read_fields(source, schema, scope)
     nodes = select(scope or source.document, rule.selector)
+    check_nesting(nodes, rule.selector, source.base)
     if rule.required and not nodes:
         raise _missing(name, rule, source)
     if rule.list:
@@ -201,19 +209,21 @@ def _found(rule: FieldRule, source: Source, scope: Element | None) -> Iterable[J
     """Return what stands at the rule's place, in the order of the page."""
     if rule.selector is not None:
         nodes = select(scope or source.document, rule.selector)
-        return (_content(node, rule) for node in nodes)
+        return (_content(node, rule, source) for node in nodes)
     if rule.jsonld is not None:
         return values_at(read_jsonld(source.document), rule.jsonld)
     if rule.meta is not None:
         nodes = source.document.select(f'meta[property="{rule.meta}"], meta[name="{rule.meta}"]')
         return [node.attr("content") for node in nodes]
-    return find(rule.xpath or "", scope or source.document, as_html=rule.type == "html")
+    return find(rule.xpath or "", scope or source.document, source.meter, as_html=rule.type == "html")
 
 
-def _content(node: Element, rule: FieldRule) -> str | None:
+def _content(node: Element, rule: FieldRule, source: Source) -> str | None:
     if rule.attr is not None:
         return node.attr(rule.attr)
-    return node.html if rule.type == "html" else text_of(node)
+    text = node.html if rule.type == "html" else text_of(node)
+    source.meter.take(len(text))
+    return text
 
 
 def _matched(regex: str, value: JSONValue) -> JSONValue:

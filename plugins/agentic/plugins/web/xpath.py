@@ -11,6 +11,7 @@ from turbohtml import XPath as Compiled
 
 from agentic.core.types import JSONValue
 from agentic.plugins.web.html import parse_apart
+from agentic.plugins.web.limits import TextMeter, check_xpath
 
 
 @lru_cache(maxsize=1024)
@@ -32,17 +33,26 @@ XPath = Annotated[str, AfterValidator(_checked)]
 """An XPath expression, checked when the spec is read."""
 
 
-def find(expression: str, scope: Document | Element, *, as_html: bool) -> list[JSONValue]:
+def find(expression: str, scope: Document | Element, meter: TextMeter, *, as_html: bool) -> list[JSONValue]:
     """Return what ``expression`` leads to: texts of elements, values of attributes, a number or a truth.
 
     Args:
         expression: XPath 1.0.
         scope: A page, or an element of one: for the expression it is a page of its own.
+        meter: Counts what is read.
         as_html: Elements as markup instead of their text.
+
+    Raises:
+        ActorError: The page is too large for the expression, or too much is read of it (``too_large``).
     """
-    found = _compiled(expression)(_apart(scope.html) if isinstance(scope, Element) else scope)
+    if isinstance(scope, Element):
+        markup = scope.html
+        meter.take(len(markup))
+        scope = _apart(markup)
+    check_xpath(expression, scope)
+    found = _compiled(expression)(scope)
     if isinstance(found, list):
-        return [_value(each, as_html=as_html) for each in found]
+        return [_value(each, meter, as_html=as_html) for each in found]
     return [] if found == "" else [found]
 
 
@@ -50,7 +60,8 @@ def find(expression: str, scope: Document | Element, *, as_html: bool) -> list[J
 _apart = lru_cache(maxsize=2)(parse_apart)
 
 
-def _value(found: Node | str, *, as_html: bool) -> JSONValue:
+def _value(found: Node | str, meter: TextMeter, *, as_html: bool) -> JSONValue:
     if not isinstance(found, str):
         found = found.html if as_html else found.text
+    meter.take(len(found))
     return str(found) if as_html else " ".join(found.split())
