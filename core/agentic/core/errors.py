@@ -21,6 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+MAX_TEXT_CHARS = 20_000
+"""Of an error that are kept: an error may quote a whole document."""
+
 
 class AgenticError(Exception):
     """Root of every error this project raises on purpose.
@@ -38,11 +41,51 @@ class AgenticError(Exception):
         return _rebuild, (type(self), self.args, dict(self.__dict__))
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an error says; never raises, whatever the class of the error does.
+
+    A foreign ``__str__`` may raise, quote a whole document, or return what no file and no database takes:
+    lone surrogates and NUL are written as escapes here.
+    """
+    return storable(raw_text_of(error))
+
+
+def raw_text_of(error: BaseException) -> str:
+    """Return what an error says as it says it, which may be no text that can be stored; never raises."""
+    try:
+        return str(error)
+    except BaseException as exc:  # also SystemExit: to write an error down ends nothing
+        return f"(no text: its __str__ raised {storable(type(exc).__name__)})"
+
+
+def name_of(error: BaseException) -> str:
+    """Return the name of an error's class, fit to be stored."""
+    return storable(type(error).__name__)
+
+
+def line_of(error: BaseException) -> str:
+    """Return the class of an error and what it says."""
+    return f"{name_of(error)}: {text_of(error)}".removesuffix(": ")
+
+
+def storable(text: str) -> str:
+    """Return text that can be encoded, stored by any database, and is not too long."""
+    if len(text) > MAX_TEXT_CHARS:
+        text = f"{text[:MAX_TEXT_CHARS]}... ({len(text)} characters)"
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+
+
 def _rebuild(cls: type[AgenticError], args: tuple[object, ...], facts: dict[str, object]) -> AgenticError:
     error = cls.__new__(cls, *args)
     error.args = args
     error.__dict__.update(facts)
     return error
+
+
+class StoreUnavailableError(AgenticError):
+    """Where runs and rows are stored cannot be used for the moment; what met this is tried again."""
 
 
 class SettingsError(AgenticError, ValueError):

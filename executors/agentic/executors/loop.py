@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import os
 import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, Generic, TypeVar
 
+from agentic.core.errors import line_of
 from agentic.core.logging import get_logger
+from agentic.executors.guarding import EngineTask
 from agentic.executors.loop_watch import LoopWatch
 
 log = get_logger(__name__)
@@ -120,13 +123,34 @@ class LoopThread:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.run_until_complete(self._end())
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
-            self._loop.close()
+        self._run_until_closed()
+        for last in (self._end, self._loop.shutdown_asyncgens, self._loop.shutdown_default_executor):
+            self._run_to_end(last())
+        self._loop.close()
+
+    def _run_until_closed(self) -> None:
+        """Run the loop, and again when foreign code ends it: all others in the process need it.
+
+        ``loop.stop()`` does, and so does a task or callback that raises SystemExit or KeyboardInterrupt.
+        """
+        while self._closed_because is None:
+            try:
+                self._loop.run_forever()
+            except BaseException as exc:  # no signal: those are for the main thread
+                log.warning("loop.interrupted", error=line_of(exc))
+                if self._loop.is_closed():  # everything open in this process lived on it
+                    os._exit(STUCK_EXIT_CODE)
+            else:
+                if self._closed_because is None:
+                    log.warning("loop.interrupted", error="its stop() was called")
+
+    def _run_to_end(self, last: Coroutine[object, object, None]) -> None:
+        task = EngineTask(last, self._loop)
+        while not task.done():
+            try:
+                self._loop.run_until_complete(task)
+            except BaseException as exc:
+                log.warning("loop.interrupted", error=line_of(exc))
 
     async def _end(self) -> None:
         """Cancel the work before what it may need: tasks that serve it, and what it has open."""
@@ -135,7 +159,7 @@ class LoopThread:
             try:
                 await self._finish()
             except Exception as exc:
-                log.warning("cleanup.failed", error=f"{type(exc).__name__}: {exc}")
+                log.warning("cleanup.failed", error=line_of(exc))
         await _cancelled(asyncio.all_tasks() - {asyncio.current_task()}, self._closed_because)
 
 
@@ -157,7 +181,7 @@ class _Job(Generic[T]):
 
     def begin(self) -> None:
         if self.interrupted is None:
-            self.task = self._loop.create_task(self._settle())
+            self.task = EngineTask(self._settle(), self._loop)
             # A task that is cancelled before its first step never enters its coroutine.
             self.task.add_done_callback(lambda _: self.abandon())
         else:

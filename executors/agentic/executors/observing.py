@@ -11,6 +11,7 @@ from queue import Full, Queue
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from agentic.core.errors import line_of
 from agentic.core.graph.events import LIFECYCLE_ENDS, EventKind, WorkflowEvent
 from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, get_registry
 from agentic.core.logging import get_logger
@@ -133,7 +134,7 @@ class Observers:
                 "observer.failed",
                 plugin=observer.plugin,
                 hook=observer.hook,
-                error=f"{type(fault).__name__}: {fault}",
+                error=line_of(fault),
                 count=count,
             )
 

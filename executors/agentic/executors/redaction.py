@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.codec import to_text
 from agentic.core.hooks import get_registry
@@ -94,9 +94,9 @@ class Redactor:
         if isinstance(error, str):
             said = error
         elif isinstance(error, AgenticError):
-            said = str(error)
+            said = text_of(error)
         else:
-            said = f"{type(error).__name__}: {error}".removesuffix(": ")
+            said = line_of(error)
         line = " ".join(self.said(safe_text(said)).split())
         return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
 

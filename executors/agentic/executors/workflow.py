@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, line_of
 from agentic.core.graph import (
     Executor,
     ExecutorKind,
@@ -130,4 +130,4 @@ async def _clean_up(executor: BaseAgentExecutor) -> None:
     try:
         await executor.cleanup()
     except Exception as exc:
-        log.warning("cleanup.failed", error=f"{type(exc).__name__}: {exc}")
+        log.warning("cleanup.failed", error=line_of(exc))

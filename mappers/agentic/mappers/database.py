@@ -12,8 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.session import JoinTransactionMode
 
+from agentic.core.errors import StoreUnavailableError, name_of
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, safe_url
+from agentic.mappers.away import went_away
 from agentic.mappers.engine import (
     BeginMode,
     Synchronous,
@@ -25,7 +27,6 @@ from agentic.mappers.engine import (
 )
 from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.parts import JoinedSession
-from agentic.mappers.postgresql import may_pass
 
 log = get_logger(__name__)
 
@@ -152,9 +153,15 @@ def _told(session: SessionT) -> Iterator[SessionT]:
     with session:
         try:
             yield session
-        except SQLAlchemyError as exc:
-            log.warning("transaction.rolled_back", error=type(exc).__name__, reason=reason_of(exc))
-            if may_pass(exc):
+        except StoreUnavailableError:
+            raise
+        except (
+            Exception
+        ) as exc:  # a hot statement raises the driver's own errors, and foreign code wraps them
+            is_away = went_away(exc)
+            if is_away or isinstance(exc, SQLAlchemyError):
+                log.warning("transaction.rolled_back", error=name_of(exc), reason=reason_of(exc))
+            if is_away:
                 url = safe_url(str(session.get_bind().engine.url))
                 raise DatabaseUnavailableError(url, reason_of(exc)) from exc
             raise

@@ -11,11 +11,12 @@ from typing import Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, StatementError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from agentic.core.errors import text_of
 from agentic.core.private import secure_sqlite
 from agentic.core.settings import safe_url
+from agentic.mappers.away import went_away
 from agentic.mappers.driver import cursor_of
 from agentic.mappers.errors import DatabaseUnavailableError, DatabaseUrlError
 from agentic.mappers.postgresql import make_postgresql_engine
@@ -114,7 +115,9 @@ def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
             if mode == "DEFERRED" and engine.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
             connection.begin()
-        except (DBAPIError, PoolTimeoutError) as exc:
+        except Exception as exc:
+            if not (isinstance(exc, DBAPIError) or went_away(exc)):
+                raise
             raise DatabaseUnavailableError(safe_url(str(engine.url)), reason_of(exc)) from exc
         yield connection
 
@@ -122,7 +125,7 @@ def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
 def reason_of(error: Exception) -> str:
     """Return what the driver said, in one line, without the statement and its values."""
     original = error.orig if isinstance(error, StatementError) and error.orig else error
-    said = getattr(getattr(original, "diag", None), "message_primary", None) or str(original)
+    said = getattr(getattr(original, "diag", None), "message_primary", None) or text_of(original)
     return " ".join(said.split())
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, StoreUnavailableError
 
 
 class DataError(AgenticError):
@@ -31,7 +31,7 @@ class DatabaseUrlError(DataError, ValueError):
     """The URL names no database this project can use."""
 
 
-class DatabaseUnavailableError(DataError, ConnectionError):
+class DatabaseUnavailableError(DataError, StoreUnavailableError, ConnectionError):
     """The database cannot be opened, went away, or another process was in the way for too long.
 
     ``url`` carries neither user name nor password.

@@ -160,6 +160,9 @@ class LedgerCursor(HotCursor):
                 return LedgerConflictError(_conflict(error))
             if isinstance(error, OperationalError) and not self._is_sqlite:
                 return self._tell(_reason(error))
+        # Wrapped by foreign code, or the driver's own: whether this connection still lives says whose it is.
+        if getattr(self._connection.driver_connection, "closed", False):
+            return self._tell(_reason(error))
         return None
 
     def _control(self, statement: str) -> None:

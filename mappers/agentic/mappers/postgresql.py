@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import DBAPIError, InternalError, InvalidatePoolError, OperationalError, StatementError
+from sqlalchemy.exc import InternalError, InvalidatePoolError, OperationalError, StatementError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ SELECT set_config(name, value, false)
 FROM (VALUES ('lock_timeout', '30s'), ('idle_in_transaction_session_timeout', '60s')) AS ours (name, value)
 WHERE current_setting(name) = '0'
 """
-
-_IN_THE_WAY = ("40001", "40P01", "55P03")
-"""Serialization failure, deadlock, lock timeout."""
 
 _ABOUT_VALUES = ("22", "23", "42804", "42846", "54")
 """Bad data, broken constraints, types that do not fit, texts too long for an index."""
@@ -67,13 +64,6 @@ def hide_detail(error: BaseException, wrapped: BaseException | None = None) -> N
     for one in (error, wrapped):
         if detail and one:
             one.args = (str(one.args[0]).replace(detail, "not shown"), *one.args[1:])
-
-
-def may_pass(error: BaseException) -> bool:
-    """Whether the same may succeed later: the connection broke, or another writer was in the way."""
-    if not isinstance(error, DBAPIError):
-        return False
-    return error.connection_invalidated or _state(error) in _IN_THE_WAY
 
 
 def refuses_values(error: StatementError) -> bool:

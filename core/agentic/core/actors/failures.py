@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from agentic.core.actors.errors import ActorError
+from agentic.core.errors import name_of, raw_text_of, storable
 from agentic.core.http import FailureClass, FetchError
 from agentic.core.masking import mask_known
 
@@ -125,7 +126,7 @@ def describe_failure(exc: Exception) -> Failure:
     """Return what policies and people need to know of an exception."""
     failure_class = failure_class_of(exc)
     # To mask a whole page that an error quotes would take a second, in which nothing else goes on.
-    message = mask_known(_message(exc)[:MOST_LOOKED_AT])[:MESSAGE_LIMIT]
+    message = storable(mask_known(_message(exc)[:MOST_LOOKED_AT])[:MESSAGE_LIMIT])
     if isinstance(exc, (ActorError, FetchError)):
         return Failure(
             failure_class=failure_class,
@@ -142,4 +143,4 @@ def _message(exc: Exception) -> str:
         # Its own text quotes the values, which may be secrets or whole pages.
         faults = (f"{'.'.join(map(str, e['loc'])) or exc.title}: {e['msg']}" for e in exc.errors())
         return "; ".join(faults)
-    return str(exc) or type(exc).__name__
+    return raw_text_of(exc) or name_of(exc)

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from agentic.core.errors import line_of
 from agentic.core.graph.context import WorkflowContext
 from agentic.core.graph.edges import Graph
+from agentic.core.graph.interrupts import is_interrupt
 from agentic.core.graph.links import RunLink, Seen
 from agentic.core.graph.messages import Activation
 from agentic.core.graph.own_context import in_own_context
@@ -67,6 +69,9 @@ async def _abandon(call: Activation, link: RunLink, seen: Seen) -> None:
     try:
         async with asyncio.timeout(ABANDON_S):
             await in_own_context(node.abandon(call.delivery.parcel.fresh(), ctx))
-    except Exception as exc:
-        reason = f"{type(exc).__name__}: {exc}".rstrip(": ")
-        ctx.log("warning", "what it began elsewhere may go on there", reason=reason)
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as exc:
+        if is_interrupt(exc):
+            raise
+        ctx.log("warning", "what it began elsewhere may go on there", reason=line_of(exc))

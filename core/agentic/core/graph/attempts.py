@@ -7,11 +7,13 @@ import random
 import time
 from dataclasses import replace
 
+from agentic.core.errors import text_of
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.edges import carries_failures
-from agentic.core.graph.errors import ExecutorTimeoutError, HandlerStoppedError, error_text, error_type
+from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.interrupts import stopped_by
 from agentic.core.graph.judging import judge
 from agentic.core.graph.links import RunLink, Seen
 from agentic.core.graph.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
@@ -22,6 +24,14 @@ from agentic.core.graph.retries import delay_before_retry
 from agentic.core.graph.under_way import OVER
 
 Context = WorkflowContext[object, object]
+
+
+class PassingSignal(Exception):  # noqa: N818 - no error of the handler
+    """A try met ``error``, which will pass; it counts as none."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(text_of(error))
+        self.error = error
 
 
 class Attempts:
@@ -85,12 +95,15 @@ class Attempts:
 
         Raises:
             CancelledError: The run was cancelled, whatever the handler made of that.
+            PassingSignal: The try did not count; begin it again after a while.
         """
         begun = time.perf_counter()
         self._cancel_count = cancel_count()  # of the task that tries, which may be another one each time
         outcome = await self._try()
         if isinstance(outcome, ActivationResult):
             return outcome
+        if self._link.is_passing is not None and self._link.is_passing(outcome):
+            raise PassingSignal(outcome)
         return await self.fail(outcome, time.perf_counter() - begun)
 
     async def fail(self, error: Exception, duration_s: float = 0.0) -> ActivationResult | float:
@@ -127,14 +140,10 @@ class Attempts:
             if returned is not None and not context._waits:
                 self._take(context, returned)
             outcome = self._result(context)
-        except (asyncio.CancelledError, SystemExit) as exc:
-            if self._parks(exc, context):
-                outcome = self._result(context)
-            else:
-                self.progress = without_open(context._kept())
-                outcome = self._stopped(exc)
         except Exception as exc:
             outcome = exc
+        except BaseException as exc:
+            outcome = self._left_by(exc, context)
         finally:
             if context._sub_events:
                 self.sub_events += tuple(context._sub_events)
@@ -205,6 +214,15 @@ class Attempts:
             tuple(context._commits) if context._commits else (),
         )  # fmt: skip
 
+    def _left_by(self, exc: BaseException, context: Context) -> ActivationResult | Exception:
+        """Return what follows when a handler is left by what is no ``Exception``."""
+        if isinstance(exc, GeneratorExit):  # this coroutine is closed; a handler's own is a RuntimeError
+            raise exc
+        if self._parks(exc, context):
+            return self._result(context)
+        self.progress = without_open(context._kept())
+        return self._stopped(exc)
+
     def _parks(self, exc: BaseException, context: Context) -> bool:
         """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
         return isinstance(exc, asyncio.CancelledError) and not self._is_cancelled() and context._waits
@@ -216,7 +234,7 @@ class Attempts:
         is_ours = self._is_cancelled() or isinstance(exc, ParkedSignal)
         if isinstance(exc, asyncio.CancelledError) and is_ours:
             raise exc
-        return HandlerStoppedError(self._executor.id, exc)
+        return stopped_by(self._executor.id, exc)
 
     def _note(self, error: Exception, duration_s: float, delay_s: float | None) -> None:
         failure = FailedAttempt(
@@ -250,15 +268,16 @@ async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     source = result.activation.delivery.target
     cancelled_before = cancel_count()
     try:
-        verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
-    except asyncio.CancelledError as exc:
-        if cancel_count() > cancelled_before:
-            raise
-        return replace(result, routing_error=HandlerStoppedError(source, exc), is_judged=True)
-    except Exception as exc:
+        verdicts = await in_own_context(
+            judge(link.graph, source, result.sends, is_failure=result.error is not None)
+        )
+    except GeneratorExit:
+        raise
+    except BaseException as exc:
         if cancel_count() > cancelled_before:
             raise asyncio.CancelledError from exc
-        return replace(result, routing_error=exc, is_judged=True)
+        error = exc if isinstance(exc, Exception) else stopped_by(source, exc)
+        return replace(result, routing_error=error, is_judged=True)
     if cancel_count() > cancelled_before:
         raise asyncio.CancelledError
     return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)

@@ -6,7 +6,7 @@ GraphError
   HandlerError (TypeError)                a handler's signature cannot be used
   MessageTypeError (TypeError)            a message has no handler
   UndeliverableMessageError (LookupError) a sent message reached nobody
-  HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or called exit
+  HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or raised what is no Exception
   MessageCopyError (TypeError)            a message that could change cannot be copied
   SelectorError (TypeError)               a fan-out's selector returned no list of target ids
   ConvergenceError (RuntimeError)         still messages in flight after ``max_supersteps``
@@ -37,9 +37,10 @@ GraphError
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import MAX_TEXT_CHARS, AgenticError, line_of, name_of, raw_text_of, storable
 from agentic.core.masking import mask_known
 from agentic.core.types import JSONValue
 
@@ -99,12 +100,18 @@ class HandlerStoppedError(GraphError, RuntimeError):
     """A handler ended itself in a way that is meant for tasks or processes, not for handlers."""
 
     def __init__(self, executor_id: str, by: BaseException) -> None:
-        if isinstance(by, SystemExit):
-            what, instead = f"called exit({by.code!r})", "raise an error of your own instead"
-        else:
+        if isinstance(by, asyncio.CancelledError):
             what, instead = "was cancelled by its own code", "catch CancelledError around what it cancels"
+        else:
+            what, instead = _said(by), "raise an error of your own, a subclass of Exception, instead"
         super().__init__(f"executor {executor_id!r} {what}; {instead}")
         self.executor_id = executor_id
+
+
+def _said(by: BaseException) -> str:
+    if isinstance(by, SystemExit) and (by.code is None or isinstance(by.code, int | str)):
+        return f"called exit({storable(repr(by.code))})"
+    return f"raised {line_of(by)}"
 
 
 class MessageCopyError(GraphError, TypeError):
@@ -410,9 +417,12 @@ class RestoredError(GraphError):
         self.failure_class = failure_class
 
 
+_MASKED_CHARS = 10 * MAX_TEXT_CHARS
+
+
 def error_type(error: Exception) -> str:
     """Return the name of an error's class, also of one that comes from a checkpoint."""
-    return error.error_type if isinstance(error, RestoredError) else type(error).__name__
+    return error.error_type if isinstance(error, RestoredError) else name_of(error)
 
 
 def error_text(error: Exception) -> str:
@@ -421,7 +431,8 @@ def error_text(error: Exception) -> str:
     A server may say back what it was sent, and a handler quote it: secrets that this process has read are
     masked.
     """
-    return mask_known(str(error))
+    # Masked before it is cut, as half of a secret would not be found; megabytes are cut roughly first.
+    return storable(mask_known(raw_text_of(error)[:_MASKED_CHARS]))
 
 
 def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
@@ -435,9 +446,14 @@ def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
 
 def named_class(error: BaseException | None) -> str | None:
     """Return the failure class that an error, or else a cause of it, says it is of."""
-    while error is not None:
-        known = getattr(error, "failure_class", None)
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # a cause may lead back to its effect
+        seen.add(id(error))
+        try:
+            known = getattr(error, "failure_class", None)
+        except Exception:  # a property of a foreign class can raise anything
+            known = None
         if isinstance(known, str):
-            return str(known)
+            return storable(known)
         error = error.__cause__
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -14,6 +13,7 @@ from agentic.core.graph.executor import Executor, ExecutorKind
 from agentic.core.graph.handler_types import Signature, read_signature
 from agentic.core.graph.hints import as_function
 from agentic.core.graph.retries import RetryPolicy
+from agentic.core.threads import in_spare_thread
 
 if TYPE_CHECKING:
     from agentic.core.graph.context import WorkflowContext
@@ -61,7 +61,7 @@ class FunctionExecutor(Executor):
             call: Callable[..., Any] = self.function
             returned = await (call(message, ctx) if self._takes_ctx else call(message))
         else:
-            returned = await asyncio.to_thread(self.function, message)
+            returned = await in_spare_thread(self.function, message)
         if returned is not None and not self._returns.fits(returned):
             raise self._misfit(self._returns, "returned", returned)
         return returned

@@ -44,7 +44,7 @@ async def judge(
                 if sent.target is None or sent.target in targets_of(edge):
                     try:
                         verdict = await _ask(edge, shown[position])
-                    except Exception as exc:
+                    except BaseException as exc:
                         exc.add_note(f"while deciding about the edge {edge_name(edge)}")
                         raise
                     if verdict is not None:

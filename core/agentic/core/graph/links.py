@@ -71,6 +71,8 @@ class RunLink:
         history: Knows other runs.
         keep_once: Stores what a call of ``ctx.once`` came to, before anything else happens.
         joins_commit: Whether the result is kept in a transaction that functions of the handler may join.
+        is_passing: Whether what a try raised is the trouble of a moment around the run, and not the handler's
+            failure: the try is as if it had not been.
     """
 
     graph: Graph
@@ -86,6 +88,7 @@ class RunLink:
     history: HistorySource | None = None
     keep_once: Callable[[str, Parcel], Awaitable[None]] | None = None
     joins_commit: bool = False
+    is_passing: Callable[[Exception], bool] | None = None
 
 
 @record

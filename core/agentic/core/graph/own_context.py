@@ -7,6 +7,8 @@ from collections.abc import Coroutine, Generator
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from agentic.core.errors import text_of
+
 ResultT = TypeVar("ResultT")
 
 
@@ -17,12 +19,14 @@ def in_own_context(coroutine: Coroutine[Any, Any, ResultT]) -> Generator[Any, An
     Handlers of one superstep may share a task: without this, one would see what another bound for its log.
     """
     step: Any = copy_context().run
+    is_closed = False
     try:
         waits_for = step(coroutine.send, None)
         while True:
             try:
                 value = yield waits_for
             except GeneratorExit:
+                is_closed = True
                 step(coroutine.close)
                 raise
             except BaseException as exc:
@@ -31,3 +35,9 @@ def in_own_context(coroutine: Coroutine[Any, Any, ResultT]) -> Generator[Any, An
                 waits_for = step(coroutine.send, value)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]  # what the coroutine returned
+    except GeneratorExit as exc:
+        if is_closed:
+            raise
+        # Raised by the coroutine itself, as Python does with a StopIteration: else everybody who awaits this
+        # would take it for the order to close.
+        raise RuntimeError(f"coroutine raised GeneratorExit: {text_of(exc)}".rstrip(": ")) from exc

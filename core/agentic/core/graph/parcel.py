@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from agentic.core.errors import name_of, text_of
 from agentic.core.graph.codec import Codec, describe
 from agentic.core.graph.errors import MessageCopyError
 from agentic.core.types import JSONValue
@@ -169,4 +170,4 @@ def _copied(value: ValueT) -> ValueT:
     try:
         return copy.deepcopy(value)
     except Exception as exc:
-        raise MessageCopyError(value, str(exc) or type(exc).__name__) from exc
+        raise MessageCopyError(value, text_of(exc) or name_of(exc)) from exc

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentic.core.errors import text_of
 from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.attempts import Attempts, cancel_count, judged
@@ -433,7 +434,7 @@ class _StoppedError(Exception):
     """A superstep is broken off because of ``error``."""
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
+        super().__init__(text_of(error))
         self.error = error
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import StateConflictError
+from agentic.core.graph.interrupts import stopped_by
 from agentic.core.graph.links import Seen
 from agentic.core.graph.messages import ActivationKey, ActivationResult
 from agentic.core.graph.reducing import reduced
@@ -29,10 +30,11 @@ def merge_writes(
             _claim(graph, claims, result, refused)
             try:
                 _merge(graph, draft, result)
-            except Exception as exc:
+            except BaseException as exc:
                 executor_id = result.activation.executor_id
-                exc.add_note(f"in a reducer of the shared state, for a write of executor {executor_id!r}")
-                refused.setdefault(result.activation.key, exc)
+                error = exc if isinstance(exc, Exception) else stopped_by(executor_id, exc)
+                error.add_note(f"in a reducer of the shared state, for a write of executor {executor_id!r}")
+                refused.setdefault(result.activation.key, error)
     return refused
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, StoreUnavailableError
 from agentic.core.types import RunId
 
 
@@ -10,7 +10,7 @@ class LedgerError(AgenticError):
     """Something is wrong with the ledger."""
 
 
-class LedgerUnavailableError(LedgerError):
+class LedgerUnavailableError(LedgerError, StoreUnavailableError):
     """The store behind the ledger cannot be reached or used."""
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
 
-from agentic.core.graph.attempts import Attempts, judged
+from agentic.core.graph.attempts import Attempts, PassingSignal, judged
 from agentic.core.graph.context import ParkedSignal
-from agentic.core.graph.errors import RunTimeoutError
+from agentic.core.graph.errors import ExecutorTimeoutError, RunTimeoutError, error_text
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.history import HistorySource
 from agentic.core.graph.links import RunLink, SubCall
@@ -23,9 +23,15 @@ from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
+from agentic.core.logging import get_logger
 from agentic.core.masking import learning
 from agentic.core.records import record
 from agentic.executors.durable.image import RunImage
+from agentic.executors.durable.patience import pauses
+from agentic.executors.guarding import at_most
+from agentic.mappers.away import went_away
+
+log = get_logger(__name__)
 
 
 @record
@@ -85,6 +91,7 @@ class Activity:
         self._surroundings = surroundings
         self._activation = activation
         self._deadline = surroundings.deadline
+        self._is_patient = True
         self._link = RunLink(
             graph=image.graph,
             run_id=image.run_id,
@@ -99,6 +106,7 @@ class Activity:
             history=surroundings.history,
             keep_once=self._keep_once,
             joins_commit=True,
+            is_passing=lambda error: self._is_patient and went_away(error),
         )
         seen = image.seen_by(activation)
         self._attempts = Attempts(activation, self._link, image.config, seen)
@@ -107,6 +115,7 @@ class Activity:
         self._past = progress
         node = image.graph.executors[activation.executor_id]
         self._is_child_run = isinstance(node, WorkflowExecutor)
+        self._timeout_s = node.timeout_s or image.config.timeout_s
 
     @property
     def progress(self) -> Progress:
@@ -145,9 +154,39 @@ class Activity:
         except _AwaySignal as signal:
             raise signal.error from None
 
+    async def _next_try(self) -> ActivationResult | float:
+        """Try once; again when the database went away meanwhile, as that is no failure of the handler."""
+        for pause_s in pauses():
+            try:
+                with at_most(self._limit_s):
+                    return await self._attempts.next_try()
+            except (PassingSignal, _AwaySignal) as signal:
+                reason = error_text(signal.error)
+                log.warning("attempt.interrupted", reason=reason, again_in_s=round(pause_s, 1))
+            await asyncio.sleep(pause_s)
+        self._is_patient = False
+        with at_most(self._limit_s):
+            return await self._attempts.next_try()
+
+    @property
+    def _limit_s(self) -> float | None:
+        """After how long a try is late, if its end has a time."""
+        left_s = None if self._deadline is None else max(self._deadline - time.time(), 0)
+        return min((s for s in (self._timeout_s, left_s) if s is not None), default=None)
+
     async def fail(self, error: Exception) -> Outcome:
         """Note that the try failed after all; return what follows."""
         return _outcome(await self._attempts.fail(error))
+
+    async def overrun(self) -> Outcome:
+        """Note that the try was left behind, as its time is over and it does not end; return what follows.
+
+        Raises:
+            DeadlineSignal: It is the run's time that is over.
+        """
+        if self._timeout_s is None or (self._deadline is not None and time.time() >= self._deadline):
+            raise DeadlineSignal
+        return await self.fail(ExecutorTimeoutError(self._activation.executor_id, self._timeout_s))
 
     async def give_up(self, error: Exception) -> ActivationResult:
         """Return what comes of the activation if it is not tried any more."""
@@ -155,12 +194,12 @@ class Activity:
 
     async def _within_deadline(self) -> ActivationResult | float:
         if self._deadline is None:
-            return await self._attempts.next_try()
+            return await self._next_try()
         left = self._deadline - time.time()
         timer = asyncio.timeout(max(left, 0))
         try:
             async with timer:
-                return await self._attempts.next_try()
+                return await self._next_try()
         except TimeoutError:
             if not timer.expired():
                 raise

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import cast
 
-from agentic.core.errors import AgenticError
+from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.hooks.offers import clash_over
@@ -140,9 +140,9 @@ def _imported(name: str, module: str, attribute: str) -> object:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as exc:
-        raise UnknownWorkflowError(name, str(exc)) from exc
+        raise UnknownWorkflowError(name, text_of(exc)) from exc
     except BaseException as exc:  # a module that ends the process when it is imported must not end ours
-        raise UnknownWorkflowError(name, f"importing {module!r} raised {_said(exc)}") from exc
+        raise UnknownWorkflowError(name, f"importing {module!r} raised {line_of(exc)}") from exc
 
 
 def _called(name: str, factory: Factory) -> object:
@@ -150,10 +150,5 @@ def _called(name: str, factory: Factory) -> object:
         return factory()
     except AgenticError:  # what is wrong with a workflow says so itself
         raise
-    except BaseException as exc:  # as above: `json.tool:main` ends with SystemExit
-        raise UnknownWorkflowError(name, f"its factory raised {_said(exc)}") from exc
-
-
-def _said(exc: BaseException) -> str:
-    text = str(exc)
-    return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
+    except BaseException as exc:  # of a process that dies of it nobody would learn why
+        raise UnknownWorkflowError(name, f"its factory raised {line_of(exc)}") from exc

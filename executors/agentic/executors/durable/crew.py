@@ -7,6 +7,7 @@ import asyncio
 from agentic.core.ledger import ActivationId
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.worker import Bounds, DurableWorker, OnClaim, Wide, Worked
+from agentic.executors.guarding import engine_task
 
 MAX_WIDTH = 32
 """Activations that one message has handled at a time at most, however many the graph allows."""
@@ -57,7 +58,7 @@ class WorkerCrew:
             return
         self._shared_out = wide
         for _ in range(min(wide.width, MAX_WIDTH) - 1 - len(self._helpers)):
-            self._helpers.add(asyncio.create_task(self._worker().help(wide)))
+            self._helpers.add(engine_task(self._worker().help(wide)))
 
     async def _stop(self, reason: str) -> None:
         for helper in self._helpers:

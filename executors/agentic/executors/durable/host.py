@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agentic.core.errors import line_of
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.history import HistorySource
 from agentic.core.graph.result import RunStatus
@@ -91,7 +92,7 @@ class RunHost:
         try:
             await self.dispatcher.dispatch(activations)
         except Exception as exc:  # whatever a broker does, the run is safe in the ledger
-            log.warning("dispatch.failed", count=len(activations), error=f"{type(exc).__name__}: {exc}")
+            log.warning("dispatch.failed", count=len(activations), error=line_of(exc))
             ids = [activation.id for activation in activations]
             await self.lane.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
 

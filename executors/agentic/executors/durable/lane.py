@@ -91,7 +91,7 @@ class LedgerLane:
         try:
             with self._store.transaction() as transaction:
                 do(transaction, jobs)
-        except Exception:
+        except BaseException:  # foreign code joins transactions, and this thread serves all of a process
             return False
         return True
 
@@ -106,13 +106,13 @@ class LedgerLane:
                     job.outcome = partial(job.answer.set_result, job.work(transaction))
             except LedgerConflictError:
                 raise
-            except Exception as exc:
+            except BaseException as exc:
                 job.outcome = partial(job.answer.set_exception, exc)
 
     def _alone(self, job: _Job) -> None:
         try:
             job.outcome = partial(job.answer.set_result, in_transaction(self._store, job.work))
-        except Exception as exc:
+        except BaseException as exc:
             job.outcome = partial(job.answer.set_exception, exc)
 
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from agentic.core.errors import line_of
 from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.crew import WorkerCrew
 from agentic.executors.durable.reconciler import Reconciler
 from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.guarding import engine_task
 
 log = get_logger(__name__)
 
@@ -64,8 +66,8 @@ class LocalRuns(RunService):
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._serve()) for _ in range(self._concurrency)]
-        self._tasks.append(asyncio.create_task(self._sweep()))
+        self._tasks = [engine_task(self._serve()) for _ in range(self._concurrency)]
+        self._tasks.append(engine_task(self._sweep()))
         return self
 
     async def __aexit__(
@@ -85,6 +87,8 @@ class LocalRuns(RunService):
                 await WorkerCrew(self.host).work(wanted)
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
+            except Exception as exc:  # of one activation: the others need whoever works here
+                log.exception("work.failed", error=line_of(exc))
 
     async def _sweep(self) -> None:
         # Who is here for one run claims at once what is due of it, whoever was told of that and is gone.

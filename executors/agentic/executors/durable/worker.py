@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
+from agentic.core.errors import text_of
 from agentic.core.graph.abandoning import abandoned
 from agentic.core.graph.checkpoints import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError, error_text
+from agentic.core.graph.interrupts import stopped_by
 from agentic.core.graph.messages import ActivationResult
 from agentic.core.graph.planner import commit, is_handled
 from agentic.core.graph.result import RunStatus
@@ -23,6 +26,7 @@ from agentic.core.ledger import (
     Dispatchable,
     LeaseState,
     LedgerConflictError,
+    LedgerError,
     LedgerTransaction,
     LedgerUnavailableError,
     RunRow,
@@ -35,14 +39,19 @@ from agentic.executors.durable.activity import Activity, Again, DeadlineSignal, 
 from agentic.executors.durable.children import Child, prepared_child, write_child
 from agentic.executors.durable.claiming import Taken, claim_any, claim_of_run, claim_wanted
 from agentic.executors.durable.encoding import write_progress, write_result
-from agentic.executors.durable.errors import TimeLimitError, UnknownWorkflowError
+from agentic.executors.durable.errors import TimeLimitError
 from agentic.executors.durable.host import MAX_COUNTDOWN_S, RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
+from agentic.executors.durable.patience import pauses
 from agentic.executors.durable.preparing import prepare
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.tending import advance, tend, written
+from agentic.executors.guarding import HandlerTask, engine_task
+from agentic.mappers.away import went_away
 
 log = get_logger(__name__)
+
+T = TypeVar("T")
 
 REFUSED_DELAY_S = 30.0
 """How long an activation waits that this process cannot run, as it has other code than the run."""
@@ -141,7 +150,7 @@ class DurableWorker:
         self._until = 0.0
         self._worked = Worked()
         self._read: StoredCheckpoint | None = None
-        self._handling: asyncio.Future[Outcome] | None = None
+        self._handling: HandlerTask[Outcome] | None = None
         self._end_reason: str | None = None
 
     async def work(self, wanted: ActivationId | None = None) -> Worked:
@@ -173,7 +182,7 @@ class DurableWorker:
         self._left = self._bounds.activations
         self._until = time.monotonic() + self._bounds.seconds
         self._worked, self._end_reason = Worked(), None
-        work = asyncio.ensure_future(self._work(claim))
+        work = engine_task(self._work(claim))
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError as exc:
@@ -195,7 +204,7 @@ class DurableWorker:
     def _end(self, reason: str) -> None:
         self._left, self._end_reason = 0, reason
         if self._handling is not None:
-            self._handling.cancel(reason)
+            self._handling.stop(reason)
 
     async def _claim(self, wanted: ActivationId | None) -> Claimed | None:
         host = self._host
@@ -236,7 +245,7 @@ class DurableWorker:
         def stop(state: LeaseState) -> None:
             stopped.append(state)
             if self._handling is not None:
-                self._handling.cancel()
+                self._handling.stop()
 
         # Held from here on: to build the workflow may take longer than a lease lasts.
         with self._host.leases.held(claimed.lease, stop):
@@ -247,16 +256,38 @@ class DurableWorker:
                 await self._give_back(job)
                 return None
             self._tell_width(job)
-            task = self._handling = asyncio.ensure_future(job.activity.try_once())
+            task = self._handling = HandlerTask(job.activity.try_once())
             if stopped:
-                task.cancel()
+                task.stop()
+            await task.ended
+            is_stopped = bool(stopped) or self._end_reason is not None
             try:
-                outcome = await task
-            except asyncio.CancelledError:
-                return await self._stopped(job, stopped)
+                outcome = await self._outcome(job, task, is_stopped=is_stopped)
             except DeadlineSignal:
                 return await self._broken_off(job, "the run's time is over")
+            if outcome is None:
+                return await self._stopped(job, stopped)
         return await self._settled(job, outcome)
+
+    async def _outcome(self, job: _Job, task: HandlerTask[Outcome], *, is_stopped: bool) -> Outcome | None:
+        """Return what came of a try; None when it was stopped from outside."""
+        executor_id = job.claimed.lease.id.executor_id
+        if not task.done():
+            log.warning("handler.left", activation=str(job.claimed.lease.id), reason="it does not end")
+            return None if is_stopped else await job.activity.overrun()
+        try:
+            return task.result()
+        except asyncio.CancelledError as exc:
+            if is_stopped or not task.cancelled_itself:
+                return None
+            return await job.activity.fail(stopped_by(executor_id, exc))
+        except (LedgerUnavailableError, DeadlineSignal):
+            raise
+        except Exception as exc:
+            return await job.activity.fail(exc)
+        except BaseException as exc:
+            # Of code that the engine did not know to be foreign: the run has to say what happened.
+            return await job.activity.fail(stopped_by(executor_id, exc))
 
     def _tell_width(self, job: _Job) -> None:
         state, lease = job.image.state, job.claimed.lease
@@ -268,13 +299,29 @@ class DurableWorker:
     async def _prepared(self, claimed: Claimed) -> _Job | None:
         host, lease = self._host, claimed.lease
         read, self._read = self._read, None
-        try:
+
+        async def prepared() -> tuple[RunImage, Activity | None]:
             image = await host.images.get(lease.id.run_id, claimed.workflow, claimed.revision, read)
-        except (CheckpointError, UnknownWorkflowError) as exc:
-            await self._refuse(claimed, exc)
+            return image, await prepare(host, image, lease, claimed.progress)
+
+        try:
+            image, activity = await self._patiently(prepared)
+        except LedgerError:
+            raise
+        except Exception as exc:  # also what foreign code of the run raised when it was read or built
+            await self._patiently(partial(self._refuse, claimed, exc))
             return None
-        activity = await prepare(host, image, lease, claimed.progress)
         return None if activity is None else _Job(claimed, image, activity)
+
+    async def _patiently(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Do something for a claim; again when the database went away meanwhile."""
+        waits = pauses()
+        while True:
+            try:
+                return await do()
+            except Exception as exc:
+                if not (went_away(exc) and await self._waited(waits, exc)):
+                    raise
 
     async def _refuse(self, claimed: Claimed, reason: Exception) -> None:
         """Give back what this process cannot run; another one may have the code for it."""
@@ -295,7 +342,8 @@ class DurableWorker:
         await self._host.lane.do(give_back)
 
     async def _settled(self, job: _Job, outcome: Outcome) -> Claimed | None:
-        """Keep what came of a try."""
+        """Keep what came of a try; a database that goes away meanwhile costs the handler nothing."""
+        waits = pauses()
         while True:
             try:
                 if isinstance(outcome, Again):
@@ -305,8 +353,21 @@ class DurableWorker:
                 if len(job.image.state.activations) == 1:
                     return await self._finish_step(job, outcome)
                 return await self._finish(job, outcome)
+            except LedgerUnavailableError as exc:
+                if not await self._waited(waits, exc):
+                    raise
             except _OnCommitError as exc:
-                outcome = await job.activity.fail(exc.error)
+                if not (went_away(exc.error) and await self._waited(waits, exc.error)):
+                    outcome = await job.activity.fail(exc.error)
+
+    async def _waited(self, waits: Iterator[float], reason: Exception) -> bool:
+        """Wait a while for the database to come back; False if this process has waited for long enough."""
+        pause_s = next(waits, None)
+        if pause_s is None or self._end_reason is not None:
+            return False
+        log.warning("database.away", reason=error_text(reason), again_in_s=round(pause_s, 1))
+        await asyncio.sleep(pause_s)
+        return self._end_reason is None
 
     async def _finish_step(self, job: _Job, result: ActivationResult) -> Claimed | None:
         """Keep the result of the only activation of a superstep with the decision that follows from it."""
@@ -398,6 +459,9 @@ class DurableWorker:
                 raise  # the ledger's own trouble: no fault of the function
             except Exception as exc:
                 raise _OnCommitError(exc) from exc
+            except BaseException as exc:
+                error = stopped_by(executor_id, exc)
+                raise _OnCommitError(error) from exc
         return True
 
     async def _try_again(self, job: _Job, again: Again) -> Claimed | None:
@@ -521,7 +585,7 @@ class _OnCommitError(Exception):
     """A function that joined the transaction raised ``error``."""
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
+        super().__init__(text_of(error))
         self.error = error
 
 

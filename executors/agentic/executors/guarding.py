@@ -1,0 +1,137 @@
+"""Tasks of the engine, which the code of handlers cannot cancel: one run must not harm another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, TypeVar
+
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+STOP_S = 8.0
+"""What a handler gets to end when it is stopped or late; less than a loop gets that closes."""
+
+_handling: ContextVar[_Mark | None] = ContextVar("agentic_handling", default=None)
+"""The try whose handler's code runs, in all tasks, timers and callbacks it began; None: the engine."""
+
+
+class EngineTask(asyncio.Task[T]):
+    """A task that only the engine cancels: for code of handlers, ``cancel()`` does nothing and returns False.
+
+    A handler that cancels ``asyncio.all_tasks()`` would else stop every other run of its process. What a
+    handler begins itself, an engine of its own for example, it may cancel.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
+        self._owner = _handling.get()
+        super().__init__(work, loop=loop)
+
+    def cancel(self, msg: Any | None = None) -> bool:  # noqa: ANN401 - as asyncio has it
+        """Request the end of the task, unless the code of a handler asks for it."""
+        asking = _handling.get()
+        if asking not in (None, self._owner):
+            return _refused(asking, "tasks of the engine")
+        return super().cancel(msg)
+
+
+class HandlerTask(asyncio.Task[T]):
+    """A task in which a handler runs. The engine stops it; the handler's own code may cancel it, too.
+
+    Attributes:
+        cancelled_itself: Whether its own code did: a cancel scope that leaks, ``current_task().cancel()``.
+        ended: Done when the task is, or when it is left behind. To await the task itself would be to get a
+            GeneratorExit that its code raised, which closes all coroutines on the way.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.cancelled_itself = False
+        self._owner = _handling.get()
+        self._mark = _Mark()
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        super().__init__(work, loop=loop, context=_marked(self._mark))
+        self.add_done_callback(self._note_end)
+
+    def cancel(self, msg: Any | None = None) -> bool:  # noqa: ANN401 - as asyncio has it
+        """Request the end of the handler, unless the code of another one asks for it."""
+        asking = _handling.get()
+        if asking not in (None, self._mark, self._owner):
+            return _refused(asking, "the task of another activation")
+        self.cancelled_itself |= asking is self._mark
+        return super().cancel(msg)
+
+    def stop(self, reason: str | None = None) -> None:
+        """Request the end of the handler; after ``STOP_S`` it is left behind."""
+        super().cancel(reason)
+        self.limit(0.0)
+
+    def limit(self, seconds: float | None) -> None:
+        """Leave the handler behind if it still runs ``STOP_S`` after its time; None lifts the limit."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None and not self.done():
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(seconds + STOP_S, self._leave, context=Context())
+
+    def _leave(self) -> None:
+        if not self.ended.done():
+            _left.add(self)  # a loop holds its tasks weakly
+            self.add_done_callback(_left.discard)
+            super().cancel()
+            self.ended.set_result(None)
+
+    def _note_end(self, _task: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+_left: set[HandlerTask[Any]] = set()
+"""Handlers that nobody waits for any longer."""
+
+
+@contextmanager
+def at_most(seconds: float | None) -> Iterator[None]:
+    """Have the handler task that runs this left behind when the block takes too long."""
+    task = asyncio.current_task() if seconds is not None else None
+    if not isinstance(task, HandlerTask):
+        yield
+        return
+    task.limit(seconds)
+    try:
+        yield
+    finally:
+        task.limit(None)
+
+
+def engine_task(work: Coroutine[Any, Any, T]) -> EngineTask[T]:
+    """Begin ``work`` on the running loop, out of reach of handlers."""
+    return EngineTask(work, asyncio.get_running_loop())
+
+
+class _Mark:
+    """Stands for one try of a handler."""
+
+    is_refused = False
+
+
+def _refused(asking: _Mark | None, what: str) -> bool:
+    if asking is not None and not asking.is_refused:  # it may try that with hundreds
+        asking.is_refused = True
+        log.warning("cancel.refused", reason=f"a handler cannot cancel {what}")
+    return False
+
+
+def _marked(mark: _Mark) -> Context:
+    context = copy_context()
+    context.run(_handling.set, mark)
+    return context
