@@ -38,15 +38,16 @@ class HostTimes:
     def due_at(self, interval_s: float) -> float:
         """Return when the next request of a client with that interval may leave."""
         due_at = self.blocked_until
-        for other_s, taken_at in self.turns:
-            due_at = max(due_at, taken_at + min(other_s, interval_s))
+        for other_s, taken_at in self.turns:  # asked for each request: no min() and max()
+            free_at = taken_at + (min(interval_s, other_s))
+            due_at = max(due_at, free_at)
         return due_at
 
 
 def after_request(times: HostTimes, now: float, interval_s: float) -> HostTimes:
     """Return the times once a request of a client with that interval has left at ``now``."""
     kept = [(other_s, at) for other_s, at in times.turns if other_s > interval_s and at + other_s > now]
-    return replace(times, turns=(*kept, (interval_s, now)))
+    return HostTimes(turns=(*kept, (interval_s, now)), blocked_until=times.blocked_until)
 
 
 def after_refusal(times: HostTimes, now: float, retry_after_s: float) -> HostTimes:
@@ -144,6 +145,7 @@ class ProcessBudget:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._times: dict[str, HostTimes] = {}
+        self._room = MAX_HOSTS
         self._lock = Lock()
 
     async def take(self, host: str, interval_s: float) -> Turn:
@@ -174,8 +176,10 @@ class ProcessBudget:
         """Do nothing, as nothing is open."""
 
     def _put(self, host: str, times: HostTimes, now: float) -> None:
-        if len(self._times) >= MAX_HOSTS:
+        if len(self._times) >= self._room:
             self._times = still_waiting(self._times, now)
+            # Where they all wait still, to look through them with each request would take longer and longer.
+            self._room = max(MAX_HOSTS, 2 * len(self._times))
         self._times[host] = times
 
 

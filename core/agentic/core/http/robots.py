@@ -6,7 +6,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -77,10 +76,10 @@ class RobotsRules:
 
     def allow(self, url: str, user_agent: str) -> bool:
         """Tell whether ``url`` may be fetched."""
-        if self.fault(user_agent):
+        if self.unreadable:
             return False
         rules = self.rules_for(user_agent)
-        return rules is None or rules.parser.can_fetch(url, user_agent)
+        return rules is None or (not rules.fault and rules.parser.can_fetch(url, user_agent))
 
     def is_costly(self, url: str, user_agent: str) -> bool:
         """Tell whether to judge ``url`` takes more than a few milliseconds."""
@@ -166,9 +165,11 @@ class RobotsGate:
         """
         origin = origin_of(url)
         rules = self._fresh(origin) or await self._ask(origin)
-        is_costly = rules.is_costly(url, self._user_agent)
-        judge = partial(rules.allow, url, self._user_agent)
-        if not (await asyncio.to_thread(judge) if is_costly else judge()):
+        if rules.is_costly(url, self._user_agent):
+            is_allowed = await asyncio.to_thread(rules.allow, url, self._user_agent)
+        else:
+            is_allowed = rules.allow(url, self._user_agent)
+        if not is_allowed:
             raise self._denial(url, origin, rules)
         return rules.crawl_delay_s(self._user_agent)
 

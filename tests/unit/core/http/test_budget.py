@@ -119,6 +119,26 @@ async def test_turns_are_kept_apart_for_more_hosts_than_are_remembered() -> None
     assert await world.wait_s(1.0, f"h{MAX_HOSTS + 9}") == 1
 
 
+async def test_hosts_that_all_wait_are_not_looked_through_with_each_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[int] = []
+
+    def counting(times: dict[str, HostTimes], now: float) -> dict[str, HostTimes]:
+        looked_at.append(len(times))
+        return still_waiting(times, now)
+
+    monkeypatch.setattr("agentic.core.http.budget.still_waiting", counting)
+    world = World()
+    for number in range(5 * MAX_HOSTS):
+        await world.wait_s(3_600, f"h{number}")
+    assert sum(looked_at) < 10 * MAX_HOSTS
+    world.now += 4_000
+    for number in range(5 * MAX_HOSTS):
+        await world.wait_s(0.001, f"other{number}")
+    assert len(world.budget._times) <= 10 * MAX_HOSTS
+
+
 @pytest.mark.parametrize("url", [None, "", "amqp://h", "memory://", "sqs://"])
 def test_without_redis_the_budget_is_the_processes_own(url: str | None) -> None:
     assert open_budget(url) is open_budget()
