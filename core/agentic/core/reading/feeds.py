@@ -33,6 +33,7 @@ PERIODS_S = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800, "monthly": 2_5
 YOUTUBE = b"http://www.youtube.com/xml/schemas/"
 TEXTS = frozenset({("title",), ("summary",), ("description",), ("body",)})
 HEAD_BYTES = 16 * 1024
+MAX_BROKEN_BYTES = 4 * 1024 * 1024  # feedparser takes up to eight seconds for one MB
 
 Item = dict[str, JSONValue]
 _Found = Mapping[str, Any]  # dictionaries of two libraries that are typed by neither
@@ -110,8 +111,13 @@ def _is_lost(element: Ended) -> bool:
 
 
 def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
-    if b"<!ENTITY" in body[:HEAD_BYTES]:
+    if b"<!ENTITY" in body:  # which may stand behind a long comment
         return None
+    if len(body) > MAX_BROKEN_BYTES:
+        raise MarkupError(
+            f"it is broken, or has markup in its texts, and of such a feed no more than {MAX_BROKEN_BYTES} "
+            f"bytes are read"
+        )
     feedparser = load("feedparser", EXTRA)
     try:
         # Given bytes it would first try to open a file of that name.

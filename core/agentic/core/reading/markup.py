@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 MAX_DEPTH = 100
 MAX_CHARACTERS = 100_000
+PIECE_BYTES = 64 * 1024
 
 
 class MarkupError(ValueError):
@@ -39,8 +40,9 @@ def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
     reader = _Reader()
     try:
         for piece in pieces:
-            reader.parser.Parse(piece)
-            yield from reader.take()
+            for start in range(0, len(piece), PIECE_BYTES):  # so that few elements wait to be taken
+                reader.parser.Parse(piece[start : start + PIECE_BYTES])
+                yield from reader.take()
         reader.parser.Parse(b"", True)
     except expat.ExpatError as exc:
         raise MarkupError(f"it is no XML: {exc}") from None

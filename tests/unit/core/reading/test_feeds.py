@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.reading import feeds
 from agentic.core.reading.feeds import read_feed
-from agentic.core.reading.markup import MarkupError
+from agentic.core.reading.markup import MarkupError, elements
 from agentic.plugins.fakes.feeds.site import Feeds
 
 BASE = "http://a.example/feeds"
@@ -111,6 +112,31 @@ def test_a_feed_may_be_empty() -> None:
 def test_what_is_no_feed_is_refused(body: bytes) -> None:
     with pytest.raises(MarkupError, match="neither RSS, Atom, RDF nor JSON Feed"):
         read_feed(body, BASE)
+
+
+def test_entities_behind_a_long_comment_are_refused_as_well() -> None:
+    with pytest.raises(MarkupError):
+        read_feed(b"<!--" + b"x" * 50_000 + b"-->" + BOMB, BASE)
+
+
+def test_a_broken_feed_that_would_take_minutes_is_refused_with_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeds, "MAX_BROKEN_BYTES", 1_000)
+    assert read_feed(
+        b"<rss version='2.0'><channel><item><title>a & b</title></item></channel></rss>", BASE
+    ).items
+    whole = EMPTY.replace(b"</channel>", b"<item><title>a</title></item>" * 100 + b"</channel>")
+    assert len(read_feed(whole, BASE).items) == 100
+    with pytest.raises(MarkupError, match="no more than 1000 bytes"):
+        read_feed(whole + b"<", BASE)
+
+
+def test_elements_are_read_as_they_come_also_from_one_large_piece() -> None:
+    reading = elements([b"<a><b/>" + b" " * 200_000 + b"</wrong>"])
+    assert next(reading).path == ("a", "b")
+    with pytest.raises(MarkupError):
+        next(reading)
 
 
 def test_a_body_that_looks_like_a_path_opens_no_file(tmp_path: Path) -> None:
