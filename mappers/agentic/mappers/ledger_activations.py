@@ -161,7 +161,8 @@ class SqlActivations(UsesCursor):
             (run.max_running, statements.COUNT_RUNNING_OF_PROJECT),
         )
         return any(
-            limit is not None and self._activations.number(count, key) >= limit for limit, count in limits
+            limit is not None and not _has_room(limit, self._activations.number(count, key))
+            for limit, count in limits
         )
 
     def _runs(self, child_id: RunId | None) -> bool:
@@ -188,3 +189,8 @@ def _state(is_cancelled: bool | None) -> LeaseState:
     if is_cancelled is None:
         return LeaseState.LOST
     return LeaseState.CANCELLED if is_cancelled else LeaseState.HELD
+
+
+def _has_room(limit: object, running: int) -> bool:
+    """Whether a limit allows one more; SQLite keeps words in a column of numbers, and those allow none."""
+    return isinstance(limit, int) and running < limit

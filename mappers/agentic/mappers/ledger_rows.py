@@ -13,6 +13,7 @@ from agentic.core.ledger import (
     ActivationRow,
     ActivationStatus,
     Claimed,
+    CorruptRunError,
     Dispatchable,
     EventBatch,
     Lease,
@@ -146,11 +147,19 @@ def read_run(row: Row) -> RunRow:
 
 
 def run_row(found: FoundRun) -> RunRow:
-    """Return a run."""
+    """Return a run.
+
+    Raises:
+        CorruptRunError: The row names no status.
+    """
+    try:
+        status = RunStatus(found.status)
+    except ValueError as exc:
+        raise CorruptRunError(found.run_id, str(exc)) from None
     return RunRow(
         run_id=found.run_id,
         workflow=found.workflow,
-        status=RunStatus(found.status),
+        status=status,
         superstep=found.superstep,
         revision=found.revision,
         priority=found.priority,

@@ -40,7 +40,7 @@ from agentic.core.graph.state import (
 )
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
-Count = Annotated[int, Field(strict=True, ge=0)]
+Count = Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)]
 Seconds = Annotated[float, Field(allow_inf_nan=False)]
 KeyT = TypeVar("KeyT")
 

@@ -64,6 +64,7 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
     """
     checkpoint_id = stored.metadata.id
     try:
+        _check_texts(stored)
         document = Document(
             from_text(stored.head), {name: from_text(text) for name, text in stored.parts.items()}
         )
@@ -84,6 +85,13 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
     except CorruptContentError as exc:
         where = f"{exc.path}: " if exc.path else ""
         raise CorruptCheckpointError(checkpoint_id, where + exc.reason) from exc
+
+
+def _check_texts(stored: StoredCheckpoint) -> None:
+    # SQLite keeps bytes in a column of texts.
+    texts: tuple[object, ...] = (stored.head, *stored.parts.values())
+    if not all(isinstance(text, str) for text in texts):
+        raise CorruptContentError("it holds bytes in place of text")
 
 
 def _check_digest(stored: StoredCheckpoint, head: Head) -> None:

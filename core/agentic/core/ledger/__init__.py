@@ -5,6 +5,7 @@ Whoever works on a run asks the ledger for the right to, and writes down what ca
 """
 
 from agentic.core.ledger.errors import (
+    CorruptRunError,
     LedgerConflictError,
     LedgerError,
     LedgerUnavailableError,
@@ -38,6 +39,7 @@ __all__ = [
     "ActivationRow",
     "ActivationStatus",
     "Claimed",
+    "CorruptRunError",
     "Dispatchable",
     "EventBatch",
     "Lease",

@@ -36,6 +36,18 @@ class UnknownRunError(LedgerError):
         self.run_id = run_id
 
 
+class CorruptRunError(LedgerError, ValueError):
+    """The row of a run does not hold what it should."""
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(
+            f"the row of run {str(run_id)[:200]!r} in the ledger cannot be read: {reason[:200]}; correct it, "
+            f"or remove it"
+        )
+        self.run_id = run_id
+        self.reason = reason
+
+
 class NoDatabaseError(LedgerError):
     """``ctx.on_commit`` was used with a ledger that is no database."""
 

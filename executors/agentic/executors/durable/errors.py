@@ -12,11 +12,16 @@ class DurableError(AgenticError):
     """Something is wrong with a durable run."""
 
 
+MAX_NAME_CHARS = 200
+"""What a message shows of a name, which a crafted row may have made as long as it likes."""
+
+
 class UnknownWorkflowError(DurableError):
     """A name leads to no workflow."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"there is no workflow {name!r}: {reason}")
+        shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
+        super().__init__(f"there is no workflow {shown!r}: {reason[: 10 * MAX_NAME_CHARS]}")
         self.name = name
 
 

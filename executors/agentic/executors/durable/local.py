@@ -98,6 +98,8 @@ class LocalRuns(RunService):
                 await reconciler.sweep()
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
+            except Exception as exc:  # a row that does not hold what it should
+                log.warning("ledger.unreadable", exc_info=exc)
             else:
                 reconciler = Reconciler(self.host)
             await asyncio.sleep(self._sweep_s)

@@ -26,11 +26,13 @@ def process_name(who: str | None = None) -> str:
     return name if place is None else f"{name}/{place}"
 
 
-def is_gone(name: str) -> bool:
+def is_gone(name: object) -> bool:
     """Whether the process of this name is known to have ended.
 
     One of another place is never known to have; nor is one whose id was given to another process since.
     """
+    if not isinstance(name, str):  # a row of SQLite may hold anything
+        return False
     _, _, process = name.partition("/")
     pid, _, place = process.partition("/")
     if not place or place != _place(os.getpid()) or not pid.isdecimal():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.audit import ENGINE, Decision, DecisionKind, decided
@@ -14,9 +14,11 @@ from agentic.core.ledger import (
     Dispatchable,
     Lease,
     LedgerTransaction,
+    LedgerUnavailableError,
     Settled,
 )
 from agentic.core.logging import get_logger
+from agentic.core.types import RunId
 from agentic.executors.durable.deciding import GRACE_S
 from agentic.executors.durable.encoding import write_result
 from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
@@ -119,22 +121,31 @@ class Reconciler:
         minds = self._host.me.minds
         for row in await self._host.lane.do(_abandoned):
             if minds(row.id.run_id):
-                await self._take_back(row, swept)
+                await self._apart(row.id.run_id, self._take_back(row, swept))
         neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
         for run in neglected:
-            if not minds(run.run_id):
-                continue
-            try:
-                await tend(self._host, run.run_id)
+            if minds(run.run_id) and await self._apart(run.run_id, tend(self._host, run.run_id)):
                 swept.tended += 1
-            except (CheckpointError, UnknownWorkflowError) as exc:
-                log.warning("run.refused", run_id=run.run_id, reason=str(exc))
         lost = await self._host.lane.do(self._lost)
         await self._host.spread(lost)
         swept.dispatched += len(lost)
         if not swept.is_empty:
             log.info("ledger.swept", expired=swept.expired, dispatched=swept.dispatched, tended=swept.tended)
         return swept
+
+    async def _apart(self, run_id: RunId, work: Awaitable[object]) -> bool:
+        """Do what one run needs; a run that cannot be read, whatever its rows hold, stops no other one."""
+        try:
+            await work
+        except LedgerUnavailableError:
+            raise
+        except (CheckpointError, UnknownWorkflowError) as exc:
+            log.warning("run.refused", run_id=run_id, reason=str(exc))
+        except Exception as exc:
+            log.warning("run.unreadable", run_id=run_id, reason=f"{type(exc).__name__}: {exc}", exc_info=exc)
+        else:
+            return True
+        return False
 
     def _lost(self, ledger: LedgerTransaction) -> Sequence[Dispatchable]:
         found = ledger.undispatched(older_than_s=self._redispatch_after_s)

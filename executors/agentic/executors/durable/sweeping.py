@@ -33,7 +33,7 @@ class Sweeper:
         self._runs = runs
 
     async def sweep(self) -> Swept:
-        """Look once through all projects.
+        """Look once through all projects; one that cannot be looked through stops no other one.
 
         Raises:
             LedgerUnavailableError: A ledger cannot be used.
@@ -42,7 +42,12 @@ class Sweeper:
         """
         found = Swept()
         for project_id in await asyncio.to_thread(self._projects):
-            found.add(await self._runs.sweep(project_id))
+            try:
+                found.add(await self._runs.sweep(project_id))
+            except (AgenticError, SQLAlchemyError):
+                raise
+            except Exception as exc:  # a row that does not hold what it should
+                log.warning("project.unreadable", project_id=project_id, exc_info=exc)
         return found
 
     async def keep_sweeping(self, every_s: float) -> None:
