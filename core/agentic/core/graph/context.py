@@ -27,6 +27,7 @@ from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory
 from agentic.core.graph.links import RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, OnCommit, Sent
+from agentic.core.graph.names import between_colons, sub_run_name, sub_run_name_before
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.reducing import reduced
@@ -149,7 +150,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @property
     def idempotency_key(self) -> str:
         """A name for what this activation does, the same in every try and entry; for calls to others."""
-        return f"{self.run_id}:{self._activation.origin}"
+        return f"{self.run_id}:{between_colons(self._activation.origin)}"
 
     @property
     def local(self) -> dict[str, JSONValue]:
@@ -274,7 +275,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             raise NotStoredError(self.executor_id)
         now = self._link.clock()
         asked = Asked(
-            name=f"{self._activation.origin}.{number}",
+            name=f"{between_colons(self._activation.origin)}.{number}",
             path=joined(self._link.path, self.executor_id),
             question=self._link.pack(data),
             response_type=wanted,
@@ -362,7 +363,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         self._sub_run_count += 1
         number = self._sub_run_count
-        name = self._activation.origin if number == 1 else f"{self._activation.origin}.{number}"
+        before = self._runs().get(number)
+        name = self._sub_run_name(number, before)
         prefix = f"{name}/"
 
         def keep(sub_run: SubRun, events: Sequence[WorkflowEvent]) -> None:
@@ -373,7 +375,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         call = SubCall(
             run_id=RunId(f"{self.run_id}/{name}"),
             path=joined(self._link.path, self.executor_id),
-            before=self._runs().get(number),
+            before=before,
             answers={
                 asked.name.removeprefix(prefix): asked
                 for asked in self._progress.surfaced
@@ -395,6 +397,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._surfaced = [*(self._surfaced or ()), *surfaced]
             raise ParkedSignal(f"a sub-workflow of {name} waits for answers")
         return result
+
+    def _sub_run_name(self, number: int, before: SubRun | None) -> str:
+        origin = self._activation.origin
+        if before is None:
+            return sub_run_name(origin, number)
+        return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
 
     def _calling(self) -> AbstractContextManager[None]:
         """Hold what the block does to be part of the handler, in whichever of its tasks it is."""

@@ -260,11 +260,16 @@ class Graph:
     def edge_names(self) -> tuple[str, ...]:
         """How events and pictures name each edge; the second one between the same ends is ``a->b (2)``."""
         counts: Counter[str] = Counter()
-        names = []
+        names: dict[str, None] = {}
         for edge in self.edges:
-            name = edge_name(edge)
+            name = found = edge_name(edge)
             counts[name] += 1
-            names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+            while counts[name] > 1 or found in names:
+                found = f"{name} ({counts[name]})"
+                if found not in names:
+                    break
+                counts[name] += 1  # an executor is called so
+            names[found] = None
         return tuple(names)
 
     @cached_property

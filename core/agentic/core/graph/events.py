@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agentic.core.graph.codec import to_text
+from agentic.core.graph.names import between_colons
 from agentic.core.graph.parcel import Parcel
 from agentic.core.types import JSONValue, RunId
 
@@ -123,7 +124,8 @@ class WorkflowEvent:
         """Unique over all runs: ``run:sequence``, or the activation and a number for live events."""
         if self.sequence is not None:
             return f"{self.run_id}:{self.sequence}"
-        return f"{self.run_id}:{self.superstep}:{self.path}:{self.shard}:{self.attempt}:{self.live_number}"
+        where = f"{self.superstep}:{between_colons(self.path)}:{self.shard}:{self.attempt}"
+        return f"{self.run_id}:{where}:live.{self.live_number}"
 
     @property
     def data(self) -> Mapping[str, JSONValue]:

@@ -181,6 +181,7 @@ class _SubRun(_Model):
     fan_ins: list[tuple[Count, _FanIn]]
     maps: list[tuple[Count, _Map, list[JsonValue], list[list[_Outcome]]]]
     parked: list[_Parked]
+    name: StrictStr = ""
 
 
 for _model in (_Progress, _Activation, _Result, Head, _Parked, _SubRun):
@@ -372,9 +373,9 @@ class Reader:
         )
 
     def _sub_run(self, data: _SubRun) -> SubRun:
-        # Its name is made anew when it goes on: a fork's sub-runs are named after the fork.
+        # The run around it may be a fork: its sub-runs are named after the fork when they go on.
         state = replace(
-            self.state(RunId(""), data.head),
+            self.state(RunId(data.name), data.head),
             shared={key: self.value(held[0]) for key, held in data.shared.items()},
             local={ExecutorId(executor_id): local for executor_id, local in data.local.items()},
             fan_ins={index: self.fan_in([buffer]) for index, buffer in data.fan_ins},

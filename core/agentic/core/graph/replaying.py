@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar, cast
 
 from agentic.core.graph.errors import IncompleteLogError
 from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.names import origin_of
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.run_view import DueView, ExecutorStatus, ExecutorView, RunView
 from agentic.core.types import JSONValue, RunId
@@ -41,7 +43,8 @@ def replay(events: Iterable[WorkflowEvent]) -> list[RunView]:
     unique = {event.id: event for event in events if event.sequence is not None}
     top = _with_origins([event for event in unique.values() if "/" not in event.run_id])
     nested = [event for event in unique.values() if "/" in event.run_id]
-    return list(_Replay(top[-1].run_id, nested).views(top)) if top else []
+    origins = {f"{e.path}.{e.superstep}.{e.shard}" for e in top if e.kind is EventKind.EXECUTOR_INVOKED}
+    return list(_Replay(top[-1].run_id, nested, origins).views(top)) if top else []
 
 
 def _with_origins(events: list[WorkflowEvent]) -> list[WorkflowEvent]:
@@ -77,7 +80,7 @@ def _number(event: WorkflowEvent) -> int:
 class _Replay:
     """Follows a run."""
 
-    def __init__(self, run_id: RunId, nested: Iterable[WorkflowEvent]) -> None:
+    def __init__(self, run_id: RunId, nested: Iterable[WorkflowEvent], origins: AbstractSet[str]) -> None:
         self._view = RunView(run_id=run_id, status=RunStatus.RUNNING)
         self._due: dict[tuple[str, int], DueView] = {}
         self._executors: dict[str, ExecutorView] = {}
@@ -90,9 +93,10 @@ class _Replay:
         self._drawn: set[str] = set()
         for event in sorted(nested, key=lambda event: (event.run_id, _number(event))):
             name = event.run_id.removeprefix(f"{run_id}/").partition("/")[0]
-            self._nested.setdefault(name, []).append(event)
-            # The second sub-run of one activation is called executor.superstep.shard.2.
-            self._nested.setdefault(name.rpartition(".")[0], []).append(event)
+            self._nested.setdefault(origin_of(name), []).append(event)
+            if name not in origins:
+                # In logs of before, the second sub-run of an activation is called executor.superstep.shard.2.
+                self._nested.setdefault(name.rpartition(".")[0], []).append(event)
 
     def views(self, events: Iterable[WorkflowEvent]) -> Iterator[RunView]:
         """Yield the run at each point where it can be looked at."""

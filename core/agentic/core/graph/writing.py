@@ -198,7 +198,7 @@ class Writer:
     def _sub_run(self, sub_run: SubRun) -> JSONObject:
         """Return a sub-workflow's run, whole."""
         state = sub_run.state
-        return {
+        data: JSONObject = {
             "head": self.head(state),
             "outputs": [self.value(parcel) for parcel in sub_run.outputs],
             "shared": {key: [self.value(parcel)] for key, parcel in state.shared.items()},
@@ -215,6 +215,8 @@ class Writer:
             ],
             "parked": [self.parked(parked) for parked in state.parked.values()],
         }
+        name = state.run_id.rpartition("/")[2]  # without that of the run around it, which a fork has not
+        return {**data, "name": name} if name else data
 
 
 def _failure(failure: FailedAttempt) -> JSONValue:

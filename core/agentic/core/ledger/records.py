@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
 from agentic.core.graph.crashes import OnCrash
+from agentic.core.graph.names import between_colons
 from agentic.core.graph.result import RunStatus
 from agentic.core.types import ExecutorId, RunId
 
@@ -58,7 +59,7 @@ class ActivationId(NamedTuple):
     shard: int
 
     def __str__(self) -> str:
-        return f"{self.run_id}:{self.superstep}:{self.executor_id}:{self.shard}"
+        return f"{self.run_id}:{self.superstep}:{between_colons(self.executor_id)}:{self.shard}"
 
 
 class Lease(NamedTuple):

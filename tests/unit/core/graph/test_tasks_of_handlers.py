@@ -115,9 +115,9 @@ async def test_events_of_a_sub_run_beside_one_that_waits_are_those_of_its_supers
     flow = WorkflowBuilder("w", version="1").set_start(both).build()
     events = [event async for event in flow.run_stream("x", run_id="r", checkpoints=store)]
     assert events[-1].kind is EventKind.CHECKPOINT_SAVED
-    assert "r/both.0.0.2" in {event.run_id for event in events if event.kind is EventKind.RUN_COMPLETED}
+    assert "r/both.0.0~2" in {event.run_id for event in events if event.kind is EventKind.RUN_COMPLETED}
     again = await flow.resume("r", checkpoints=store, responses={"r:both.0.0/ask.0.0.1": "yes"})
-    assert "r/both.0.0.2" not in {event.run_id for event in again.events}
+    assert "r/both.0.0~2" not in {event.run_id for event in again.events}
 
 
 async def test_questions_of_sub_runs_side_by_side_are_asked_together(store: MemoryCheckpointStore) -> None:

@@ -130,13 +130,13 @@ def _failure(event: WorkflowEvent) -> Attempt:
 def _runs(
     event: WorkflowEvent, facts: Mapping[str, JSONValue], nested_ids: Sequence[str], run_id: str
 ) -> tuple[str, ...]:
-    """Return the runs of sub-workflows that belong to an activation; a second one ends in ``.2``."""
+    """Return the runs of sub-workflows of an activation; a second one ends in ``~2``, before in ``.2``."""
     name = event.path.rpartition("/")[2]
     origin = facts.get("origin") or f"{name}.{event.superstep}.{event.shard}"
     own = f"{run_id}/{origin}"
     at = bisect_left(nested_ids, own)
     near = itertools.takewhile(lambda nested: nested.startswith(own), nested_ids[at:])
-    return tuple(one for one in near if re.fullmatch(r"(\.\d+)?", one.removeprefix(own)))
+    return tuple(one for one in near if re.fullmatch(r"([~.]\d+)?", one.removeprefix(own)))
 
 
 def _edges(activated: Iterable[WorkflowEvent]) -> dict[str, int]:

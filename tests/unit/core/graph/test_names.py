@@ -1,0 +1,171 @@
+"""Names of activations, sub-runs, requests and events are unique, whatever executors are called."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentic.core import (
+    EventKind,
+    MemoryCheckpointStore,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    WorkflowEvent,
+    executor,
+)
+from agentic.core.bus.envelope import to_message
+from agentic.core.bus.subjects import subject_for, token
+from agentic.core.graph import FunctionExecutor, replay
+from agentic.core.graph.checkpoints import Checkpoint, part_digest
+from agentic.core.graph.edges import DirectEdge, Graph
+from agentic.core.graph.names import between_colons, origin_of, sub_run_name
+from agentic.core.ledger import ActivationId
+from agentic.core.types import ExecutorId, RunId
+
+ids = st.text("a.:%~0123456789-é", min_size=1, max_size=5)
+counts = st.integers(0, 12)
+places = st.tuples(ids, counts, counts)
+
+
+def nested(keys: list[str]) -> Workflow:
+    """Return a workflow whose ``a.2`` and ``a`` have sub-runs that dots alone do not tell apart."""
+
+    @executor(id="leaf")
+    async def leaf(number: int, ctx: WorkflowContext) -> int:
+        ctx.log("info", "seen")
+        keys.append(ctx.idempotency_key)
+        return number
+
+    inner = WorkflowBuilder("inner", version="1").set_start(leaf).build()
+
+    def calling(name: str, count: int) -> FunctionExecutor:
+        @executor(id=name)
+        async def call(number: int, ctx: WorkflowContext) -> int:
+            return sum([(await ctx.run_workflow(inner, number)).output(int) for _ in range(count)])
+
+        return call
+
+    @executor(id="start")
+    async def start(number: int, ctx: WorkflowContext) -> None:
+        for shard in range(3):
+            await ctx.send_message(shard, target="a.2")
+        await ctx.send_message(7, target="hop")
+
+    @executor(id="hop")
+    async def hop(number: int, ctx: WorkflowContext) -> None:
+        await ctx.send_message(8)
+        await ctx.send_message(9)
+
+    builder = WorkflowBuilder("dots", version="1").set_start(start)
+    builder.add_edge(start, calling("a.2", 1)).add_edge(start, hop).add_edge(hop, calling("a", 2))
+    return builder.build()
+
+
+async def test_each_activation_has_a_key_and_each_event_an_id_of_its_own() -> None:
+    keys: list[str] = []
+    events = [event async for event in nested(keys).run_stream(0, run_id="r")]
+    assert len(set(keys)) == len(keys) == 7
+    assert len({event.id for event in events}) == len(events)
+    assert len({to_message(event, "p").message_id for event in events}) == len(events)
+
+
+async def test_sub_runs_belong_to_the_activation_that_called_them_when_told_again() -> None:
+    result = await nested([]).run(0, run_id="r")
+    counts = [view.executors.get("a.2/leaf") for view in replay(result.events)]
+    assert [0 if one is None else one.activation_count for one in counts] == [0, 0, 3, 3]
+
+
+@given(st.lists(st.tuples(places, st.integers(1, 12)), unique=True, max_size=30))
+def test_names_of_sub_runs_are_told_apart(calls: list[tuple[tuple[str, int, int], int]]) -> None:
+    names = [sub_run_name(f"{name}.{step}.{shard}", number) for (name, step, shard), number in calls]
+    assert len(set(names)) == len(names)
+    assert [origin_of(name) for name in names] == [f"{n}.{step}.{shard}" for (n, step, shard), _ in calls]
+
+
+@given(st.lists(st.tuples(ids, places), unique=True, max_size=30))
+def test_names_over_all_runs_are_told_apart(found: list[tuple[str, tuple[str, int, int]]]) -> None:
+    names = {str(ActivationId(RunId(r), step, ExecutorId(name), shard)) for r, (name, step, shard) in found}
+    keys = {f"{run}:{between_colons(f'{name}.{step}.{shard}')}" for run, (name, step, shard) in found}
+    live = {live_event(run, *place).id for run, place in found}
+    durable = {WorkflowEvent(EventKind.OUTPUT, RunId(run), 0.0, step).id for run, (_, step, _) in found}
+    assert len(names) == len(keys) == len(live) == len(found)
+    assert not live & durable
+    tokens = {token("p", run, *name.split("/")) for run, (name, _, _) in found}
+    assert len(tokens) == len({(run, name) for run, (name, _, _) in found})
+
+
+def live_event(run: str, path: str, step: int, shard: int) -> WorkflowEvent:
+    return WorkflowEvent(
+        EventKind.EXECUTOR_LOG, RunId(run), 0.0, superstep=step, path=path, shard=shard, live_number=1
+    )
+
+
+@given(st.lists(st.sampled_from(["b", "b (2)", "b (3)", "b (2) (2)"]), min_size=1, max_size=8))
+def test_names_of_edges_are_told_apart(targets: list[str]) -> None:
+    edges = [DirectEdge(source=ExecutorId("a"), target=ExecutorId(target)) for target in targets]
+    assert len(set(Graph({}, edges, []).edge_names)) == len(targets)
+
+
+@given(ids, ids)
+def test_subjects_of_executors_are_told_apart(one: str, other: str) -> None:
+    subjects = {subject_for(live_event("r", name, 0, 0), "p") for name in (one, other)}
+    assert len(subjects) == len({one, other})
+
+
+async def test_run_that_was_stored_with_the_names_of_before_goes_on() -> None:
+    """Its second sub-run waits under the name ``both.0.0.2``: what is answered there finds it."""
+
+    @executor(id="ask")
+    async def ask(text: str, ctx: WorkflowContext) -> str:
+        return await ctx.request_info(f"{text}?", str)
+
+    inner = WorkflowBuilder("inner", version="1").set_start(ask).build()
+
+    @executor(id="both")
+    async def both(text: str, ctx: WorkflowContext) -> str:
+        calls = (ctx.run_workflow(inner, f"{text}{number}") for number in range(2))
+        return ", ".join(result.output(str) for result in await asyncio.gather(*calls))
+
+    flow = WorkflowBuilder("w", version="1").set_start(both).build()
+    store = MemoryCheckpointStore()
+    waiting = await flow.run("x", run_id="r", checkpoints=store)
+    assert [one.id for one in waiting.pending_requests] == ["r:both.0.0/ask.0.0.1", "r:both.0.0~2/ask.0.0.1"]
+    before = await as_stored_before(store)
+    answers = {"r:both.0.0/ask.0.0.1": "one", "r:both.0.0.2/ask.0.0.1": "two"}
+    done = await flow.resume("r", checkpoints=before, responses=answers)
+    assert done.outputs == ("one, two",)
+    new = {"r:both.0.0/ask.0.0.1": "one", "r:both.0.0~2/ask.0.0.1": "two"}
+    assert (await flow.resume("r", checkpoints=store, responses=new)).outputs == ("one, two",)
+
+
+async def as_stored_before(store: MemoryCheckpointStore) -> MemoryCheckpointStore:
+    """Return a store with what it would hold if the run had been stored with names of before."""
+    latest = await store.latest(RunId("r"))
+    parts = {name: _as_before(text) for name, text in latest.parts.items()}
+    digest = 0
+    for name, text in parts.items():
+        digest ^= part_digest(name, text)
+    head = json.dumps({**json.loads(latest.head), "digest": f"{digest:032x}"})
+    metadata = replace(latest.metadata, revision=1)
+    older = MemoryCheckpointStore()
+    await older.save(Checkpoint(metadata=metadata, head=head, changes=dict(parts)))
+    return older
+
+
+def _as_before(text: str) -> str:
+    return json.dumps(_unnamed(json.loads(text)), separators=(",", ":")).replace("both.0.0~2", "both.0.0.2")
+
+
+def _unnamed(data: object) -> object:
+    """Leave out the names of sub-runs, which were not stored."""
+    if isinstance(data, list):
+        return [_unnamed(one) for one in data]
+    if isinstance(data, dict):
+        is_sub_run = "head" in data
+        return {key: _unnamed(one) for key, one in data.items() if not (is_sub_run and key == "name")}
+    return data
