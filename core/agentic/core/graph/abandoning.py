@@ -75,3 +75,5 @@ async def _abandon(call: Activation, link: RunLink, seen: Seen) -> None:
         if is_interrupt(exc):
             raise
         ctx.log("warning", "what it began elsewhere may go on there", reason=line_of(exc))
+    finally:
+        ctx._close()

@@ -21,7 +21,6 @@ from agentic.core.graph.own_context import in_own_context
 from agentic.core.graph.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.record_events import failure_of
 from agentic.core.graph.retries import delay_before_retry
-from agentic.core.graph.under_way import OVER
 
 Context = WorkflowContext[object, object]
 
@@ -168,8 +167,7 @@ class Attempts:
         try:
             return await in_own_context(self._executor.handle(message, context))
         finally:
-            under_way, context._under_way = context._under_way, OVER
-            if under_way is not None:
+            if (under_way := context._close()) is not None:
                 await under_way.end(at_once=self._is_cancelled())
 
     async def _within(self, timeout_s: float, message: object, context: Context) -> object:

@@ -17,6 +17,7 @@ from agentic.core.graph.answers import name_type
 from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
 from agentic.core.graph.codec import describe, from_text, to_text
 from agentic.core.graph.errors import (
+    ContextClosedError,
     HandlerError,
     NoLedgerError,
     NotStoredError,
@@ -32,7 +33,7 @@ from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.reducing import reduced
 from agentic.core.graph.state import joined
-from agentic.core.graph.under_way import UnderWay
+from agentic.core.graph.under_way import OVER, UnderWay
 from agentic.core.masking import masked_data
 from agentic.core.types import ExecutorId, JSONValue, RunId
 
@@ -155,6 +156,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @property
     def local(self) -> dict[str, JSONValue]:
         """This executor's own state in this run, to be changed in place; kept when the handler returns."""
+        if self._under_way is not None:
+            self._check_open("local")
         if self._local is None:
             self._local = copy.deepcopy(dict(self._local_before))
         return self._local
@@ -169,6 +172,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             SendTypeError: The handler declares that it sends something else.
         """
+        if self._under_way is not None:
+            self._check_open("send_message")
         executor = self._link.graph.executors[self.executor_id]
         executor.check_sent(message)
         self._sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
@@ -179,6 +184,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             SendTypeError: The handler declares that it yields something else.
         """
+        if self._under_way is not None:
+            self._check_open("yield_output")
         executor = self._link.graph.executors[self.executor_id]
         executor.check_yielded(output)
         self._outputs.append(self._link.pack(output))
@@ -201,6 +208,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
         With a reducer declared for the key, ``value`` is added to what is there by it.
         """
+        if self._under_way is not None:
+            self._check_open("set_state")
         written = self._link.pack(value)
         self._writes.append((key, written))
         value_now = reduced(self._link.graph, self._shared.get(key), key, written)
@@ -227,6 +236,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
             RequestExpiredError: The deadline passed first.
             NotStoredError: The run is not stored, so that no answer could find it.
         """
+        if self._under_way is not None:
+            self._check_open("request_info")
         self._ask_count += 1
         number = self._ask_count
         wanted = name_type(response_type)
@@ -299,6 +310,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
             key: Names the call within the activation.
             function: Called without arguments, at most once unless it fails or the process dies in it.
         """
+        if self._under_way is not None:
+            self._check_open("once")
         with self._calling():
             async with self._once_locks.setdefault(key, asyncio.Lock()):
                 kept = self._kept_once().get(key)
@@ -323,6 +336,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             NoLedgerError: The run has no ledger.
         """
+        if self._under_way is not None:
+            self._check_open("on_commit")
         if not self._link.joins_commit:
             raise NoLedgerError(self.executor_id)
         self._commits = [*(self._commits or ()), function]
@@ -361,6 +376,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         Raises:
             Exception: What failed it.
         """
+        if self._under_way is not None:
+            self._check_open("run_workflow")
         self._sub_run_count += 1
         number = self._sub_run_count
         before = self._runs().get(number)
@@ -404,6 +421,24 @@ class WorkflowContext(Generic[SendT, YieldT]):
             return sub_run_name(origin, number)
         return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
 
+    def _close(self) -> UnderWay | None:
+        """Let nothing begin any more; return what is under way, if there was ever something."""
+        under_way = self._under_way
+        if under_way is None:
+            self._under_way = OVER
+        else:
+            under_way.is_over = True
+        return under_way
+
+    def _check_open(self, call: str) -> None:
+        """Refuse a call of a handler that has ended; a task of it that is being stopped is cancelled."""
+        under_way = self._under_way
+        if under_way is None or not under_way.is_over:
+            return
+        if under_way.stops(asyncio.current_task()):
+            raise asyncio.CancelledError("the handler has ended")
+        raise ContextClosedError(self.executor_id, call)
+
     def _calling(self) -> AbstractContextManager[None]:
         """Hold what the block does to be part of the handler, in whichever of its tasks it is."""
         if self._under_way is None:
@@ -417,6 +452,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     async def add_event(self, event: CustomEvent) -> None:
         """Tell an event of your own at once. It is live: it tells of this attempt, even if that fails."""
+        if self._under_way is not None:
+            self._check_open("add_event")
         self._tell(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
 
     def report_progress(self, done: int, total: int | None = None, note: str = "") -> None:
@@ -427,10 +464,14 @@ class WorkflowContext(Generic[SendT, YieldT]):
             total: Pieces in all, where that is known.
             note: A few words for people.
         """
+        if self._under_way is not None:
+            self._check_open("report_progress")
         self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
         """Tell a line of log at once, as an event of the run."""
+        if self._under_way is not None:
+            self._check_open("log")
         self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": describe(facts)})
 
     @property

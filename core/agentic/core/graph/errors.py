@@ -7,6 +7,7 @@ GraphError
   MessageTypeError (TypeError)            a message has no handler
   UndeliverableMessageError (LookupError) a sent message reached nobody
   HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or raised what is no Exception
+  ContextClosedError (RuntimeError)       a context was used after its handler had ended
   MessageCopyError (TypeError)            a message that could change cannot be copied
   SelectorError (TypeError)               a fan-out's selector returned no list of target ids
   ConvergenceError (RuntimeError)         still messages in flight after ``max_supersteps``
@@ -112,6 +113,20 @@ def _said(by: BaseException) -> str:
     if isinstance(by, SystemExit) and (by.code is None or isinstance(by.code, int | str)):
         return f"called exit({storable(repr(by.code))})"
     return f"raised {line_of(by)}"
+
+
+class ContextClosedError(GraphError, RuntimeError):
+    """A context was used after its handler had ended, as a task does that nobody waits for."""
+
+    is_retriable = False
+
+    def __init__(self, executor_id: str, call: str) -> None:
+        super().__init__(
+            f"executor {executor_id!r} called ctx.{call} after its handler had ended, which can have no "
+            f"effect; wait in the handler for the tasks that it starts (asyncio.TaskGroup, await)"
+        )
+        self.executor_id = executor_id
+        self.call = call
 
 
 class MessageCopyError(GraphError, TypeError):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
 
 import pytest
 
 from agentic.core import (
+    CustomEvent,
     EventKind,
     MemoryCheckpointStore,
     RetryPolicy,
@@ -18,6 +21,7 @@ from agentic.core import (
     WorkflowContext,
     executor,
 )
+from agentic.core.graph import ContextClosedError
 
 Calls = Callable[[WorkflowContext], Coroutine[None, None, object]]
 
@@ -211,7 +215,63 @@ async def test_task_that_a_handler_left_behind_cannot_begin_anything(log: list[s
     await WorkflowBuilder("w").set_start(node).build().run("x")
     go.set()
     await asyncio.wait(left)
-    assert (left[0].cancelled(), log) == (True, [])
+    assert (type(left[0].exception()), log) == (ContextClosedError, [])
+
+
+CALLS: Mapping[str, Callable[[WorkflowContext], object]] = {
+    "send_message": lambda ctx: ctx.send_message("x"),
+    "yield_output": lambda ctx: ctx.yield_output("x"),
+    "set_state": lambda ctx: ctx.set_state("k", 1),
+    "local": lambda ctx: ctx.local,
+    "add_event": lambda ctx: ctx.add_event(CustomEvent(type="x")),
+    "log": lambda ctx: ctx.log("info", "x"),
+    "report_progress": lambda ctx: ctx.report_progress(1),
+    "once": lambda ctx: ctx.once("k", lambda: 1),
+    "request_info": lambda ctx: ctx.request_info("x", str),
+    "on_commit": lambda ctx: ctx.on_commit(lambda _: None),
+    "run_workflow": lambda ctx: ctx.run_workflow(stepping([]), 0),
+}
+
+
+async def use(call: str, ctx: WorkflowContext) -> None:
+    found = CALLS[call](ctx)
+    assert inspect.isawaitable(found)
+    await found
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("ends", ["returns", "fails", "waits"])
+async def test_context_of_a_handler_that_has_ended_refuses_what_would_be_lost(
+    call: str, ends: str, store: MemoryCheckpointStore
+) -> None:
+    contexts: list[WorkflowContext] = []
+
+    @executor(id="node")
+    async def node(text: str, ctx: WorkflowContext) -> None:
+        contexts.append(ctx)
+        await ctx.once("before", lambda: 1)  # so that there was something under way
+        if ends == "fails":
+            raise ValueError(text)
+        if ends == "waits":
+            await ctx.request_info("?", str)
+
+    with contextlib.suppress(ValueError):
+        await WorkflowBuilder("w", version="1").set_start(node).build().run("x", checkpoints=store)
+    with pytest.raises(ContextClosedError, match=rf"'node' called ctx\.{call} after its handler had ended"):
+        await use(call, contexts[0])
+    assert (contexts[0].get_state("k"), contexts[0].executor_id) == (None, "node")
+
+
+async def test_context_that_was_never_used_in_its_handler_refuses_calls_afterwards() -> None:
+    contexts: list[WorkflowContext] = []
+
+    @executor(id="node")
+    async def node(text: str, ctx: WorkflowContext) -> None:
+        contexts.append(ctx)
+
+    await WorkflowBuilder("w").set_start(node).build().run("x")
+    with pytest.raises(ContextClosedError):
+        await contexts[0].send_message("late")
 
 
 async def test_timeout_reaches_a_sub_run_that_the_handler_left_behind(log: list[str]) -> None:
