@@ -22,6 +22,7 @@ Place = tuple[int, str, int]
 """Superstep, executor, shard."""
 
 RESTS = LIFECYCLE_ENDS | {EventKind.RUN_WAITING_INPUT}
+_REFUSALS = {"StateConflictError", "UndeliverableMessageError", "RetriesExhaustedError"}
 _BETWEEN = {EventKind.REQUEST_ANSWERED, EventKind.REQUEST_EXPIRED, EventKind.RUN_RESUMED}
 
 
@@ -59,7 +60,8 @@ class History:
             for n, e in enumerate(self.of(EventKind.EXECUTOR_INVOKED, superstep))
             if not e.data.get("again")
         }
-        return sorted(self.of(EventKind.EXECUTOR_COMPLETED, superstep), key=lambda e: order[_place(e)])
+        last = {_place(e): e for e in self.of(EventKind.EXECUTOR_COMPLETED, superstep)}
+        return sorted(last.values(), key=lambda e: order[_place(e)])
 
     def _due(self, event: WorkflowEvent) -> Due:
         data: Any = event.data
@@ -102,6 +104,11 @@ def is_end(event: WorkflowEvent) -> bool:
     if event.kind is EventKind.EXECUTOR_FAILED:
         return not event.data["will_retry"] and bool(event.data["handled"])
     return event.kind in {EventKind.EXECUTOR_COMPLETED, EventKind.EXECUTOR_PARKED}
+
+
+def is_refusal(event: WorkflowEvent) -> bool:
+    """Whether a barrier refused what an activation came to, so that it ends once more."""
+    return event.kind is EventKind.EXECUTOR_FAILED and event.data["error_type"] in _REFUSALS
 
 
 def follow(shape: Shape, history: History, state: RunState) -> Model:
@@ -196,7 +203,12 @@ def invocation_faults(events: Sequence[WorkflowEvent]) -> Iterator[str]:
         again = Counter(map(_place, (e for e in invoked if e.data.get("again"))))
         if any(count > resumed_count for count in again.values()):
             yield f"{run_id}: something began again more often than the run went on"
-        ended = Counter(map(_place, filter(is_end, mine)))
+        ended = Counter[Place]()
+        for event in mine:
+            if is_refusal(event):
+                ended[_place(event)] = 0
+            elif is_end(event):
+                ended[_place(event)] += 1
         committed = {e.superstep for e in mine if e.kind is EventKind.SUPERSTEP_COMPLETED}
         for place in {**begun, **again, **ended}:
             if begun[place] != 1:

@@ -188,11 +188,34 @@ class Model:
                     self._again(index, link, letter)
             case Direct() | Switch() | FanOut():
                 for letter in letters:
-                    ends = chosen(link, letter.message)
+                    if self._passes_by(link, letter):
+                        continue
+                    ends = chosen(link, letter.message, self._nodes)
                     if any(map(letter.may_go, ends_of(link, link.source))):
                         letter.held_back |= not any(map(letter.may_go, ends))
                     for target in ends:
                         self._deliver(letter, target)
+
+    def _passes_by(self, link: Direct | Switch | FanOut | Retry, letter: Letter) -> bool:
+        """Whether a link's rule is not asked, as none of its ends takes the message and another link can."""
+        if (isinstance(link, Direct) and link.rule is None) or (
+            isinstance(link, FanOut) and not link.selects
+        ):
+            return False
+        others = [other for other in self._shape.links if _is_for(other, letter)]
+        return not self._fits(link, letter) and any(self._fits(other, letter) for other in others)
+
+    def _fits(self, link: Link, letter: Letter) -> bool:
+        ends = [end for end in ends_of(link, letter.source) if letter.may_go(end)]
+        match link:
+            case FanIn():
+                return bool(ends)
+            case MapOver():
+                return bool(ends) and isinstance(letter.message, list)
+            case Retry() if link.payload == "input":
+                return bool(ends)
+            case _:
+                return any(takes(self._nodes[end], letter.message) for end in ends)
 
     def _deliver(self, letter: Letter, target: str, *, is_aimed: bool = True) -> None:
         if is_aimed and not letter.may_go(target):
@@ -205,6 +228,8 @@ class Model:
 
     def _again(self, index: int, link: Retry, letter: Letter) -> None:
         if not letter.may_go(link.target):
+            return
+        if self._passes_by(link, letter):
             return
         way = letter.trail.get(link.target)
         if not holds(link.rule, letter.message):
@@ -337,13 +362,16 @@ def _is_for(link: Link, letter: Letter) -> bool:
     return letter.source in sources and on in {"always", "failure" if letter.is_failure else "success"}
 
 
-def chosen(link: Direct | Switch | FanOut, message: object) -> tuple[str, ...]:
-    """Return where a link sends a message."""
+def chosen(
+    link: Direct | Switch | FanOut, message: object, nodes: Mapping[str, Node] | None = None
+) -> tuple[str, ...]:
+    """Return where a link sends a message; a case for a node that does not take it is passed over."""
     match link:
         case Direct():
             return (link.target,) if link.rule is None or holds(link.rule, message) else ()
         case Switch():
-            return (next((end for rule, end in link.cases if holds(rule, message)), link.default),)
+            cases = [case for case in link.cases if nodes is None or takes(nodes[case[1]], message)]
+            return (next((end for rule, end in cases if holds(rule, message)), link.default),)
         case FanOut():
             return tuple(t for t in link.targets if not link.selects or share_of(message, 3, t))
 

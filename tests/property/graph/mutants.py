@@ -15,7 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 
 from tests.property.graph.simulator import simulate
 
-from agentic.core.graph import joins, letters, maps, planner, routing, shared
+from agentic.core.graph import joins, judging, letters, maps, planner, refusals, routing, shared
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,29 @@ MUTANTS: Mapping[str, Mutant] = {
     ),
     "a message that was replaced vanishes silently": Mutant(joins, "routing.superseded +=", "_ ="),
     "a message that nobody takes vanishes silently": Mutant(routing, "routing.lost.append(lost)", "pass"),
+    "a condition that was not asked lets a message pass": Mutant(
+        routing,
+        "    elif verdict:\n        routing.deliver",
+        "    elif not verdict:\n        routing.deliver",
+    ),
+    "a condition is asked about messages that its target does not take": Mutant(
+        judging, "if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):", "if False:"
+    ),
+    "a case is chosen for a target that does not take the message": Mutant(
+        judging, "graph.executors[case.target].accepts(message) and ", ""
+    ),
+    "what a barrier refused is kept": Mutant(
+        planner, "not in self.refused\n            and not", "not in ()\n            and not"
+    ),
+    "an output of an earlier leg is yielded again": Mutant(
+        planner, "result.outputs[yielded:] if yielded else result.outputs", "result.outputs"
+    ),
+    "what once kept is forgotten with what a barrier refused": Mutant(
+        refusals, "replace(before, origin", "replace(before, once={}, origin"
+    ),
+    "messages behind a refused one are kept": Mutant(
+        refusals, "if key in refused or ((executor_id", "if key in refused or (False and (executor_id"
+    ),
     "an input is delivered once too often": Mutant(routing, "< edge.max_passes", "<= edge.max_passes"),
     "receivers share one object": Mutant(
         letters, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"

@@ -120,6 +120,8 @@ class Scripted(Executor):
             ctx.local["count"] = count
             parts.append(str(count))
         for key in self.script.writes:
+            if key == "clash" and self._has_mended(ctx):
+                continue
             value = crc32(word.encode()) % 100 if key == "sum" else Note(word) if key == "own" else word
             ctx.set_state(f"own.{self.id}" if key == "own" else key, value)
         if self.script.reads:
@@ -140,11 +142,18 @@ class Scripted(Executor):
             return
         for number in range(self.script.sends if hops < 3 else min(1, self.script.sends)):
             message = self._note(f"{word}{number}", hops)
-            await ctx.send_message(message, self._aim(message))
+            await ctx.send_message(message, self._aim(message, ctx))
             scribble_on(message)
 
-    def _aim(self, message: Note | Slip) -> str | None:
-        if self.script.strays and share_of(message, 3, "stray") == 0:
+    def _has_mended(self, ctx: WorkflowContext) -> bool:
+        """Whether its code was corrected, as a barrier refused what it did."""
+        return self.script.mends and any(
+            failed.error_type in {"StateConflictError", "UndeliverableMessageError"}
+            for failed in ctx.previous_attempts
+        )
+
+    def _aim(self, message: Note | Slip, ctx: WorkflowContext) -> str | None:
+        if self.script.strays and not self._has_mended(ctx) and share_of(message, 3, "stray") == 0:
             return "nobody"
         if self.script.aims and self.ends:
             return self.ends[share_of(message, len(self.ends), "aim")]

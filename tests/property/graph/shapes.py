@@ -38,6 +38,7 @@ class Script:
         is_frozen: Whether those cannot be changed.
         aims: Whether each is for one target only.
         strays: Whether some are for an executor that is no target.
+        mends: Whether it strays and clashes in its first try only.
         returns: Whether it returns one more message.
         yields: Outputs it yields.
         splits: Whether it sends one list instead.
@@ -61,6 +62,7 @@ class Script:
     is_frozen: bool = False
     aims: bool = False
     strays: bool = False
+    mends: bool = False
     returns: bool = False
     yields: int = 0
     splits: bool = False
@@ -279,7 +281,8 @@ class Drawing:
             sends=self._pick([1, 1, 1, 1, 1, 1, 2, 2, 0]),
             is_frozen=self._chance(30),
             aims=self._chance(10),
-            strays=self._chance(5),
+            strays=self._chance(6),
+            mends=self._chance(50),
             returns=self._chance(15),
             yields=self._pick([0, 0, 1, 1, 2]),
             writes=self._writes(),

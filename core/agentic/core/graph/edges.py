@@ -291,6 +291,11 @@ class Graph:
         """The executors whose messages user code decides about."""
         return frozenset(source for edge in self.edges if _is_judged(edge) for source in sources_of(edge))
 
+    @cached_property
+    def judging(self) -> frozenset[int]:
+        """The edges on which user code decides, by index."""
+        return frozenset(index for index, edge in enumerate(self.edges) if _is_judged(edge))
+
     def sends_return_value(self, executor_id: ExecutorId) -> bool:
         """Whether what a handler returns is a message; without an out-edge it is an output of the run."""
         return executor_id in self.bodies or any(

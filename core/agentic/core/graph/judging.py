@@ -9,12 +9,12 @@ from agentic.core.graph.edges import (
     Condition,
     DirectEdge,
     Edge,
+    FanInEdge,
     FanOutEdge,
     Graph,
+    MapEdge,
     RetryEdge,
     SwitchEdge,
-    carries_failures,
-    carries_only_failures,
     edge_name,
     targets_of,
 )
@@ -28,7 +28,9 @@ async def judge(
 ) -> dict[tuple[int, int], Verdict]:
     """Return what every condition and selector on the way of ``sends`` says.
 
-    They see copies of messages that can be changed: what one changes is not delivered.
+    They are asked about messages that a target of theirs takes. Only about a message that nobody takes they
+    are asked, too: if one of them does not let it pass, it was not meant to. They see copies of messages that
+    can be changed: what one changes is not delivered.
 
     Raises:
         Exception: What one of them raised.
@@ -37,22 +39,50 @@ async def judge(
     """
     verdicts: dict[tuple[int, int], Verdict] = {}
     shown = [sent.parcel.fresh() for sent in sends]
-    for edge_index in graph.leaving[source]:
+    for edge_index in (graph.failures_over if is_failure else graph.messages_over)[source]:
         edge = graph.edges[edge_index]
-        if carries_failures(edge) if is_failure else not carries_only_failures(edge):
-            for position, sent in enumerate(sends):
-                if sent.target is None or sent.target in targets_of(edge):
-                    try:
-                        verdict = await _ask(edge, shown[position])
-                    except BaseException as exc:
-                        exc.add_note(f"while deciding about the edge {edge_name(edge)}")
-                        raise
-                    if verdict is not None:
-                        verdicts[edge_index, position] = verdict
+        for position, sent in enumerate(sends):
+            if sent.target is not None and sent.target not in targets_of(edge):
+                continue
+            fits = _fits(graph, edge, sent)
+            if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):
+                continue
+            try:
+                verdict = await _ask(graph, edge, shown[position])
+            except BaseException as exc:
+                if fits or not isinstance(exc, Exception):
+                    exc.add_note(f"while deciding about the edge {edge_name(edge)}")
+                    raise
+                verdict = True  # to nobody, which is told
+            if verdict is not None:
+                verdicts[edge_index, position] = verdict
     return verdicts
 
 
-async def _ask(edge: Edge, message: object) -> Verdict | None:
+def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
+    """Whether the edge can carry a message: whether one of those who would get it takes it."""
+    match edge:
+        case FanInEdge():
+            return True
+        case MapEdge():
+            return isinstance(sent.parcel.value, (list, tuple))
+        case RetryEdge() if edge.payload == "input":
+            return True  # its worker gets an earlier input again
+        case _:
+            ends = targets_of(edge) if sent.target is None else (sent.target,)
+            return any(graph.executors[end].accepts(sent.parcel.value) for end in ends)
+
+
+def _is_for_another(graph: Graph, source: ExecutorId, sent: Sent, *, is_failure: bool) -> bool:
+    """Whether some edge can carry a message."""
+    return any(
+        _fits(graph, edge, sent)
+        for index in (graph.failures_over if is_failure else graph.messages_over)[source]
+        if (edge := graph.edges[index]) and (sent.target is None or sent.target in targets_of(edge))
+    )
+
+
+async def _ask(graph: Graph, edge: Edge, message: object) -> Verdict | None:
     match edge:
         case DirectEdge():
             return None if edge.condition is None else await _holds(edge.condition, message)
@@ -60,7 +90,7 @@ async def _ask(edge: Edge, message: object) -> Verdict | None:
             return await _holds(edge.when, message)
         case SwitchEdge():
             for case in edge.cases:
-                if await _holds(case.condition, message):
+                if graph.executors[case.target].accepts(message) and await _holds(case.condition, message):
                     return (case.target,)
             return (edge.default,)
         case FanOutEdge():

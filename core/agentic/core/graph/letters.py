@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.graph.edges import Graph
@@ -47,6 +48,7 @@ class Letter:
         copies: Receivers so far.
         held_back: Whether some condition did not let it pass.
         reasons: Why some target did not take it.
+        passed_by: Why edges did not ask their conditions about it.
     """
 
     source: ExecutorId
@@ -60,6 +62,7 @@ class Letter:
     copies: int = 0
     held_back: bool = False
     reasons: tuple[str, ...] = ()
+    passed_by: tuple[str, ...] = ()
 
     def refuse(self, reason: str) -> None:
         """Note why some target did not take it."""
@@ -125,8 +128,12 @@ class Routing:
         """Whether the receiver takes a letter; if not, that is noted on it."""
         is_taken = self.graph.executors[target].accepts(letter.parcel.value)
         if not is_taken:
-            letter.refuse(f"{target!r} takes no {type(letter.parcel.value).__name__}")
+            letter.refuse(_refusal(letter, target))
         return is_taken
+
+    def pass_by(self, letter: Letter, targets: Sequence[ExecutorId]) -> None:
+        """Note that an edge did not ask about a letter, as none of its targets takes it but another does."""
+        letter.passed_by += tuple(_refusal(letter, end) for end in targets if letter.aims_at(end))
 
     def deliver_list(self, delivery: Delivery, sources: tuple[ExecutorId, ...]) -> None:
         """Deliver the list that ``sources`` brought about in a fan-in or a map, if its receiver takes it."""
@@ -137,3 +144,7 @@ class Routing:
         kinds = {type(v).__name__ for v in values} if isinstance(values, list) else set()
         reason = f"{delivery.target!r} takes no list of {', '.join(sorted(kinds)) or 'nothing'}"
         self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason, None, sources))
+
+
+def _refusal(letter: Letter, target: ExecutorId) -> str:
+    return f"{target!r} takes no {type(letter.parcel.value).__name__}"

@@ -25,7 +25,7 @@ from agentic.core.graph.letters import Routing
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Delivery
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, Progress
-from agentic.core.graph.refusals import behind, failed_by, progress_again, refuse_senders, undeliverable
+from agentic.core.graph.refusals import failed_by, refuse_senders, undeliverable, with_later
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.routing import route, takes_failure
 from agentic.core.graph.shared import merge_writes
@@ -318,17 +318,15 @@ class _Barrier:
         """
         new = {result.activation.key for result in results}
         whole = {result.activation.key: result for result in _with_kept(self.state, results)}
-        later = behind(self.graph, whole, refused)
+        refused = with_later(self.graph, whole, refused)
         judged = [
             failed_by(refused[key], result, is_new=key in new) if key in refused else result
             for key, result in whole.items()
-            if key not in later
         ]
         self.refused = frozenset(refused)
         self.record([r for r in judged if r.activation.key in new or r.activation.key in refused])
         if routing is not None:
             record_events.lost(self.log, routing)
-        self.tried = {key: progress_again(whole[key], is_new=key in new) for key in later}
         return self.failed(judged, error)
 
     def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:

@@ -13,7 +13,7 @@ from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import UndeliverableMessageError, error_text, error_type
 from agentic.core.graph.letters import Lost, Routing
 from agentic.core.graph.messages import ActivationKey, ActivationResult
-from agentic.core.graph.progress import FailedAttempt, Progress
+from agentic.core.graph.progress import FailedAttempt
 from agentic.core.types import ExecutorId
 
 
@@ -31,38 +31,48 @@ def refuse_senders(routing: Routing, results: Sequence[ActivationResult]) -> Non
             routing.refused.setdefault(key, error)
 
 
-def behind(
+def with_later(
     graph: Graph, keys: Collection[ActivationKey], refused: Mapping[ActivationKey, Exception]
-) -> set[ActivationKey]:
-    """Return those of ``keys`` that wait for refused ones: later messages of an executor without lanes."""
+) -> Mapping[ActivationKey, Exception]:
+    """Return what is refused with all that rests on it: later messages of an executor without lanes.
+
+    Args:
+        graph: The workflow's.
+        keys: The activations that have come to something.
+        refused: Those that are refused by themselves, and why.
+    """
     first: dict[ExecutorId, int] = {}
     for executor_id, shard in refused:
         if graph.lanes[executor_id] == 1:
             first[executor_id] = min(shard, first.get(executor_id, shard))
-    return {key for key in keys if key not in refused and key[0] in first and key[1] > first[key[0]]}
+    return {
+        key: refused[key] if key in refused else refused[executor_id, first[executor_id]]
+        for key in keys
+        if key in refused or ((executor_id := key[0]) in first and key[1] > first[executor_id])
+    }
 
 
 def failed_by(error: Exception, result: ActivationResult, *, is_new: bool) -> ActivationResult:
-    """Return a result as that of a try that failed with ``error``."""
-    progress = progress_again(result, is_new=is_new)
-    number = len(progress.failures) + 1
-    failure = FailedAttempt(number, error_type(error), error_text(error), result.duration_s, None)
-    return ActivationResult(
-        result.activation,
-        error=error,
-        progress=replace(progress, failures=(*progress.failures, failure)),
-        duration_s=result.duration_s,
-        sub_events=result.sub_events,
-    )
-
-
-def progress_again(result: ActivationResult, *, is_new: bool) -> Progress:
-    """Return what outlives an activation whose result does not count.
+    """Return a result as that of a try that failed.
 
     Args:
+        error: Why it does not count.
         result: That does not count.
         is_new: Whether it is of this leg of the run; what it yielded in an earlier one is the run's.
     """
     before = result.progress
     yielded = before.yielded if is_new else max(before.yielded, len(result.outputs))
-    return replace(before, origin=result.activation.origin, yielded=yielded)
+    number = len(before.failures) + 1
+    failure = FailedAttempt(number, error_type(error), error_text(error), result.duration_s, None)
+    return ActivationResult(
+        result.activation,
+        error=error,
+        progress=replace(
+            before,
+            origin=result.activation.origin,
+            failures=(*before.failures, failure),
+            yielded=yielded,
+        ),
+        duration_s=result.duration_s,
+        sub_events=result.sub_events,
+    )

@@ -82,7 +82,8 @@ class _Replay:
 
     def __init__(self, run_id: RunId, nested: Iterable[WorkflowEvent], origins: AbstractSet[str]) -> None:
         self._view = RunView(run_id=run_id, status=RunStatus.RUNNING)
-        self._due: dict[tuple[str, int], DueView] = {}
+        self._begun: dict[tuple[str, int], DueView] = {}
+        self._over: set[tuple[str, int]] = set()
         self._executors: dict[str, ExecutorView] = {}
         self._edges: dict[str, int] = {}
         self._asked: dict[str, list[str]] = {}
@@ -115,7 +116,7 @@ class _Replay:
     def _shown(self) -> RunView:
         return replace(
             self._view,
-            due=tuple(self._due.values()),
+            due=tuple(due for key, due in self._begun.items() if key not in self._over),
             executors=dict(self._executors),
             edges=dict(self._edges),
             requests=tuple(request for asked in self._asked.values() for request in asked),
@@ -127,10 +128,12 @@ class _Replay:
             case EventKind.RUN_RESUMED:
                 self._view = replace(self._view, status=RunStatus.RUNNING, error=None)
             case EventKind.SUPERSTEP_STARTED:
-                self._due.clear()
+                self._begun.clear()
+                self._over.clear()
                 self._view = replace(self._view, status=RunStatus.RUNNING, superstep=event.superstep)
             case EventKind.SUPERSTEP_COMPLETED:
-                self._due.clear()
+                self._begun.clear()
+                self._over.clear()
                 self._view = _after(self._view, event)
             case EventKind.REQUEST_ANSWERED | EventKind.REQUEST_EXPIRED:
                 self._settle(str(event.data["request"]))
@@ -151,13 +154,14 @@ class _Replay:
         self._draw(event)
         key = (event.path, event.shard)
         match event.kind:
-            case EventKind.EXECUTOR_INVOKED if not event.data.get("again") or key not in self._due:
+            case EventKind.EXECUTOR_INVOKED if not event.data.get("again"):
                 if origin := event.data.get("origin"):
                     self._origins[key] = str(origin)
                     self._asked.pop(str(origin), None)
                 else:
                     self._origins.pop(key, None)
-                self._due[key] = DueView(
+                self._over.discard(key)
+                self._begun[key] = DueView(
                     executor_id=event.path, shard=event.shard, message=event.data["input"]
                 )
             case EventKind.EXECUTOR_COMPLETED:
@@ -168,11 +172,13 @@ class _Replay:
                 self._asked[str(event.data["origin"])] = list(requests)
             case EventKind.EXECUTOR_FAILED if event.data["handled"] and not event.data["will_retry"]:
                 self._done(event, key)
+            case EventKind.EXECUTOR_FAILED:
+                self._over.discard(key)  # it had finished, if a barrier refused what it came to
             case _:
                 pass
 
     def _done(self, event: WorkflowEvent, key: tuple[str, int]) -> None:
-        self._due.pop(key, None)
+        self._over.add(key)
         origin = self._origins.get(key, f"{event.path}.{event.superstep}.{event.shard}")
         # A sub-run that waits goes on later: what it does then has not happened yet.
         for inner in self._nested.get(origin, ()):

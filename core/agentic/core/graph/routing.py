@@ -125,7 +125,13 @@ def _carry(routing: Routing, edge_index: int, letters: Sequence[Letter]) -> None
 def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Letter) -> None:
     if not letter.aims_at(edge.target):
         return
-    if edge.condition is None or letter.verdicts[edge_index, letter.position]:
+    if edge.condition is None:
+        routing.deliver(letter, edge.target)
+        return
+    verdict = letter.verdicts.get((edge_index, letter.position))
+    if verdict is None:
+        routing.pass_by(letter, (edge.target,))
+    elif verdict:
         routing.deliver(letter, edge.target)
     else:
         letter.held_back = True
@@ -133,6 +139,9 @@ def _over_direct(routing: Routing, edge_index: int, edge: DirectEdge, letter: Le
 
 def _over_several(routing: Routing, edge_index: int, edge: SwitchEdge | FanOutEdge, letter: Letter) -> None:
     verdict = letter.verdicts.get((edge_index, letter.position))
+    if verdict is None and edge_index in routing.graph.judging:
+        routing.pass_by(letter, targets_of(edge))
+        return
     chosen = verdict if isinstance(verdict, tuple) else targets_of(edge)
     if letter.aim is None or letter.aim in targets_of(edge):
         letter.held_back = letter.held_back or not any(map(letter.aims_at, chosen))
@@ -145,8 +154,12 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
     """Deliver a worker's input again, or tell that it was delivered often enough."""
     if not letter.aims_at(edge.target):
         return
-    if not letter.verdicts[edge_index, letter.position]:
-        letter.held_back = True
+    verdict = letter.verdicts.get((edge_index, letter.position))
+    if not verdict:
+        if verdict is None:
+            routing.pass_by(letter, targets_of(edge))
+        else:
+            letter.held_back = True
         return
     last = letter.trail.get(edge.target)
     if last is None:
@@ -183,7 +196,7 @@ def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: L
 def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
     if letter.copies or letter.is_failure or (letter.held_back and not letter.reasons):
         return None
-    reasons = letter.reasons or (_no_way(graph, letter),)
+    reasons = letter.reasons or letter.passed_by or (_no_way(graph, letter),)
     return Lost(letter.source, letter.parcel, ", ".join(reasons), letter.sender)
 
 
