@@ -108,7 +108,8 @@ def is_end(event: WorkflowEvent) -> bool:
 
 def is_refusal(event: WorkflowEvent) -> bool:
     """Whether a barrier refused what an activation came to, so that it ends once more."""
-    return event.kind is EventKind.EXECUTOR_FAILED and event.data["error_type"] in _REFUSALS
+    is_unhandled = event.kind is EventKind.EXECUTOR_FAILED and not event.data["handled"]
+    return is_unhandled and event.data["error_type"] in _REFUSALS
 
 
 def follow(shape: Shape, history: History, state: RunState) -> Model:

@@ -481,13 +481,36 @@ _ONS: tuple[On, ...] = ("success", "success", "success", "always", "failure")
 
 
 def _is_twin(one: Link, other: Link) -> bool:
+    """Whether the builder would refuse a link, as what it carries comes over the other, too."""
+    if isinstance(one, (MapOver, Retry)) or isinstance(other, (MapOver, Retry)):
+        return False
+    if one.on != other.on and "always" not in {one.on, other.on}:
+        return False
+    chosen = _is_chosen(one), _is_chosen(other)
     match one, other:
-        case Direct(rule=None), Direct(rule=None):
-            ends = (one.source, one.target) == (other.source, other.target)
-        case FanOut(), FanOut():
-            ends = (one.source, one.targets, one.selects) == (other.source, other.targets, other.selects)
         case FanIn(), FanIn():
-            ends = (one.sources, one.target, one.mode) == (other.sources, other.target, other.mode)
+            return (one.sources, one.target, one.mode) == (other.sources, other.target, other.mode)
+        case Direct(), Direct():
+            is_refused = not any(chosen)
+        case (FanOut(), FanOut()) if all(chosen):
+            return (one.source, one.targets) == (other.source, other.targets)
+        case _ if isinstance(one, FanIn) or isinstance(other, FanIn):
+            is_refused = not any(chosen)
         case _:
-            return False
-    return ends and (one.on == other.on or "always" in {one.on, other.on})
+            is_refused = not all(chosen)
+    return is_refused and bool(_ways(one) & _ways(other))
+
+
+def _is_chosen(link: Direct | Switch | FanOut | FanIn) -> bool:
+    match link:
+        case Direct():
+            return link.rule is not None
+        case FanOut():
+            return link.selects
+        case _:
+            return isinstance(link, Switch)
+
+
+def _ways(link: Direct | Switch | FanOut | FanIn) -> set[tuple[str, str]]:
+    sources = link.sources if isinstance(link, FanIn) else (link.source,)
+    return {(source, end) for source in sources for end in ends_of(link, source)}

@@ -47,6 +47,7 @@ _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.SUPERSTEP_STARTED: "agentic.workflow.{run}.superstep.started",
     EventKind.SUPERSTEP_COMPLETED: "agentic.workflow.{run}.superstep.completed",
     EventKind.OUTPUT: "agentic.workflow.{run}.output",
+    EventKind.OUTPUT_PROVISIONAL: "agentic.workflow.{run}.output.provisional",
     EventKind.MESSAGE_UNDELIVERABLE: "agentic.workflow.{run}.message.undeliverable",
     EventKind.MESSAGE_SUPERSEDED: "agentic.workflow.{run}.message.superseded",
     EventKind.REQUEST_RAISED: "agentic.workflow.{run}.request.{request}",

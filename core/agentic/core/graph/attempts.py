@@ -192,7 +192,7 @@ class Attempts:
             if sends:
                 context._sends.append(Sent(link.pack(value)))
             else:
-                context._outputs.append(link.pack(value))
+                context._yield(link.pack(value))
 
     def _result(self, context: Context) -> ActivationResult:
         took = time.perf_counter() - self._started

@@ -188,7 +188,16 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._check_open("yield_output")
         executor = self._link.graph.executors[self.executor_id]
         executor.check_yielded(output)
-        self._outputs.append(self._link.pack(output))
+        self._yield(self._link.pack(output))
+
+    def _yield(self, output: Parcel) -> None:
+        """Take an output, and tell it at once to whoever listens; it counts when the handler returns."""
+        self._outputs.append(output)
+        if self._link.tell is not None:
+            shown = Parcel(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
+            self._tell_facts(
+                EventKind.OUTPUT_PROVISIONAL, {"type": type(output.value).__name__, "value": shown}
+            )
 
     @overload
     def get_state(self, key: str) -> object: ...
@@ -418,7 +427,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def _sub_run_name(self, number: int, before: SubRun | None) -> str:
         origin = self._activation.origin
         if before is None:
-            return sub_run_name(origin, number)
+            return sub_run_name(origin, number, self._progress.refused)
         return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
 
     def _close(self) -> UnderWay | None:
@@ -516,6 +525,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
         yield from self._surfaced or ()
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
+        if self._link.tell is None:
+            self._live_count += 1
+        else:
+            self._tell_facts(kind, masked_data(data))
+
+    def _tell_facts(self, kind: EventKind, data: Mapping[str, object]) -> None:
         self._live_count += 1
         if self._link.tell is None:
             return
@@ -528,7 +543,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
                 path=joined(self._link.path, self.executor_id),
                 attempt=self.attempt,
                 shard=self._activation.shard,
-                data=masked_data(data),
+                data=data,
                 live_number=self._live_count,
             )
         )

@@ -25,6 +25,11 @@ from agentic.core.graph.edges import (
 )
 from agentic.core.types import ExecutorId
 
+_Way = tuple[ExecutorId, ExecutorId, str]
+"""Source, target, and whether messages or failures are carried."""
+
+_Ways = dict[_Way, list[Edge]]
+
 
 def find_edge_faults(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator[str]:
     """Return the faults of edges that need no look at their executors."""
@@ -134,11 +139,79 @@ def _other_parameters(function: Callable[..., object], arguments: tuple[str, ...
 
 def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
     seen: set[object] = set()
+    ways: _Ways = {}
     for edge in edges:
         keys = {(type(edge), sources_of(edge), targets_of(edge), *key) for key in _told_apart_by(edge)}
         if keys & seen:
             yield f"the edge {edge_name(edge)} is there twice; remove one"
+        else:
+            yield from _crossed(edge, ways)
         seen |= keys
+
+
+def _crossed(edge: Edge, ways: _Ways) -> Iterator[str]:
+    """Yield the end to which an edge brings what an earlier one of whatever kind brings there, too."""
+    told = False
+    for way in _ways_of(edge):
+        others = ways.setdefault(way, [])
+        for other in others if not told else ():
+            if _doubles(other, edge):
+                told = True
+                source, target, _ = way
+                yield (
+                    f"{target!r} gets what {source!r} sends over two edges, {_described(other)} and "
+                    f"{_described(edge)}; remove {target!r} from one of them, or give both a condition"
+                )
+                break
+        others.append(edge)
+
+
+def _doubles(one: Edge, other: Edge) -> bool:
+    """Whether a message that one edge carries comes over the other, too, though nobody chose so."""
+    if isinstance(one, (DirectEdge, FanInEdge)) and type(one) is type(other):
+        return False  # told apart by conditions and modes
+    if isinstance(one, FanInEdge) or isinstance(other, FanInEdge):
+        return not _chooses(one) and not _chooses(other)  # past a join, a condition may be a short cut
+    return not (_chooses(one) and _chooses(other))
+
+
+def _ways_of(edge: Edge) -> Iterator[_Way]:
+    """Yield from where to where an edge brings messages as they are, and whether those or failures."""
+    if isinstance(edge, (MapEdge, RetryEdge)):
+        return  # a map's body is for its items alone, and a retry edge brings an earlier input
+    carried = ("success", "failure") if edge.on == "always" else (edge.on,)
+    for source in sources_of(edge):
+        for target in targets_of(edge):
+            yield from ((source, target, each) for each in carried)
+
+
+def _chooses(edge: Edge) -> bool:
+    """Whether user code decides which messages an edge carries."""
+    match edge:
+        case DirectEdge():
+            return edge.condition is not None
+        case FanOutEdge():
+            return edge.select is not None
+        case _:
+            return isinstance(edge, SwitchEdge)
+
+
+def _described(edge: Edge) -> str:
+    match edge:
+        case DirectEdge():
+            return f"the edge {edge_name(edge)}"
+        case SwitchEdge():
+            return f"the switch {edge_name(edge)}"
+        case FanOutEdge():
+            return f"the fan-out {edge_name(edge)}"
+        case FanInEdge():
+            return f"the fan-in {edge_name(edge)}"
+        case MapEdge():
+            return f"the map edge {edge_name(edge)}"
+        case RetryEdge():
+            return f"the retry edge {edge_name(edge)}"
+        case _:
+            assert_never(edge)
 
 
 def _told_apart_by(edge: Edge) -> list[tuple[object, ...]]:

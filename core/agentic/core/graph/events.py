@@ -1,9 +1,9 @@
 """What a run tells while it goes on.
 
 Durable events carry a ``sequence``: within one run id they are numbered 1, 2, 3, ... in an order that
-depends on the graph and its inputs alone, never on timing. Live ones (progress, log, checkpoints, a user's
-own) carry none; they appear at once. A sub-workflow's run has an id of its own, and so numbers of its own:
-``parent/executor.superstep.shard``.
+depends on the graph and its inputs alone, never on timing. Live ones (progress, log, provisional outputs,
+checkpoints, a user's own) carry none; they appear at once. A sub-workflow's run has an id of its own, and
+so numbers of its own: ``parent/executor.superstep.shard``.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class EventKind(StrEnum):
     CHECKPOINT_SAVED = "checkpoint.saved"
     CHECKPOINT_FAILED = "checkpoint.failed"
     OUTPUT = "output"
+    OUTPUT_PROVISIONAL = "output.provisional"
     CUSTOM = "custom"
 
 

@@ -75,10 +75,11 @@ def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
 
 def _is_for_another(graph: Graph, source: ExecutorId, sent: Sent, *, is_failure: bool) -> bool:
     """Whether some edge can carry a message."""
+    leaving = (graph.failures_over if is_failure else graph.messages_over)[source]
     return any(
         _fits(graph, edge, sent)
-        for index in (graph.failures_over if is_failure else graph.messages_over)[source]
-        if (edge := graph.edges[index]) and (sent.target is None or sent.target in targets_of(edge))
+        for edge in map(graph.edges.__getitem__, leaving)
+        if sent.target is None or sent.target in targets_of(edge)
     )
 
 

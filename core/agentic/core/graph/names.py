@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_SUB_RUN = re.compile(r"(.*)~[0-9]+", re.DOTALL)
+_SUB_RUN = re.compile(r"(.*)~[0-9]+(\.[0-9]+)?", re.DOTALL)
 
 
 def between_colons(part: str) -> str:
@@ -18,13 +18,16 @@ def between_colons(part: str) -> str:
     return part
 
 
-def sub_run_name(origin: str, number: int) -> str:
+def sub_run_name(origin: str, number: int, refused: int = 0) -> str:
     """Return the name of a sub-run: of the first one of an activation it is the activation's.
 
     Args:
-        origin: Of the activation; it ends with a dot and a number.
+        origin: Of the activation; it ends with two dots and numbers.
         number: Position of the call in its handler, from 1.
+        refused: How often a barrier refused what the activation came to: its sub-runs begin anew then.
     """
+    if refused:
+        return f"{origin}~{number}.{refused}"
     return origin if number == 1 else f"{origin}~{number}"
 
 

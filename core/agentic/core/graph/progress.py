@@ -106,6 +106,7 @@ class Progress:
         once: What ``ctx.once`` kept, by key.
         sub_runs: Its sub-workflows' runs, by call order from 1.
         yielded: How many of its outputs are the run's already, though what else it did does not count.
+        refused: How often a barrier refused what it came to.
     """
 
     origin: str = ""
@@ -115,6 +116,7 @@ class Progress:
     once: Mapping[str, Parcel] = field(default_factory=dict)
     sub_runs: Mapping[int, SubRun] = field(default_factory=dict)
     yielded: int = 0
+    refused: int = 0
 
     @property
     def open_requests(self) -> Iterator[Asked]:

@@ -93,6 +93,7 @@ class _Progress(_Model):
     once: dict[StrictStr, JsonValue]
     sub_runs: list[tuple[Count, _SubRun]]
     yielded: Count = 0
+    refused: Count = 0
 
 
 class _Activation(_Model):
@@ -357,6 +358,7 @@ class Reader:
             {key: self.value(value) for key, value in data.once.items()},
             {number: self._sub_run(sub_run) for number, sub_run in data.sub_runs},
             data.yielded,
+            data.refused,
         )
 
     def _asked(self, data: _Asked) -> Asked:

@@ -72,6 +72,7 @@ def failed_by(error: Exception, result: ActivationResult, *, is_new: bool) -> Ac
             origin=result.activation.origin,
             failures=(*before.failures, failure),
             yielded=yielded,
+            refused=before.refused + 1,
         ),
         duration_s=result.duration_s,
         sub_events=result.sub_events,

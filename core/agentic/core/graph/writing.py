@@ -180,6 +180,8 @@ class Writer:
         }
         if progress.yielded:
             data["yielded"] = progress.yielded
+        if progress.refused:
+            data["refused"] = progress.refused
         return data
 
     def _asked(self, asked: Asked) -> JSONObject:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import combinations, pairwise
 from typing import Any, cast
 
 import pytest
@@ -45,6 +45,62 @@ def test_duplicate_edge_is_refused_but_conditions_tell_edges_apart() -> None:
         WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b"), bool).add_edge("a", "b", callable)
     )
     assert told_apart.build().id == "w"
+
+
+def choose(message: object, targets: Sequence[str]) -> Sequence[str]:
+    return targets
+
+
+Connect = Callable[[WorkflowBuilder], WorkflowBuilder]
+CROSSED: dict[str, Connect] = {
+    "the edge a->b": lambda w: w.add_edge("a", "b"),
+    "the fan-out a->b+c": lambda w: w.add_fan_out_edge("a", ["b", "c"]),
+    "the fan-out a->b+d": lambda w: w.add_fan_out_edge("a", ["b", "d"]),
+    "the fan-in a+c->b": lambda w: w.add_fan_in_edge(["a", "c"], "b"),
+    "the switch a->b+d": lambda w: w.add_switch_edge("a", [Case(bool, "b"), Default("d")]),
+    "the fan-out a->b+e": lambda w: w.add_fan_out_edge("a", ["b", "e"], select=choose),
+}
+ALLOWED = [
+    {"the switch a->b+d", "the fan-out a->b+e"},
+    *({"the fan-in a+c->b", f"the {x}"} for x in ("switch a->b+d", "fan-out a->b+e")),
+]
+
+
+def five(*connects: Connect) -> WorkflowBuilder:
+    nodes = [Node(name) for name in "abcde"]
+    builder = WorkflowBuilder("w").set_start("a", "c", "d", "e").add_executor(*nodes)
+    for connect in connects:
+        connect(builder)
+    return builder
+
+
+@pytest.mark.parametrize("pair", [*combinations(CROSSED, 2)], ids=" and ".join)
+def test_a_message_that_two_edges_of_any_kind_bring_to_one_executor_is_refused(pair: tuple[str, str]) -> None:
+    builder = five(*(CROSSED[name] for name in pair))
+    if set(pair) in ALLOWED:
+        assert builder.build().id == "w"
+    else:
+        fault = (
+            f"'b' gets what 'a' sends over two edges, {pair[0]} and {pair[1]}; remove 'b' from one of them"
+        )
+        assert fault in faults_of(builder)
+
+
+@pytest.mark.parametrize("name", CROSSED)
+def test_an_edge_for_other_outcomes_is_no_second_one(name: str) -> None:
+    assert five(CROSSED[name], lambda w: w.add_edge("a", "b", on="failure")).build().id == "w"
+    assert "gets what 'a' sends" in faults_of(
+        five(CROSSED[name], lambda w: w.add_fan_out_edge("a", ["b", "c", "d"], on="always"))
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in CROSSED if name != "the edge a->b"])
+def test_an_edge_with_a_condition_may_stand_beside_what_is_chosen_or_joined(name: str) -> None:
+    builder = five(CROSSED[name], lambda w: w.add_edge("a", "b", bool))
+    if "fan-in" in name or "switch" in name or name.endswith("+e"):
+        assert builder.build().id == "w"
+    else:
+        assert f"over two edges, {name} and the edge a->b" in faults_of(builder)
 
 
 def test_every_fault_is_reported_at_once() -> None:

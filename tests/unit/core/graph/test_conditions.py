@@ -13,9 +13,10 @@ from agentic.core import (
     MemoryCheckpointStore,
     WorkflowBuilder,
     WorkflowConfig,
+    WorkflowContext,
     executor,
 )
-from agentic.core.graph import FunctionExecutor
+from agentic.core.graph import FunctionExecutor, UndeliverableMessageError
 
 Words = list[str]
 
@@ -97,3 +98,94 @@ async def test_run_that_ends_while_a_condition_is_asked_does_not_run_the_handler
     may_answer.set()
     result = await flow.resume("r", checkpoints=store)
     assert (handled, result.outputs) == (["x"], ("x",))
+
+
+@executor(id="both")
+async def both(number: int, ctx: WorkflowContext[int | str]) -> None:
+    await ctx.send_message("text")
+    await ctx.send_message(number)
+
+
+@executor(id="numbers")
+async def numbers(number: int) -> int:
+    return number
+
+
+@executor(id="words")
+async def words(text: str) -> str:
+    return text
+
+
+@executor(id="sink")
+async def sink(found: int | str) -> int | str:
+    return found
+
+
+class Asked:
+    """A condition on numbers; it fails when it is asked about anything else."""
+
+    def __init__(self) -> None:
+        self.about: list[object] = []
+
+    def is_positive(self, number: int) -> bool:
+        self.about.append(number)
+        return number > 0
+
+    def chosen(self, number: int, targets: Sequence[str]) -> list[str]:
+        return [target for target in targets if self.is_positive(number)]
+
+
+CONNECT: dict[str, Callable[[WorkflowBuilder, Asked], WorkflowBuilder]] = {
+    "condition": lambda w, asked: w.add_edge(both, numbers, asked.is_positive).add_edge(both, words),
+    "selector": lambda w, asked: w.add_fan_out_edge(both, [numbers], select=asked.chosen).add_edge(
+        both, words
+    ),
+    "case": lambda w, asked: w.add_switch_edge(both, [Case(asked.is_positive, numbers), Default(words)]),
+    "when": lambda w, asked: (
+        w.add_edge(both, numbers)
+        .add_edge(both, words)
+        .add_edge(numbers, "again")
+        .add_retry_edge("again", numbers, when=lambda n: asked.is_positive(n) and False, payload="message")
+        .add_edge("again", words)
+    ),
+}
+
+
+@executor(id="again")
+async def again(number: int, ctx: WorkflowContext[int | str]) -> None:
+    await ctx.send_message(number)
+    await ctx.send_message("checked")
+
+
+@pytest.mark.parametrize("kind", CONNECT)
+async def test_user_code_is_asked_only_about_messages_that_its_target_takes(kind: str) -> None:
+    asked = Asked()
+    builder = WorkflowBuilder("w").set_start(both)
+    if kind == "when":
+        builder.add_executor(again)
+    result = await CONNECT[kind](builder, asked).build().run(1)
+    assert set(map(type, asked.about)) == {int}
+    assert "text" in result.outputs
+
+
+async def test_message_that_nobody_takes_is_undeliverable_whatever_a_condition_makes_of_it() -> None:
+    flow = WorkflowBuilder("w").set_start(both).add_edge(both, numbers, Asked().is_positive).build()
+    with pytest.raises(
+        UndeliverableMessageError, match="a str sent by 'both' reached nobody: 'numbers' takes no str"
+    ):
+        await flow.run(1)
+
+
+async def test_condition_that_says_no_to_a_message_that_nobody_takes_holds_it_back() -> None:
+    flow = (
+        WorkflowBuilder("w")
+        .set_start(both)
+        .add_edge(both, numbers, lambda found: isinstance(found, int))
+        .build()
+    )
+    assert (await flow.run(1)).outputs == (1,)
+
+
+async def test_message_that_another_condition_holds_back_is_not_undeliverable() -> None:
+    builder = WorkflowBuilder("w").set_start(both).add_edge(both, numbers, Asked().is_positive)
+    assert (await builder.add_edge(both, words, lambda text: False).build().run(1)).outputs == (1,)

@@ -80,11 +80,12 @@ async def test_sub_runs_belong_to_the_activation_that_called_them_when_told_agai
     assert [0 if one is None else one.activation_count for one in counts] == [0, 0, 3, 3]
 
 
-@given(st.lists(st.tuples(places, st.integers(1, 12)), unique=True, max_size=30))
-def test_names_of_sub_runs_are_told_apart(calls: list[tuple[tuple[str, int, int], int]]) -> None:
-    names = [sub_run_name(f"{name}.{step}.{shard}", number) for (name, step, shard), number in calls]
+@given(st.lists(st.tuples(places, st.integers(1, 12), st.integers(0, 3)), unique=True, max_size=30))
+def test_names_of_sub_runs_are_told_apart(calls: list[tuple[tuple[str, int, int], int, int]]) -> None:
+    origins = [f"{name}.{step}.{shard}" for (name, step, shard), _, _ in calls]
+    names = [sub_run_name(origin, *call[1:]) for origin, call in zip(origins, calls, strict=True)]
     assert len(set(names)) == len(names)
-    assert [origin_of(name) for name in names] == [f"{n}.{step}.{shard}" for (n, step, shard), _ in calls]
+    assert [origin_of(name) for name in names] == origins
 
 
 @given(st.lists(st.tuples(ids, places), unique=True, max_size=30))

@@ -443,7 +443,7 @@ class TestCompare:
                 Default(default),
             ]
             builder = WorkflowBuilder("w").set_start(Node("a")).add_executor(Node("c"), Node("d"))
-            return builder.add_edge("a", "c").add_edge("a", "d").add_switch_edge("a", cases).build()
+            return builder.add_edge("b", "c").add_edge("b", "d").add_switch_edge("a", cases).build()
 
         assert "changed code: case 2 of edge a->b+c;" in refusal(of(2), of(3))
         assert "removed: edge a->b+c; added: edge a->b+d;" in refusal(of(2), of(2, "d"))

@@ -9,6 +9,7 @@ import pytest
 from agentic.core import (
     CustomEvent,
     EventKind,
+    RetryPolicy,
     RunStatus,
     Workflow,
     WorkflowBuilder,
@@ -78,7 +79,8 @@ async def test_durable_events_are_numbered_without_gaps_within_each_run() -> Non
 @pytest.mark.requirement("CX04", "CX08")
 async def test_progress_logs_and_custom_events_are_live_and_not_part_of_the_record() -> None:
     stream = nested().run_stream("x")
-    live = [e async for e in stream if e.sequence is None]
+    told = [e async for e in stream if e.sequence is None]
+    live = [e for e in told if e.kind is not EventKind.OUTPUT_PROVISIONAL]
     assert [e.kind for e in live] == [EventKind.EXECUTOR_PROGRESS, EventKind.EXECUTOR_LOG, EventKind.CUSTOM]
     assert [e.live_number for e in live] == [1, 2, 3]
     assert {e.path for e in live} == {"box/inner"}
@@ -181,3 +183,52 @@ async def test_failure_inside_a_sub_workflow_keeps_its_events_in_the_record() ->
     events = caught.value.result.events  # type: ignore[attr-defined]  # attached by run()
     assert ("r/box.0.0", EventKind.RUN_FAILED) in {(e.run_id, e.kind) for e in events}
     assert events[-1].run_id == "r"
+
+
+async def test_output_appears_at_once_and_is_confirmed_at_the_barrier() -> None:
+    may_end = asyncio.Event()
+
+    @executor(id="teller")
+    async def teller(text: str, ctx: WorkflowContext[object, str]) -> str:
+        await ctx.yield_output("first")
+        return "last"
+
+    @executor(id="slow")
+    async def slow(text: str) -> None:
+        await may_end.wait()
+
+    flow = WorkflowBuilder("w").set_start(teller, slow).build()
+    told: list[tuple[EventKind, object]] = []
+    async for event in flow.run_stream("x", run_id="r"):
+        if event.kind in {EventKind.OUTPUT, EventKind.OUTPUT_PROVISIONAL}:
+            told.append((event.kind, event.data["value"]))
+            assert (event.path, event.data["type"]) == ("teller", "str")
+            if len(told) == 2:
+                may_end.set()  # nothing is over yet: the superstep waits for this
+    provisional, final = EventKind.OUTPUT_PROVISIONAL, EventKind.OUTPUT
+    assert told == [(provisional, "first"), (provisional, "last"), (final, "first"), (final, "last")]
+
+
+async def test_output_of_a_try_that_fails_is_never_confirmed() -> None:
+    @executor(id="try", retry=RetryPolicy(max_attempts=2, first_delay_s=0))
+    async def attempt(text: str, ctx: WorkflowContext[object, str]) -> None:
+        await ctx.yield_output(f"try {ctx.attempt}")
+        if ctx.attempt == 1:
+            raise ValueError(text)
+
+    stream = WorkflowBuilder("w").set_start(attempt).build().run_stream("x")
+    events = [event async for event in stream]
+    shown = [(e.attempt, e.data["value"]) for e in events if e.kind is EventKind.OUTPUT_PROVISIONAL]
+    kept = [(e.attempt, e.data["value"]) for e in events if e.kind is EventKind.OUTPUT]
+    assert (shown, kept) == ([(1, "try 1"), (2, "try 2")], [(2, "try 2")])
+    result = await stream.result()
+    assert (result.outputs, EventKind.OUTPUT_PROVISIONAL in {e.kind for e in result.events}) == (
+        ("try 2",),
+        False,
+    )
+
+
+async def test_provisional_output_of_a_sub_workflow_tells_where_it_was_made() -> None:
+    events = [event async for event in nested().run_stream("x", run_id="r")]
+    shown = [(e.run_id, e.path) for e in events if e.kind is EventKind.OUTPUT_PROVISIONAL]
+    assert shown == [("r/box.0.0", "box/inner"), ("r", "end")]

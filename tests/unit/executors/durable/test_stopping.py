@@ -7,7 +7,16 @@ import contextlib
 
 import pytest
 
-from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowConfig, executor
+from agentic.core import (
+    EventKind,
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    WorkflowEvent,
+    executor,
+)
 from agentic.core.ledger import ActivationRow, ActivationStatus, MemoryLedger
 from agentic.executors.durable import WorkflowCatalog
 from agentic.executors.durable.local import LocalDispatcher, LocalRuns
@@ -98,3 +107,24 @@ async def test_handler_that_keeps_a_deadline_to_itself_does_not_outlast_it() -> 
         result = await handle.result()
     assert (result.status, log) == (RunStatus.FAILED, ["first"])
     assert "did not end within its run_timeout_s" in str(result.error)
+
+
+async def test_an_output_is_shown_while_its_handler_is_at_work() -> None:
+    shown = asyncio.Event()
+    told: list[WorkflowEvent] = []
+
+    def tell(event: WorkflowEvent) -> None:
+        told.append(event)
+        if event.kind is EventKind.OUTPUT_PROVISIONAL:
+            shown.set()
+
+    @executor(id="say")
+    async def say(number: int, ctx: WorkflowContext) -> None:
+        await ctx.yield_output(number)
+        await shown.wait()
+
+    catalog = WorkflowCatalog({"say": lambda: WorkflowBuilder("say", version="1").set_start(say).build()})
+    options = HostOptions(tell=tell)
+    async with asyncio.timeout(10), LocalRuns(MemoryLedger(), catalog, options=options) as runs:
+        assert (await (await runs.submit("say", 7)).result()).outputs == (7,)
+    assert [e.kind for e in told if "output" in e.kind] == [EventKind.OUTPUT_PROVISIONAL, EventKind.OUTPUT]

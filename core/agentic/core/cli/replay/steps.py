@@ -136,7 +136,7 @@ def _runs(
     own = f"{run_id}/{origin}"
     at = bisect_left(nested_ids, own)
     near = itertools.takewhile(lambda nested: nested.startswith(own), nested_ids[at:])
-    return tuple(one for one in near if re.fullmatch(r"([~.]\d+)?", one.removeprefix(own)))
+    return tuple(one for one in near if re.fullmatch(r"(\.\d+|~\d+(\.\d+)?)?", one.removeprefix(own)))
 
 
 def _edges(activated: Iterable[WorkflowEvent]) -> dict[str, int]:
