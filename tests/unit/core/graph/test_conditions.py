@@ -146,7 +146,7 @@ CONNECT: dict[str, Callable[[WorkflowBuilder, Asked], WorkflowBuilder]] = {
         .add_edge(both, words)
         .add_edge(numbers, "again")
         .add_retry_edge("again", numbers, when=lambda n: asked.is_positive(n) and False, payload="message")
-        .add_edge("again", words)
+        .add_edge("again", sink)
     ),
 }
 
