@@ -19,7 +19,7 @@ def configure_logging(level: str = "warning", log_format: str = "console") -> No
     """Set structlog up for this process; called once by each entrance (CLI, worker).
 
     Args:
-        level: Lowest level written: debug, info, warning or error.
+        level: Lowest level written: debug, info, warning, error or critical.
         log_format: ``console`` for people, ``json`` for collectors.
     """
     renderer: Processor

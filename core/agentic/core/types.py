@@ -41,6 +41,10 @@ RunId = NewType("RunId", str)
 ExecutionId = NewType("ExecutionId", str)
 
 
+EXCLUDED_CLASSES = frozenset({"robots_denied"})
+"""Failure classes of pages that a site wants left out: a crawl gives them up, and they have not failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class SaveCounts:
     """What saving rows did to the tables, in rows."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # sqlalchemy and the engine are loaded when something is run,
     from sqlalchemy.orm import Session
 
     from agentic.core.graph import RunResult, Workflow, WorkflowContext
+    from agentic.core.pipeline import Judgement
     from agentic.core.types import SaveCounts
     from agentic.mappers import AgentModel, Database, ResultMapper
 
@@ -103,6 +104,18 @@ class BaseAgentExecutor(ABC):
         from agentic.core.types import SaveCounts
 
         return self.mapper.counts if self.mapper is not None else SaveCounts()
+
+    @property
+    def failed_count(self) -> int:
+        """Parts of the work that failed and gave no row: pages, items, steps."""
+        return 0
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the stored results are worth; by default, failed if all rows were rejected."""
+        from agentic.core.pipeline import judge_rows
+
+        return judge_rows(self.counts, self.warnings)
 
     @property
     def warnings(self) -> Sequence[str]:

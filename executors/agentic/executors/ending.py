@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.core.actors import failure_class_of
 from agentic.core.graph.errors import named_class
 from agentic.core.logging import get_logger
-from agentic.core.types import SaveCounts
 from agentic.mappers import ExecutionStatus, finish_execution
+from agentic.mappers.execution_counts import COUNT_NAMES
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -24,6 +24,7 @@ log = get_logger(__name__)
 
 EVENTS = {
     ExecutionStatus.SUCCEEDED: "execution.succeeded",
+    ExecutionStatus.PARTIAL: "execution.partial",
     ExecutionStatus.FAILED: "execution.failed",
     ExecutionStatus.CANCELLED: "execution.cancelled",
 }
@@ -83,20 +84,34 @@ def class_of(error: BaseException | None) -> str:
 def _log_end(ended: EndedExecution | None, ending: Ending) -> None:
     if ended is None:
         return
-    is_failure = ending.status is ExecutionStatus.FAILED
-    why = {"failure_class": class_of(ending.cause), "error": ending.error} if is_failure else {}
     log.log(
-        ending.log_level if is_failure else logging.INFO,
-        EVENTS[ending.status],
+        _level(ended, ending),
+        EVENTS[ended.status],
         execution_id=ended.execution_id,
         agent_id=ended.agent_id,
         platform=ended.platform,
         attempts=ended.attempts,
         duration_s=round(ended.duration_s, 3),
-        **{name: ended.counts.get(name, 0) for name in asdict(SaveCounts())},
+        **{name: ended.counts.get(name, 0) for name in COUNT_NAMES},
         warning_count=ended.warning_count,
-        **why,
+        **_why(ended, ending),
     )
+
+
+def _level(ended: EndedExecution, ending: Ending) -> int:
+    if ended.status is ExecutionStatus.FAILED:
+        return ending.log_level
+    is_partial = ended.status is ExecutionStatus.PARTIAL
+    return min(logging.WARNING, ending.log_level) if is_partial else logging.INFO
+
+
+def _why(ended: EndedExecution, ending: Ending) -> dict[str, str | None]:
+    """Say why an execution failed, or in which part: its run did, or what its results were worth."""
+    if ended.reason is not None:
+        return {"failure_class": "results", "error": ended.reason}
+    if ended.status is ExecutionStatus.FAILED:
+        return {"failure_class": class_of(ending.cause), "error": ending.error}
+    return {}
 
 
 def _causes(error: BaseException | None) -> Iterator[Exception]:

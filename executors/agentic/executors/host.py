@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from agentic.core.bus import Bus
@@ -42,7 +42,9 @@ class ExecutionOutcome:
     Attributes:
         execution_id: The execution.
         status: How it ended; ``running`` or ``queued`` when others go on with it.
-        counts: Rows inserted, updated, unchanged and rejected.
+        counts: Rows inserted, updated, unchanged and rejected, in all attempts.
+        failed_count: Pages, items and steps that failed.
+        reason: Why the results are partial, or a failure.
         superstep_count: Supersteps of the execution's graph and of the graph its agent ran.
         event_count: Durable events of the run.
         error: What went wrong, in a line; None when nothing did.
@@ -52,18 +54,23 @@ class ExecutionOutcome:
     execution_id: str
     status: ExecutionStatus
     counts: SaveCounts = field(default_factory=SaveCounts)
+    failed_count: int = 0
+    reason: str | None = None
     superstep_count: int = 0
     event_count: int = 0
     error: str | None = None
     warnings: Sequence[str] = ()
 
     @classmethod
-    def of(cls, execution: ExecutionModel) -> ExecutionOutcome:
-        """Return how an execution stands."""
+    def of(cls, execution: ExecutionModel, counts: Mapping[str, JSONValue] | None = None) -> ExecutionOutcome:
+        """Return how an execution stands; ``counts`` are what it has so far, if it has not ended."""
+        found = execution.counts if counts is None else counts
         return cls(
             execution_id=execution.id,
             status=execution.status,
-            counts=SaveCounts(**{name: _count(execution, name) for name in asdict(SaveCounts())}),
+            counts=SaveCounts(**{name: _count(found, name) for name in asdict(SaveCounts())}),
+            failed_count=_count(found, "failed"),
+            reason=execution.reason,
             superstep_count=execution.superstep_count,
             event_count=execution.event_count,
             error=execution.error if execution.status is ExecutionStatus.FAILED else None,
@@ -75,7 +82,8 @@ class ExecutionOutcome:
         return {
             "execution_id": self.execution_id,
             "status": str(self.status),
-            "counts": asdict(self.counts),
+            "counts": {**asdict(self.counts), "failed": self.failed_count},
+            "reason": self.reason,
             "superstep_count": self.superstep_count,
             "event_count": self.event_count,
             "error": self.error,
@@ -83,6 +91,6 @@ class ExecutionOutcome:
         }
 
 
-def _count(execution: ExecutionModel, name: str) -> int:
-    count = execution.counts.get(name, 0)
+def _count(counts: Mapping[str, JSONValue], name: str) -> int:
+    count = counts.get(name, 0)
     return count if isinstance(count, int) else 0

@@ -14,14 +14,15 @@ from sqlalchemy import ColumnElement, case, func, select
 
 from agentic.executors.metrics_sql import LABELS, Labels, Scope, SecondsBetween, filled, sums_by_platform
 from agentic.mappers.columns import StoreNow
-from agentic.mappers.models import ExecutionModel, ExecutionStatus
+from agentic.mappers.execution_choice import ENDED
+from agentic.mappers.execution_counts import COUNT_NAMES
+from agentic.mappers.models import CrawlModel, ExecutionModel, ExecutionStatus
 
 BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.0, 21_600.0)
-COUNTS = ("inserted", "updated", "unchanged", "rejected")
 # What a ResultsRefusedError says.
 REFUSED = "the results of agent % were not stored:%"
 _BUCKET_NAMES = (*map(str, BUCKETS_S), "+Inf")
-_ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+_ENDED = ENDED
 
 
 def standing(scope: Scope) -> Iterator[Metric]:
@@ -94,15 +95,31 @@ def durations(scope: Scope) -> Iterator[Metric]:
 
 
 def rows(scope: Scope) -> Iterator[Metric]:
-    """Tell what came of the items that mappers were given."""
-    sums = [func.sum(ExecutionModel.counts[name].as_integer()) for name in COUNTS]
+    """Count the rows that executions have stored, whatever became of them, and what failed.
+
+    An execution under way has stored what its crawl has committed.
+    """
     found: Counter[Labels] = Counter()
-    for labels, row in sums_by_platform(scope, sums, where=[_has_succeeded()]):
-        for name, count in zip(COUNTS, row, strict=True):
-            found[*labels, name] += count or 0
-    text = "Rows that mappers were given, by what storing them did; rejected ones were not stored."
+    ended = [func.sum(ExecutionModel.counts[name].as_integer()) for name in COUNT_NAMES]
+    for labels, row in sums_by_platform(scope, ended, where=[ExecutionModel.status.in_(ENDED)]):
+        _add(found, labels, row)
+    crawled = [func.sum(getattr(CrawlModel, name)) for name in COUNT_NAMES[:-1]]
+    crawled.append(func.sum(CrawlModel.failed - CrawlModel.excluded))
+    of_crawl = (
+        CrawlModel.run == ExecutionModel.id,
+        CrawlModel.project_id == ExecutionModel.project_id,
+        ExecutionModel.status.not_in(ENDED),
+    )
+    for labels, row in sums_by_platform(scope, crawled, where=of_crawl):
+        _add(found, labels, row)
+    text = "Rows that mappers were given, by what storing them did, and pages, items and steps that failed."
     yield filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), found)
 
 
+def _add(found: Counter[Labels], labels: Labels, row: tuple[Any, ...]) -> None:
+    for name, count in zip(COUNT_NAMES, row, strict=True):
+        found[*labels, name] += count or 0
+
+
 def _has_succeeded() -> ColumnElement[bool]:
-    return ExecutionModel.status == ExecutionStatus.SUCCEEDED
+    return ExecutionModel.status.in_((ExecutionStatus.SUCCEEDED, ExecutionStatus.PARTIAL))

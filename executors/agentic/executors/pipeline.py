@@ -15,7 +15,7 @@ from agentic.executors.errors import ExecutionError
 if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
     from sqlalchemy.orm import Session
 
-    from agentic.core.pipeline import CrawledPage, FailedPage, PipelineSpec
+    from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
     from agentic.mappers.frontier import SqlCrawlStore
@@ -30,7 +30,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     was. Its pages are stored while it goes on, all else at the end by ``save_results``.
     """
 
-    _shortfalls: tuple[str, ...] = ()
+    _result: PipelineResult | None = None
 
     @abstractmethod
     def pipeline(self) -> PipelineSpec:
@@ -111,7 +111,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
         Pages, items and steps that were given up are a warning each.
         """
-        from agentic.core.pipeline import PipelineResult, shortfalls
+        from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
         from agentic.mappers.dead_letters import keep_letters
 
@@ -120,14 +120,37 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         if is_kept and execution is not None:
             result = PipelineResult.model_validate(results)
             keep_letters(self.db_session, execution, result)
-            where = f"see `agentic executions show {self.execution_id}`"
-            self._shortfalls = tuple(f"{sentence}; {where}" for sentence in shortfalls(result))
+            self._result = result
         return is_kept
+
+    @property
+    def failed_count(self) -> int:
+        """Pages of the crawl, items of loops and steps that were given up."""
+        result = self._result
+        if result is None:
+            return 0
+        return len(result.failed_items) + (result.pages.failed if result.pages else 0)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the result is worth, by the limits of the pipeline."""
+        from agentic.core.pipeline import Evidence, Judgement, judge
+
+        if self._result is None:
+            return Judgement()
+        evidence = Evidence(
+            spec=self.pipeline(), result=self._result, saved=self.counts, warnings=super().warnings
+        )
+        return judge(evidence)
 
     @property
     def warnings(self) -> Sequence[str]:
         """What was wrong with the results, and what was not got at all."""
-        return (*super().warnings, *self._shortfalls)
+        from agentic.core.pipeline import shortfalls
+
+        if self._result is None:
+            return super().warnings
+        return (*super().warnings, *self._result.warnings, *shortfalls(self._result))
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
         """Never called, as :meth:`work` gives a graph."""

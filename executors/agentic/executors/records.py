@@ -25,6 +25,7 @@ from agentic.mappers import (
     DataError,
     ExecutionModel,
     ExecutionStatus,
+    StoredResults,
     UnknownExecutionError,
     begin_execution,
     queue_execution,
@@ -158,8 +159,14 @@ class AgentRecords:
             if not is_kept:
                 raise ResultsRefusedError(executor.agent.agent_name, warnings)
             session.commit()
-        counts = asdict(executor.counts)
-        save_outcome(session, self._project_id, execution_id, counts=counts, warnings=warnings)
+            judgement = executor.judgement
+        stored = StoredResults(
+            counts={**asdict(executor.counts), "failed": executor.failed_count},
+            warnings=warnings,
+            outcome=ExecutionStatus(judgement.outcome),
+            reason=self.redactor.text(judgement.reason) if judgement.reason else None,
+        )
+        save_outcome(session, self._project_id, execution_id, stored)
 
     def _clean_results(self, results: dict[str, object]) -> dict[str, object]:
         return cast("dict[str, object]", self.redactor.data(cast("JSONValue", results)))

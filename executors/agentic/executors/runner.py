@@ -38,6 +38,7 @@ from agentic.mappers import (
     queue_execution,
     waiting_executions,
 )
+from agentic.mappers.execution_counts import counts_so_far
 from agentic.mappers.ledger import SqlLedger
 
 __all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
@@ -91,7 +92,7 @@ async def run_execution(
             if bus is not None:
                 outbox = Outbox(runs.host.lane, project, bus)
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
-            await _rested(await take_up(runs, execution, agent))
+            await _rested(await _taken_up(runs, execution, agent))
     except AgentNotRunnableError as exc:
         await in_thread(_refuse, host.database, execution, exc, log_level)
         observers.refused(project, execution_id)
@@ -104,6 +105,18 @@ async def run_execution(
         await in_thread(observers.close)
         store.rest()  # whoever runs hundreds one after the other has a connection for each else
     return await in_thread(outcome_of, host.database, execution_id, agent_id)
+
+
+async def _taken_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
+    """Do as :func:`take_up`; cancelled meanwhile, cancel the run if it has begun."""
+    try:
+        return await take_up(service, execution, agent)
+    except asyncio.CancelledError:
+        handle = service.handle(execution.id)
+        if await service.host.lane.do(lambda ledger: ledger.run(handle.run_id)) is not None:
+            await handle.cancel()
+            await handle.rest(CANCEL_GRACE_S)
+        raise
 
 
 async def take_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
@@ -177,7 +190,10 @@ def find_both(database: Database, execution_id: str, agent_id: str) -> tuple[Exe
 
 def outcome_of(database: Database, execution_id: str, agent_id: str) -> ExecutionOutcome:
     """Return how an execution stands; blocks. Raises as :func:`find_both`."""
-    return ExecutionOutcome.of(find_both(database, execution_id, agent_id)[0])
+    execution, _ = find_both(database, execution_id, agent_id)
+    with database.reading() as session:
+        counts = counts_so_far(session, execution.project_id, [execution])
+    return ExecutionOutcome.of(execution, counts[execution.id])
 
 
 def _waiting(database: Database, project_id: str) -> list[tuple[ExecutionModel, AgentModel]]:

@@ -34,6 +34,7 @@ from agentic.mappers.errors import (
 )
 from agentic.mappers.executions import (
     EndedExecution,
+    StoredResults,
     begin_execution,
     create_execution,
     find_execution,
@@ -99,6 +100,7 @@ __all__ = [
     "SchemaDriftError",
     "SourceColumns",
     "SqlCheckpointStore",
+    "StoredResults",
     "UTCDateTime",
     "UnknownAgentError",
     "UnknownColumnError",

@@ -139,7 +139,8 @@ class ResultMapper(ABC):
 
     def warn(self, sentence: str) -> None:
         """Note something that went wrong with a part of the results, and go on."""
-        log.warning("result.warned", execution_id=self.execution_id, reason=sentence)
+        # No louder: it is kept with the execution, and everything that shows one shows it.
+        log.info("result.warned", execution_id=self.execution_id, reason=sentence)
         self.warnings.append(sentence)
 
 

@@ -14,7 +14,12 @@ from agentic.mappers.audit import audit
 from agentic.mappers.errors import DataError
 from agentic.mappers.models import AgentModel, CrawlModel, ExecutionModel, ExecutionStatus, FrontierModel
 
-ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+ENDED = (
+    ExecutionStatus.SUCCEEDED,
+    ExecutionStatus.PARTIAL,
+    ExecutionStatus.FAILED,
+    ExecutionStatus.CANCELLED,
+)
 
 
 class ExecutionGoesOnError(DataError):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import Unpack
 
@@ -15,11 +16,15 @@ from agentic.core.types import JSONValue
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
 from agentic.mappers.errors import AgentDisabledError, UnknownExecutionError
+from agentic.mappers.execution_counts import crawl_counts
 from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus
 
 MAX_WARNINGS = 100
 """Of one execution; there may be one for each row of a source."""
+
+
+_LEFT_OUT = re.compile(r"\.\.\. and (\d+) more")
 
 
 class Outcome(TypedDict, total=False):
@@ -45,6 +50,8 @@ class EndedExecution:
     Attributes:
         duration_s: Since its newest attempt was begun; since it was asked for, if none was.
         counts: Rows, by what became of them.
+        status: How it ended.
+        reason: Why its results are partial, or a failure.
     """
 
     execution_id: str
@@ -54,6 +61,25 @@ class EndedExecution:
     duration_s: float
     counts: Mapping[str, JSONValue]
     warning_count: int
+    status: ExecutionStatus
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResults:
+    """What storing the results of an execution did.
+
+    Attributes:
+        counts: Rows, by what became of them, and what failed.
+        warnings: What was wrong with parts of the results.
+        outcome: The status that the execution gets when its run ends.
+        reason: Why that is not ``succeeded``.
+    """
+
+    counts: Mapping[str, JSONValue]
+    warnings: Sequence[str] = ()
+    outcome: ExecutionStatus = ExecutionStatus.SUCCEEDED
+    reason: str | None = None
 
 
 _NOT_RUNNING = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
@@ -85,6 +111,8 @@ def queue_execution(session: Session, project_id: str, execution_id: str) -> Non
             attempts=ExecutionModel.attempts + 1,
             finished_at=None,
             error=None,
+            outcome=None,
+            reason=None,
         )
     )
 
@@ -98,31 +126,61 @@ def begin_execution(session: Session, project_id: str, execution_id: str, worker
     )
 
 
-def save_outcome(
-    session: Session,
-    project_id: str,
-    execution_id: str,
-    *,
-    counts: Mapping[str, JSONValue],
-    warnings: Sequence[str],
-) -> None:
-    """Note what storing the results of an execution came to; share the session with the rows.
+def cancel_unbegun(session: Session, project_id: str, execution_id: str) -> bool:
+    """End an execution whose run was never begun as cancelled; return whether that was so."""
+    has_run = exists().where(RunModel.project_id == project_id, RunModel.run_id == execution_id)
+    changed = session.execute(
+        update(ExecutionModel)
+        .where(*_is(project_id, execution_id), ExecutionModel.status == ExecutionStatus.QUEUED, ~has_run)
+        .values(status=ExecutionStatus.CANCELLED, error="cancelled", finished_at=StoreNow())
+        .returning(ExecutionModel.id)
+    )
+    return changed.first() is not None
 
-    Args:
-        session: In a transaction.
-        project_id: Owns the execution.
-        execution_id: The execution.
-        counts: Rows, by what became of them.
-        warnings: What was wrong with parts of the results; of more than ``MAX_WARNINGS`` the rest is counted.
+
+def save_outcome(session: Session, project_id: str, execution_id: str, stored: StoredResults) -> None:
+    """Note what storing the results of an execution did; share the session with the rows.
+
+    Warnings that were added while it ran stay.
     """
-    told = [clean_text(mask_known(warning)) for warning in warnings[:MAX_WARNINGS]]
-    if len(warnings) > MAX_WARNINGS:
-        told.append(f"... and {len(warnings) - MAX_WARNINGS} more")
     session.execute(
         update(ExecutionModel)
         .where(*_is(project_id, execution_id))
-        .values(counts=dict(counts), warnings=told)
+        .values(counts=dict(stored.counts), outcome=stored.outcome, reason=_clean(stored.reason))
     )
+    add_warnings(session, project_id, execution_id, stored.warnings)
+
+
+def add_warnings(session: Session, project_id: str, execution_id: str, warnings: Sequence[str]) -> None:
+    """Add to the warnings of an execution; share the session with the rows they are about.
+
+    Of more than ``MAX_WARNINGS`` only the number is kept, and of a sentence that is there already, nothing.
+    """
+    if not warnings:
+        return
+    mine = _is(project_id, execution_id)
+    known = session.scalar(select(ExecutionModel.warnings).where(*mine).with_for_update()) or []
+    told, left_out = _without_count(known)
+    for warning in dict.fromkeys(warnings):
+        sentence = clean_text(mask_known(warning))
+        if sentence in told:
+            continue
+        if len(told) < MAX_WARNINGS:
+            told.append(sentence)
+        else:
+            left_out += 1
+    listed = [*told, f"... and {left_out} more"] if left_out else told
+    session.execute(update(ExecutionModel).where(*mine).values(warnings=listed))
+
+
+def _without_count(warnings: Sequence[str]) -> tuple[list[str], int]:
+    """Return the warnings without the line that counts those left out, and that count."""
+    found = _LEFT_OUT.fullmatch(warnings[-1]) if warnings else None
+    return (list(warnings), 0) if found is None else (list(warnings[:-1]), int(found[1]))
+
+
+def _clean(text: str | None) -> str | None:
+    return clean_text(mask_known(text)) if text else None
 
 
 def finish_execution(
@@ -130,7 +188,8 @@ def finish_execution(
 ) -> EndedExecution | None:
     """Note how the run of an execution ended, and return what is to be said of it.
 
-    Nothing happens when the execution was removed meanwhile.
+    One that succeeded gets the outcome of its results as its status. One that did not keeps the counts of
+    what its crawl has committed. Nothing happens when the execution was removed meanwhile.
 
     Args:
         session: In the transaction that ends the run.
@@ -147,14 +206,33 @@ def finish_execution(
         update(ExecutionModel)
         .where(*_is(project_id, execution_id))
         .values(
-            status=status,
-            error=clean_text(mask_known(error)) if error else None,
+            **_end(status, error),
             event_count=outcome.get("event_count", 0),
             finished_at=StoreNow(),
             superstep_count=outcome.get("superstep_count", 0) + child.scalar_subquery(),
         )
     )
+    if status is not ExecutionStatus.SUCCEEDED:
+        _keep_counts(session, project_id, execution_id)
     return _ended(session, project_id, execution_id)
+
+
+def _end(status: ExecutionStatus, error: str | None) -> dict[str, object]:
+    if status is not ExecutionStatus.SUCCEEDED:
+        return {"status": status, "error": _clean(error)}
+    has_failed = ExecutionModel.outcome == ExecutionStatus.FAILED
+    return {
+        "status": func.coalesce(ExecutionModel.outcome, status, type_=ExecutionModel.status.type),
+        "error": case((has_failed, ExecutionModel.reason)),
+    }
+
+
+def _keep_counts(session: Session, project_id: str, execution_id: str) -> None:
+    found = crawl_counts(session, project_id, [execution_id])
+    if counts := found.get(execution_id):
+        session.execute(
+            update(ExecutionModel).where(*_is(project_id, execution_id)).values(counts=dict(counts))
+        )
 
 
 def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecution | None:
@@ -168,13 +246,15 @@ def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecuti
             of.finished_at,
             of.counts,
             of.warnings,
+            of.status,
+            of.reason,
         )
         .join(AgentModel, AgentModel.id == of.agent_id)
         .where(*_is(project_id, execution_id))
     ).one_or_none()
     if found is None:
         return None
-    agent_id, platform, attempts, began_at, finished_at, counts, warnings = found
+    agent_id, platform, attempts, began_at, finished_at, counts, warnings, status, reason = found
     return EndedExecution(
         execution_id=execution_id,
         agent_id=agent_id,
@@ -183,6 +263,8 @@ def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecuti
         duration_s=max((finished_at - began_at).total_seconds(), 0.0) if finished_at else 0.0,
         counts=counts,
         warning_count=len(warnings),
+        status=status,
+        reason=reason,
     )
 
 

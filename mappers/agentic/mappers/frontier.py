@@ -18,13 +18,16 @@ from agentic.core.pipeline.crawl_store import (
     FrontierLink,
     SliceId,
 )
+from agentic.core.pipeline.page_items import count_items
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
+from agentic.core.pipeline.state import FailureTally
 from agentic.core.threads import in_thread
-from agentic.core.types import SaveCounts
+from agentic.core.types import EXCLUDED_CLASSES, SaveCounts
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
 from agentic.mappers.driver import HotCursor, Value, hot_cursor, hot_transaction
+from agentic.mappers.frontier_failures import failure_tallies
 from agentic.mappers.frontier_statements import (
     ADD,
     CLAIM,
@@ -111,11 +114,19 @@ class SqlCrawlStore:
         """Make pages new again that a slice took and nobody will fetch for it."""
         await in_thread(self._give_back, slice_id, entries)
 
+    async def failures(self, examples: int) -> Sequence[FailureTally]:
+        """Return the classes of the pages given up, by name, each with up to ``examples`` messages."""
+        return await in_thread(self._failures, examples)
+
+    def _failures(self, examples: int) -> list[FailureTally]:
+        with self._database.reading() as session:
+            return failure_tallies(session, self._project_id, self._run, examples)
+
     def _seed(self, urls: Sequence[FrontierLink]) -> int:
         with hot_transaction(self._database) as cursor:
             self._take_turn(cursor)
             added = self._add(cursor, urls)
-            self._count(cursor, added, 0, 0)
+            self._count(cursor, FrontierCounts(total=added))
             return added
 
     def _begin(self, slice_id: SliceId) -> FrontierCounts:
@@ -134,12 +145,21 @@ class SqlCrawlStore:
                     self._take_turn(cursor)
                 fresh, given_up, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
-                counts = self._count(cursor, added, len(fresh), failed)
                 entries = self._claim(cursor, slice_id, limit, without)
             saved = self._save(session, fresh) if fresh else SaveCounts()
             gone = [page for page in given_up if page.gone_status and page.has_row]
             if gone and self._mark_gone is not None:
                 saved += self._mark_gone(session, gone)
+            change = FrontierCounts(
+                total=added,
+                done=len(fresh),
+                failed=failed,
+                excluded=sum(page.failure_class in EXCLUDED_CLASSES for page in given_up),
+                items=sum(map(count_items, fresh)),
+                saved=saved,
+            )
+            with hot_cursor(session) as cursor:
+                counts = self._count(cursor, change)
         self._remember(batch.links)
         return Exchange(saved=saved, entries=entries, counts=counts)
 
@@ -198,10 +218,22 @@ class SqlCrawlStore:
             self._known.clear()
         self._known.update(link.url_key for link in links)
 
-    def _count(self, cursor: HotCursor, total: int, done: int, failed: int) -> FrontierCounts:
-        if not (total or done or failed):
+    def _count(self, cursor: HotCursor, change: FrontierCounts) -> FrontierCounts:
+        if not (change.total or change.done or change.failed):
             return _counts(cursor.rows(COUNTS, self._mine))
-        added = {**self._mine, "total": total, "done": done, "failed": failed}
+        saved = change.saved
+        added: dict[str, Value] = {
+            **self._mine,
+            "total": change.total,
+            "done": change.done,
+            "failed": change.failed,
+            "excluded": change.excluded,
+            "items": change.items,
+            "inserted": saved.inserted,
+            "updated": saved.updated,
+            "unchanged": saved.unchanged,
+            "rejected": saved.rejected,
+        }
         return _counts(cursor.rows(COUNT, added))
 
     def _claim(
@@ -226,9 +258,18 @@ class SqlCrawlStore:
             cursor.rows(TAKE_TURN, {"crawl": crawl})
 
 
-def _counts(rows: Sequence[tuple[int, int, int]]) -> FrontierCounts:
-    total, done, failed = rows[0] if rows else (0, 0, 0)
-    return FrontierCounts(total=total, done=done, failed=failed)
+def _counts(rows: Sequence[tuple[int, ...]]) -> FrontierCounts:
+    if not rows:
+        return FrontierCounts()
+    total, done, failed, excluded, items, *saved = rows[0]
+    return FrontierCounts(
+        total=total,
+        done=done,
+        failed=failed,
+        excluded=excluded,
+        items=items,
+        saved=SaveCounts(*saved),
+    )
 
 
 def _tries(attempts: Sequence[Attempt]) -> str | None:

@@ -144,21 +144,36 @@ FREE = HotStatement(
 )
 """Makes pages new again that an earlier attempt at a slice had in hand, or a slice of another superstep."""
 
+COUNT_NAMES = (
+    "total",
+    "done",
+    "failed",
+    "excluded",
+    "items",
+    "inserted",
+    "updated",
+    "unchanged",
+    "rejected",
+)
+"""What is counted of a crawl, in the order in which it is read."""
+
 _COUNTED = insert(CRAWLS).values(
     project_id=_text("project_id"),
     run=_text("run"),
-    **{name: bindparam(name, type_=Integer) for name in ("total", "done", "failed")},
+    **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
 )
+
+_COUNT_COLUMNS = [CRAWLS.c[name] for name in COUNT_NAMES]
 
 COUNT = HotStatement(
     _COUNTED.on_conflict_do_update(
         index_elements=["project_id", "run"],
-        set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in ("total", "done", "failed")},
-    ).returning(CRAWLS.c.total, CRAWLS.c.done, CRAWLS.c.failed)
+        set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in COUNT_NAMES},
+    ).returning(*_COUNT_COLUMNS)
 )
 """Adds to the counts of a crawl, and tells how it stands then."""
 
-COUNTS = HotStatement(select(CRAWLS.c.total, CRAWLS.c.done, CRAWLS.c.failed).where(*_mine(CRAWLS)))
+COUNTS = HotStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 
 TAKE_TURN = HotStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
 """On PostgreSQL, waits for others that write to this crawl: their links, in another order, lock ours out."""

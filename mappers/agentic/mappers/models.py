@@ -31,6 +31,7 @@ class ExecutionStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
@@ -110,8 +111,9 @@ class ExecutionModel(Base):
     """One run of an agent, as the user sees it.
 
     Its durable run has the same id. ``attempts`` counts how often that began, or went on after an end;
-    ``worker`` is the one that began the newest. Of two executions with one ``idempotency_key`` the database
-    refuses the second.
+    ``worker`` is the one that began the newest. ``outcome`` is what its results came to, once they are
+    stored: a status that the execution has when its run ends, with the ``reason`` if that is not
+    ``succeeded``. Of two executions with one ``idempotency_key`` the database refuses the second.
     """
 
     __tablename__ = "executions"
@@ -138,6 +140,13 @@ class ExecutionModel(Base):
     warnings: Mapped[list[str]] = mapped_column(JSON, default=list)
     attempts: Mapped[int] = mapped_column(default=0)
     idempotency_key: Mapped[str | None] = mapped_column(String(200))
+    outcome: Mapped[ExecutionStatus | None] = mapped_column(names(ExecutionStatus, 16))
+    reason: Mapped[str | None] = mapped_column(Text)
+
+    @property
+    def has_all_results(self) -> bool:
+        """Whether its run has completed, whatever its results are worth: there is nothing to continue."""
+        return self.status is ExecutionStatus.SUCCEEDED or self.outcome is not None
 
 
 class AgentResultModel(Base):
@@ -189,7 +198,11 @@ class FrontierModel(Base):
 
 
 class CrawlModel(Base):
-    """How a crawl stands: pages known, fetched and given up. Counting a million rows takes too long."""
+    """How a crawl stands: pages known, fetched and given up, items read, and rows by what storing did.
+
+    ``excluded`` pages are those given up by rule, among ``failed``; ``items`` those with a value.
+    Each commit of pages adds to it, in its transaction. Counting a million rows takes too long.
+    """
 
     __tablename__ = "crawls"
 
@@ -198,6 +211,12 @@ class CrawlModel(Base):
     total: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     failed: Mapped[int] = mapped_column(default=0)
+    excluded: Mapped[int] = mapped_column(default=0, server_default="0")
+    items: Mapped[int] = mapped_column(default=0, server_default="0")
+    inserted: Mapped[int] = mapped_column(default=0, server_default="0")
+    updated: Mapped[int] = mapped_column(default=0, server_default="0")
+    unchanged: Mapped[int] = mapped_column(default=0, server_default="0")
+    rejected: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
 class DeadLetterModel(Base):

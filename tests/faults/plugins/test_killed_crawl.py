@@ -88,6 +88,19 @@ def kill_when_done(home: Path, spec: Path, pages: int) -> int:
     return len(query(home, "select 1 from web_pages"))
 
 
+def stored_rows(home: Path) -> int:
+    """Return how many rows the tables of the platform have."""
+    tables = ("web_pages", "items", "web_contents", "web_links")
+    counts = [query(home, f"select count(*) from {table}")[0][0] for table in tables]
+    return sum(int(str(count)) for count in counts)
+
+
+def shown_rows(home: Path) -> int:
+    """Return how many rows the execution says to have stored."""
+    shown = agentic(home, "executions", "list", "--json")
+    return int(str(shown[0]["inserted"]))  # type: ignore[index]  # a list, of this command
+
+
 @pytest.mark.requirement("SC08")
 @pytest.mark.parametrize("shares", [[0.4], [0.2, 0.5, 0.8]])
 def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
@@ -102,13 +115,16 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
         home = tmp_path / "home"
         for share in shares:
             assert kill_when_done(home, spec, int(share * len(expected))) < len(expected)
+            assert shown_rows(home) == stored_rows(home)
         assert query(home, "select status from executions") == [("running",)]
         report = agentic(home, "run", str(spec), "--resume", "--json")
         requests = fakes.control.stats()["requests"]
         whole = tmp_path / "whole"  # a crawl that nobody killed
-        agentic(whole, "run", str(spec), "--json")
+        undisturbed = agentic(whole, "run", str(spec), "--json")
 
     assert report["status"] == "succeeded"
+    assert report["counts"] == undisturbed["counts"]
+    assert shown_rows(home) == stored_rows(home) == stored_rows(whole)
     rows = Counter(str(url).partition(fakes.url)[2] for (url,) in query(home, "select url from web_pages"))
     assert set(rows) == expected
     assert set(rows.values()) == {1}

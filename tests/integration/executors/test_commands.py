@@ -373,7 +373,7 @@ class TestRun:
 
         assert (told["status"], told["counts"]["inserted"], told["warnings"]) == ("succeeded", 20, [])
 
-    def test_pages_that_were_given_up_are_a_warning(
+    def test_pages_that_were_given_up_make_a_run_partial(
         self, shell: Shell, shop: str, fakes: FakeServer, request: pytest.FixtureRequest
     ) -> None:
         request.addfinalizer(fakes.control.reset)
@@ -381,12 +381,14 @@ class TestRun:
 
         result = shell.run("run", shop, "--input", "limit=10")
 
+        assert result.exit_code == 4
+
         [row] = shell.json("executions", "list")
         [warning] = shell.json("executions", "show", row["id"])["warnings"]
-        assert row["status"] == "succeeded"
+        assert row["status"] == "partial"
         assert " of 10 pages failed: gone " in warning
-        assert f"see `agentic executions show {row['id']}`" in warning
-        assert f"warning: {warning}" in " ".join(result.stdout.split())
+        assert row["reason"] == warning
+        assert result.stdout.count(warning) == 1
 
     def test_one_whose_agent_was_changed_since_is_not_resumed(self, shell: Shell, shop: str) -> None:
         shell.fails("run", shop, "--input", "start_url=http://127.0.0.1:1/")

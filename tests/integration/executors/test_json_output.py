@@ -35,6 +35,7 @@ agents import agents.yaml --replace
 agents remove new --yes
 executions list
 executions show {succeeded}
+executions failures {succeeded}
 executions watch {succeeded} --once
 executions export {succeeded} --out rows.jsonl
 executions export --all --to rows

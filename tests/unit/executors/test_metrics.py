@@ -27,8 +27,9 @@ from agentic.mappers import (
     add_schedule,
     utc_now,
 )
+from agentic.mappers.models import CrawlModel
 
-QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED = ExecutionStatus
+QUEUED, RUNNING, SUCCEEDED, PARTIAL, FAILED, CANCELLED = ExecutionStatus
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 LABELS = ("project", "platform", "state", "outcome", "le")
 LONG_AGO = utc_now() - timedelta(hours=1)
@@ -47,7 +48,7 @@ class History:
     def add(
         self, agent: AgentModel, status: ExecutionStatus, *, took_s: float = 1.0, **columns: object
     ) -> None:
-        ended = LONG_AGO if status in (SUCCEEDED, FAILED, CANCELLED) else None
+        ended = LONG_AGO if status in (SUCCEEDED, PARTIAL, FAILED, CANCELLED) else None
         values = {
             "attempts": 0 if status is QUEUED else 1,
             "started_at": LONG_AGO - timedelta(seconds=took_s),
@@ -139,6 +140,21 @@ def test_rows_are_counted_by_what_became_of_them(history: History) -> None:
         "theirs hackernews rejected": 1,
         "theirs hackernews updated": 2,
     }
+
+
+@pytest.mark.requirement("PL37")
+def test_rows_of_all_executions_are_counted_however_they_ended_or_stand(history: History) -> None:
+    agent = history.agent()
+    for status in (PARTIAL, FAILED, CANCELLED):
+        history.add(agent, status, counts={"inserted": 2, "failed": 1})
+    history.add(agent, RUNNING, id="r", counts={})
+    history.add(agent, CANCELLED, id="c", counts={"inserted": 10})
+    with history.database.writing() as session:
+        for run in ("r", "c"):
+            crawl = CrawlModel(project_id=agent.project_id, run=run, inserted=10, failed=5, excluded=2)
+            session.add(crawl)
+
+    assert history.told("agentic_rows_total") == {"ours web inserted": 26, "ours web failed": 6}
 
 
 @pytest.mark.requirement("PL37")

@@ -10,6 +10,7 @@ from agentic.mappers import (
     Database,
     ExecutionModel,
     ExecutionStatus,
+    StoredResults,
     UnknownExecutionError,
     begin_execution,
     create_execution,
@@ -20,7 +21,9 @@ from agentic.mappers import (
     save_outcome,
     waiting_executions,
 )
-from agentic.mappers.executions import MAX_WARNINGS
+from agentic.mappers.execution_counts import counts_so_far
+from agentic.mappers.executions import MAX_WARNINGS, add_warnings, cancel_unbegun
+from agentic.mappers.models import CrawlModel
 
 
 @pytest.fixture
@@ -102,7 +105,12 @@ def test_what_storing_came_to_is_kept_with_the_first_warnings(
 ) -> None:
     warnings = [f"row {number} has no id" for number in range(MAX_WARNINGS + 5)]
     with database.writing() as session:
-        save_outcome(session, execution.project_id, execution.id, counts={"inserted": 3}, warnings=warnings)
+        save_outcome(
+            session,
+            execution.project_id,
+            execution.id,
+            StoredResults(counts={"inserted": 3}, warnings=warnings),
+        )
         finish_execution(
             session, execution.project_id, execution.id, ExecutionStatus.SUCCEEDED, superstep_count=4
         )
@@ -110,6 +118,80 @@ def test_what_storing_came_to_is_kept_with_the_first_warnings(
     found = stored(database, execution)
     assert (found.counts, found.superstep_count) == ({"inserted": 3}, 4)
     assert found.warnings == [*warnings[:MAX_WARNINGS], "... and 5 more"]
+
+
+@pytest.mark.parametrize("outcome", [ExecutionStatus.PARTIAL, ExecutionStatus.FAILED])
+def test_what_results_are_worth_is_the_status_once_the_run_has_ended(
+    database: Database, execution: ExecutionModel, outcome: ExecutionStatus
+) -> None:
+    begin(database, execution)
+    results = StoredResults(counts={"inserted": 1}, outcome=outcome, reason="2 of 3 items failed")
+    with database.writing() as session:
+        save_outcome(session, execution.project_id, execution.id, results)
+    assert stored(database, execution).status is not outcome
+    finish(database, execution, ExecutionStatus.SUCCEEDED)
+
+    found = stored(database, execution)
+    assert (found.status, found.reason, found.has_all_results) == (outcome, "2 of 3 items failed", True)
+    assert found.error == ("2 of 3 items failed" if outcome is ExecutionStatus.FAILED else None)
+    assert found.counts == {"inserted": 1}
+
+
+@pytest.mark.parametrize("status", [ExecutionStatus.FAILED, ExecutionStatus.CANCELLED])
+def test_an_execution_that_did_not_end_well_keeps_what_its_crawl_has_committed(
+    database: Database, execution: ExecutionModel, status: ExecutionStatus
+) -> None:
+    begin(database, execution)
+    with database.writing() as session:
+        own = {"project_id": execution.project_id, "run": execution.id}
+        session.add(CrawlModel(**own, total=9, done=5, failed=3, excluded=1, inserted=7, updated=2))
+    so_far = {"inserted": 7, "updated": 2, "unchanged": 0, "rejected": 0, "failed": 2}
+    with database.reading() as session:
+        assert counts_so_far(session, execution.project_id, [stored(database, execution)]) == {
+            execution.id: so_far
+        }
+    finish(database, execution, status, "cancelled")
+    assert stored(database, execution).counts == so_far
+
+
+def test_counts_of_crawls_are_those_of_their_own_project(
+    database: Database, execution: ExecutionModel, stranger: AgentModel
+) -> None:
+    with database.writing() as session:
+        session.add(CrawlModel(project_id=stranger.project_id, run=execution.id, inserted=7))
+    finish(database, execution, ExecutionStatus.CANCELLED)
+    assert stored(database, execution).counts == {}
+
+
+def test_warnings_add_up_without_repetition_and_the_rest_is_counted(
+    database: Database, execution: ExecutionModel
+) -> None:
+    for start in (0, 50, 100):
+        with database.writing() as session:
+            warnings = [f"row {number}" for number in range(start, start + 60)]
+            add_warnings(session, execution.project_id, execution.id, warnings)
+    found = stored(database, execution).warnings
+    assert found == [*(f"row {number}" for number in range(MAX_WARNINGS)), "... and 70 more"]
+
+
+def test_an_execution_whose_run_never_began_is_cancelled_once(
+    database: Database, execution: ExecutionModel
+) -> None:
+    for expected in (True, False):
+        with database.writing() as session:
+            assert cancel_unbegun(session, execution.project_id, execution.id) is expected
+    found = stored(database, execution)
+    assert (found.status, found.error) == (ExecutionStatus.CANCELLED, "cancelled")
+    assert found.finished_at is not None
+
+
+def test_an_execution_that_runs_is_not_cancelled_as_one_that_never_began(
+    database: Database, execution: ExecutionModel
+) -> None:
+    queue(database, execution)
+    begin(database, execution)
+    with database.writing() as session:
+        assert not cancel_unbegun(session, execution.project_id, execution.id)
 
 
 def test_nothing_is_noted_of_an_execution_that_was_removed(
@@ -170,7 +252,7 @@ def test_what_came_of_an_execution_has_no_secret_that_this_process_has_read(
     queue(database, execution)
     with database.writing() as session:
         warnings = ["kept hush-7d-zebra"]
-        save_outcome(session, execution.project_id, execution.id, counts={}, warnings=warnings)
+        save_outcome(session, execution.project_id, execution.id, StoredResults(counts={}, warnings=warnings))
     finish(database, execution, ExecutionStatus.FAILED, "refused hush-7d-zebra")
     kept = stored(database, execution)
     assert (kept.error, kept.warnings) == (f"refused {MASK}", [f"kept {MASK}"])

@@ -21,6 +21,8 @@ from agentic.core.pipeline.crawl_store import (
     SliceId,
 )
 from agentic.core.pipeline.follow import frontier_link
+from agentic.core.pipeline.page_items import FoundItem, with_items
+from agentic.core.pipeline.state import FailureTally
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, FrontierModel, FrontierState, SourceColumns, upsert
 from agentic.mappers.frontier import SqlCrawlStore
@@ -89,6 +91,10 @@ def page(key: str, title: str = "t") -> CrawledPage:
 
 def failed(key: str) -> FailedPage:
     return FailedPage(url=f"http://site/{key}", url_key=key, depth=0, failure_class="timeout", message="30 s")
+
+
+def counts(*, total: int, done: int, failed: int = 0, **rows: int) -> FrontierCounts:
+    return FrontierCounts(total=total, done=done, failed=failed, saved=SaveCounts(**rows))
 
 
 async def taken(store: CrawlStore, limit: int, slice_id: SliceId = SLICE) -> Sequence[FrontierEntry]:
@@ -215,10 +221,46 @@ async def test_a_commit_marks_pages_adds_links_and_stores_rows(crawl: Crawl) -> 
     await taken(store, 2)
     batch = CrawlBatch(done=[page("a")], failed=[failed("b")], links=links("a", "c", depth=1))
     assert await written(store, batch) == SaveCounts(inserted=1)
-    assert await store.begin(SLICE) == FrontierCounts(total=3, done=1, failed=1)
+    assert await store.begin(SLICE) == counts(total=3, done=1, failed=1, inserted=1)
     assert crawl.titles() == ["t"]
     gone = crawl.rows()[1]
     assert (gone.state, gone.failure_class, gone.message) == (FrontierState.FAILED, "timeout", "30 s")
+
+
+async def test_rows_and_items_of_all_commits_are_counted_with_their_pages(crawl: Crawl) -> None:
+    store = crawl.store()
+    await store.seed(links("a", "b", "c", "d"))
+    item = replace(page("a"), fields={"n": 1}, item_key="1")
+    several = with_items(page("b"), [FoundItem("2", {"n": 2}), FoundItem("3", {"n": 3})])
+    first = await store.exchange(SLICE, CrawlBatch(done=[item]), 0)
+    await written(crawl.store(), CrawlBatch(done=[several, page("c")], links=links("e")))
+    assert first.counts.saved == first.saved == SaveCounts(inserted=1)
+    stood = await crawl.store().begin(LATER)
+    assert (stood.items, stood.saved) == (3, SaveCounts(inserted=3))
+
+
+async def test_pages_marked_as_gone_are_counted_too(crawl: Crawl) -> None:
+    def mark(session: Session, pages: Sequence[FailedPage]) -> SaveCounts:
+        return SaveCounts(updated=len(pages))
+
+    store = SqlCrawlStore(
+        crawl.database, project_id=crawl.agent.project_id, run="r1", save=crawl.save, mark_gone=mark
+    )
+    await store.seed(links("a"))
+    await written(store, CrawlBatch(failed=[replace(failed("a"), failure_class="gone")]))
+    assert (await store.begin(LATER)).saved == SaveCounts(updated=1)
+
+
+async def test_failures_are_those_of_the_frontier_with_the_first_examples(crawl: Crawl) -> None:
+    store = crawl.store()
+    await store.seed(links("a", "b", "c", "d"))
+    gone = replace(failed("c"), failure_class="dns", message="no such host")
+    await written(store, CrawlBatch(failed=[failed("a"), replace(failed("b"), message="31 s"), gone]))
+    await written(crawl.store("r2"), CrawlBatch(failed=[failed("a")]))
+    assert await crawl.store().failures(1) == [
+        FailureTally(failure_class="dns", count=1, examples=("no such host",)),
+        FailureTally(failure_class="timeout", count=2, examples=("30 s",)),
+    ]
 
 
 @pytest.mark.requirement("PL29")
@@ -245,7 +287,7 @@ async def test_a_row_sink_that_rolls_back_does_not_undo_the_marks(crawl: Crawl) 
     await store.seed(links("a"))
     await taken(store, 1)
     assert await written(store, CrawlBatch(done=[page("a")], links=links("b"))) == SaveCounts(rejected=1)
-    assert await store.begin(SLICE) == FrontierCounts(total=2, done=1)
+    assert await store.begin(SLICE) == counts(total=2, done=1, rejected=1)
 
 
 @pytest.mark.requirement("PL28")
@@ -258,7 +300,7 @@ async def test_a_page_fetched_by_two_stores_counts_once_and_the_first_commit_sta
     assert await written(fast, CrawlBatch(done=[page("a", "first")])) == SaveCounts(inserted=1)
     assert await written(slow, CrawlBatch(done=[page("a", "late")], links=links("b"))) == SaveCounts()
     assert crawl.titles() == ["first"]
-    assert await fast.begin(SLICE) == FrontierCounts(total=2, done=1)
+    assert await fast.begin(SLICE) == counts(total=2, done=1, inserted=1)
 
 
 async def test_a_late_failure_does_not_undo_a_page_that_is_done(crawl: Crawl) -> None:
@@ -266,7 +308,7 @@ async def test_a_late_failure_does_not_undo_a_page_that_is_done(crawl: Crawl) ->
     await store.seed(links("a"))
     await written(store, CrawlBatch(done=[page("a")]))
     await written(store, CrawlBatch(failed=[failed("a")]))
-    assert await store.begin(SLICE) == FrontierCounts(total=1, done=1)
+    assert await store.begin(SLICE) == counts(total=1, done=1, inserted=1)
 
 
 async def test_a_page_that_failed_elsewhere_and_was_fetched_here_is_done(crawl: Crawl) -> None:
@@ -274,7 +316,7 @@ async def test_a_page_that_failed_elsewhere_and_was_fetched_here_is_done(crawl: 
     await store.seed(links("a"))
     await written(store, CrawlBatch(failed=[failed("a")]))
     assert await written(store, CrawlBatch(done=[page("a")])) == SaveCounts(inserted=1)
-    assert await store.begin(SLICE) == FrontierCounts(total=1, done=1)
+    assert await store.begin(SLICE) == counts(total=1, done=1, inserted=1)
     assert crawl.rows()[0].failure_class is None
 
 
@@ -298,7 +340,7 @@ async def test_a_crawl_goes_on_after_its_process_was_killed(crawl: Crawl) -> Non
     await second.begin(SLICE)
     while entries := await taken(second, 10):
         await written(second, CrawlBatch(done=[page(entry.url_key) for entry in entries]))
-    assert await second.begin(SLICE) == FrontierCounts(total=4, done=4)
+    assert await second.begin(SLICE) == counts(total=4, done=4, inserted=4)
     assert len(crawl.titles()) == 4
 
 

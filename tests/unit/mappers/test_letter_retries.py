@@ -19,7 +19,7 @@ from agentic.mappers import (
 )
 from agentic.mappers.dead_letters import find_letter, keep_letters, letter_id, list_letters
 from agentic.mappers.errors import UnknownLetterError
-from agentic.mappers.letter_retries import retry_letters
+from agentic.mappers.letter_retries import retry_failed_pages, retry_letters
 from agentic.mappers.models import CrawlModel, DeadLetterModel
 
 DONE, FAILED, NEW, TAKEN = (
@@ -152,3 +152,24 @@ def test_a_letter_is_found_by_its_id(
             find_letter(session, agent.project_id, execution.id)
         with pytest.raises(UnknownLetterError):
             find_letter(session, stranger.project_id, name)
+
+
+def test_all_failed_pages_are_fetched_again_but_those_the_site_wants_left_out(
+    database: Database, agent: AgentModel, execution: ExecutionModel
+) -> None:
+    with database.writing() as session:
+        pages = select(FrontierModel).where(FrontierModel.run == execution.id)
+        session.scalars(pages.where(FrontierModel.url == "http://a/6")).one().failure_class = "robots_denied"
+        crawl = session.get_one(CrawlModel, (agent.project_id, execution.id))
+        crawl.excluded, crawl.items, crawl.inserted = 1, 1, 2
+    with database.writing() as session:
+        made, count = retry_failed_pages(session, execution, agent)
+    with database.reading() as session:
+        query = select(FrontierModel.url, FrontierModel.state).where(FrontierModel.run == made.id)
+        states = {row.url: row.state for row in session.execute(query)}
+        crawl = session.get_one(CrawlModel, (agent.project_id, made.id))
+    assert count == 3
+    assert [url for url, state in states.items() if state is NEW] == [*LETTERS, "http://a/5"]
+    assert states["http://a/6"] is FAILED
+    assert (crawl.failed, crawl.excluded, crawl.items, crawl.inserted) == (1, 1, 1, 0)
+    assert len(letters_of(database, agent, made)) == 3

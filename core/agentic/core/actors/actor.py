@@ -58,6 +58,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         failure_classes: The classes of failures it raises itself; see :meth:`all_failure_classes`.
         capabilities: What it needs: ``network``, ``browser``, ``credentials:<platform>``.
         may_wait: Whether it may return :class:`Again`.
+        has_effect: Whether a call does something that counts without any item: sends, logs in, keeps a file.
     """
 
     name: ClassVar[str]
@@ -68,6 +69,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
     failure_classes: ClassVar[frozenset[str]] = frozenset()
     capabilities: ClassVar[frozenset[str]] = frozenset()
     may_wait: ClassVar[bool] = False
+    has_effect: ClassVar[bool] = False
 
     @classmethod
     def all_failure_classes(cls) -> frozenset[str]:

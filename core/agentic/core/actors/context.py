@@ -36,6 +36,10 @@ async def decide_unseen(decision: Decision) -> None:
     """Write nothing down."""
 
 
+def ignore_warning(sentence: str) -> None:
+    """Leave a warning out: where pages are many, one says nothing about the run."""
+
+
 @record(kw_only=True)
 class ActorContext:
     """What an actor is given of the run around it.
@@ -52,6 +56,8 @@ class ActorContext:
         is_rerun: This call is made anew by a rule, as what it gave before was refused.
         once: ``await ctx.once("job", start)`` calls ``start`` and remembers what it returns: a call that is
             made again is given that instead.
+        warn: Takes a sentence about what a call that succeeds did not find: ``"'div.x' fits nothing on
+            http://..."``. A run that gives no item, and was warned, has failed.
         decide: Writes down, for the audit, what rules say about the failures of a call.
     """
 
@@ -65,6 +71,7 @@ class ActorContext:
     is_rerun: bool = False
     once: Once = do_now
     decide: Decide = decide_unseen
+    warn: Callable[[str], object] = ignore_warning
 
     def for_call(self, call: str) -> ActorContext:
         """Return the same for another call: ``dataclasses.replace`` in a tenth of the time."""
@@ -79,6 +86,7 @@ class ActorContext:
             is_rerun=self.is_rerun,
             once=self.once,
             decide=self.decide,
+            warn=self.warn,
         )
 
     def browser(self) -> BrowserFetcher:

@@ -51,6 +51,7 @@ class DecisionKind(StrEnum):
     RUN_UNPAUSED = "run.unpaused"
     RUN_PRUNED = "run.pruned"
     LETTERS_RETRIED = "letters.retried"
+    PAGES_RETRIED = "pages.retried"
     LETTERS_DROPPED = "letters.dropped"
     SCHEDULE_FIRED = "schedule.fired"
     SCHEDULE_QUEUED = "schedule.queued"

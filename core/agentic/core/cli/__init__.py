@@ -1,5 +1,21 @@
 """The command line. Every room and every plugin adds its commands through the hook ``agentic_commands``."""
 
-from agentic.core.cli.output import console, err_console, print_json, print_rows, print_sample, write_json
+from agentic.core.cli.output import (
+    console,
+    err_console,
+    print_json,
+    print_lines,
+    print_rows,
+    print_sample,
+    write_json,
+)
 
-__all__ = ["console", "err_console", "print_json", "print_rows", "print_sample", "write_json"]
+__all__ = [
+    "console",
+    "err_console",
+    "print_json",
+    "print_lines",
+    "print_rows",
+    "print_sample",
+    "write_json",
+]

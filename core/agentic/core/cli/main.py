@@ -1,6 +1,7 @@
 """The entrance of ``agentic``.
 
-Exit codes: 0 done, 1 refused or failed, 2 bad usage, 3 a server cannot be reached, 130 interrupted.
+Exit codes: 0 done, 1 refused or failed, 2 bad usage, 3 a server cannot be reached, 4 done in part,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
 from agentic.core.masking import mask_known
-from agentic.core.settings import load_settings
+from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 
 DISTRIBUTION = "agentic-pipelines"
@@ -61,8 +62,19 @@ def _global_options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Write log lines to the terminal, too.")
+    ] = False,
 ) -> None:
     """Scrapers, watchers and agents as deterministic graphs."""
     del version  # read by its callback
     settings = load_settings()
-    configure_logging(settings.log_level, settings.log_format)
+    configure_logging(_log_level(settings, verbose=verbose), settings.log_format)
+
+
+def _log_level(settings: Settings, *, verbose: bool) -> str:
+    """Return the lowest level that is written: a terminal shows results, and no log unless asked for."""
+    if verbose:
+        return settings.log_level if settings.log_level == "debug" else "info"
+    is_asked = "log_level" in settings.model_fields_set
+    return "critical" if sys.stderr.isatty() and not is_asked else settings.log_level

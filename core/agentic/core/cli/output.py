@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from rich import box
 from rich.cells import cell_len, set_cell_size
@@ -40,7 +41,12 @@ err_console = HarmlessConsole(stderr=True)
 
 
 def print_rows(
-    title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]], *, as_json: bool = False
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    as_json: bool = False,
+    styles: Mapping[str, Sequence[str | None]] | None = None,
 ) -> None:
     """Print ``rows`` as a table, or as a JSON list of objects when ``as_json``.
 
@@ -49,11 +55,13 @@ def print_rows(
         columns: Keys of the rows, in order. JSON holds every key of a row, the table only these.
         rows: One mapping a row; missing and None cells stay empty.
         as_json: For scripts.
+        styles: Column -> the Rich style of its cell in each row.
     """
     if as_json:
         print_json([dict(row) for row in rows])
     else:
-        _print_table(title, columns, [[_shown(row.get(column)) for column in columns] for row in rows])
+        cells = [[_shown(row.get(column)) for column in columns] for row in rows]
+        _print_table(title, columns, cells, styles or {})
 
 
 def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
@@ -62,6 +70,33 @@ def print_sample(title: str, columns: Sequence[str], rows: Sequence[Mapping[str,
     widths = _fitting(columns, cells, console.width - 2)
     cut = [[_cut(cell, width) for cell, width in zip(row, widths, strict=False)] for row in cells]
     _print_table(title, columns[: len(widths)], cut)
+
+
+def print_lines(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    """Print a line for each of ``rows``, whose last column is long: cut on a terminal, whole in a pipe.
+
+    Args:
+        title: Heading of the table.
+        columns: Keys of the rows, in order; all but the last are short.
+        rows: One mapping a row.
+    """
+    heads = [column.replace("_", " ") for column in columns]
+    cells = [[" ".join(_shown(row.get(column)).split()) for column in columns] for row in rows]
+    widths = [max(map(cell_len, (head, *values))) for head, *values in zip(heads, *cells, strict=True)]
+    room = console.width - sum(widths[:-1]) - _PADDING * len(columns)
+    if console.is_terminal:
+        widths[-1] = max(min(widths[-1], room), len(heads[-1]))
+    console.print(Text(title, style="bold"))
+    console.print(Text(_line(heads, widths), style="bold"), soft_wrap=True)
+    for row in cells:
+        # As plain text: brackets are no markup.
+        console.print(Text(harmless(_line(row, widths))), soft_wrap=True)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    cut = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    padded = [set_cell_size(cell, width) for cell, width in zip(cut, widths, strict=True)]
+    return f"  {(' ' * _PADDING).join(padded).rstrip()}"
 
 
 def print_json(value: object) -> None:
@@ -75,13 +110,19 @@ def write_json(value: object, *, indent: int | None = None) -> None:
     sys.stdout.write(harmless_json(text) + "\n")
 
 
-def _print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+) -> None:
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
-    for row in rows:
+    for number, row in enumerate(rows):
+        found = [styles[column][number] if column in styles else None for column in columns]
         # As plain text: brackets in scraped data are no markup.
-        table.add_row(*(Text(harmless(cell)) for cell in row))
+        table.add_row(*(Text(harmless(cell), style or "") for cell, style in zip(row, found, strict=True)))
     console.print(table)
 
 

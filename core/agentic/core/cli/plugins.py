@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from agentic.core.cli.output import console, print_json, print_rows
-from agentic.core.errors import DuplicateNameError
+from agentic.core.errors import DuplicateNameError, PluginError
 from agentic.core.hooks import ENTRY_POINT_GROUP, LoadedPlugin, PluginRegistry, get_registry
 
 OFFERS: Mapping[str, Callable[[PluginRegistry], Iterable[str]]] = {
@@ -20,6 +20,17 @@ OFFERS: Mapping[str, Callable[[PluginRegistry], Iterable[str]]] = {
     "builder": lambda registry: registry.builders,
     "workflow": lambda registry: registry.workflows,
 }
+
+
+COLUMNS = ("name", "version", "distribution", "status", "brings")
+
+
+class UnknownPluginError(PluginError, LookupError):
+    """No plugin of that name is installed."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"no plugin {name!r} is installed (known: {', '.join(known) or 'none'})")
+        self.name = name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +49,26 @@ class PluginReport:
     errors: Sequence[str]
 
 
-def plugins(json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False) -> None:
-    """List the installed plugins: version, distribution, hooks, what each brings, and faults.
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="Show this one alone, with all it brings.")] = None,
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """List the installed plugins: version, distribution, what each brings, and faults.
 
     A broken plugin is a row with an error, never a failure of this command.
     """
-    reports = describe_plugins(get_registry(), entry_points(group=ENTRY_POINT_GROUP))
+    known = describe_plugins(get_registry(), entry_points(group=ENTRY_POINT_GROUP))
+    reports = [report for report in known if name in (None, report.name)]
+    if name is not None and not reports:
+        raise UnknownPluginError(name, [report.name for report in known])
     if json:
         print_json([asdict(report) for report in reports])
         return
-    print_rows("Plugins", ("name", "distribution", "status", "hooks", "brings"), list(map(_row, reports)))
+    if name is not None:
+        _print_details(reports[0])
+    else:
+        print_rows("Plugins", COLUMNS, list(map(_row, reports)))
     for report in reports:
         for error in report.errors:
             # As plain text, since what plugins say may look like markup.
@@ -100,10 +121,24 @@ def _row(report: PluginReport) -> dict[str, object]:
         "builder": report.builders,
         "workflow": report.workflows,
     }
+    counts = [(kind, len(names)) for kind, names in brought.items() if names]
     return {
         "name": report.name,
-        "distribution": f"{report.distribution} {report.version}",
+        "version": report.version,
+        "distribution": report.distribution,
         "status": report.status,
-        "hooks": [hook.removeprefix("agentic_") for hook in report.hooks],
-        "brings": [f"{kind} {name}" for kind, names in brought.items() for name in names],
+        "brings": [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts],
     }
+
+
+def _details(report: PluginReport) -> dict[str, object]:
+    """Return all there is to say of a plugin, a name each."""
+    hooks = [hook.removeprefix("agentic_") for hook in report.hooks]
+    return {**asdict(report), "hooks": hooks}
+
+
+def _print_details(report: PluginReport) -> None:
+    for name, value in _details(report).items():
+        shown = ", ".join(value) if isinstance(value, (list, tuple)) else str(value)
+        if shown:
+            console.print(Text(f"{name:>12}  {shown}"), soft_wrap=True)

@@ -23,6 +23,7 @@ from agentic.core.pipeline.crawl_store import (
 from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
 from agentic.core.pipeline.inputs import InputSpec, read_inputs
 from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineBuilder
+from agentic.core.pipeline.judging import Evidence, Judgement, judge, judge_rows
 from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
 from agentic.core.pipeline.outline import outline
 from agentic.core.pipeline.page_items import FoundItem, PageOfItems, items_of
@@ -54,6 +55,7 @@ __all__ = [
     "CrawlStore",
     "CrawledPage",
     "ErrorRule",
+    "Evidence",
     "Exchange",
     "FailedItem",
     "FailedPage",
@@ -65,6 +67,7 @@ __all__ = [
     "InputSpec",
     "IntentInference",
     "IntentSpec",
+    "Judgement",
     "Limits",
     "LoopStep",
     "PageContents",
@@ -85,6 +88,8 @@ __all__ = [
     "capabilities_of",
     "compile_pipeline",
     "items_of",
+    "judge",
+    "judge_rows",
     "load_spec",
     "outline",
     "parse_spec",

@@ -11,8 +11,7 @@ from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConf
 from agentic.core.pipeline.calls import ActorCall, levels_for
 from agentic.core.pipeline.check import find_faults
 from agentic.core.pipeline.choices import OTHERWISE, STEPS, ChooseNode, MeetNode, leads_to
-from agentic.core.pipeline.crawl import CRAWL_TOTALS, CrawlNode, CrawlTools
-from agentic.core.pipeline.crawl_report import add_totals
+from agentic.core.pipeline.crawl import CrawlNode, CrawlTools
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.errors import SpecError
 from agentic.core.pipeline.loops import CollectNode, ItemNode, JoinNode, LoopNode
@@ -46,7 +45,7 @@ from agentic.core.types import RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
 MAX_SUPERSTEPS = 10_000_000
-RESULT_NAMES = frozenset({"items"})
+RESULT_NAMES = frozenset({"items", "item"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +106,7 @@ class _Surroundings:
         always: Names that steps which are run anew look at.
         prefix: Ids of the steps around it, for people: ``"details/"``.
         node: Ids of the choices around it, for executors: ``"check."``.
+        number: Numbers of the steps around it, for people: ``"2."``.
         within: What giving up ends.
     """
 
@@ -116,6 +116,7 @@ class _Surroundings:
     always: frozenset[str]
     prefix: str = ""
     node: str = ""
+    number: str = ""
     within: Within = "run"
 
 
@@ -148,8 +149,14 @@ class _Compiler:
         around = self._within(spec, ())
         first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around))
         builder.set_start(first)
-        self._row(builder, _Row(first, ResultNode("pipeline.result", spec)), spec.steps, around)
+        last = ResultNode("pipeline.result", spec, may_be_empty=self._may_be_empty())
+        self._row(builder, _Row(first, last), spec.steps, around)
         return builder.build()
+
+    def _may_be_empty(self) -> bool:
+        """Whether a run may store nothing: a condition decides, or an actor has another effect."""
+        has_effect = any(actor.has_effect for actor in self._actors.values())
+        return has_effect or any(isinstance(step, ChooseStep) or step.when for step in self._spec.steps)
 
     def _row(self, builder: WorkflowBuilder, row: _Row, steps: Sequence[Step], around: _Surroundings) -> None:
         """Put ``steps`` between the ends of a row."""
@@ -163,8 +170,10 @@ class _Compiler:
                 within=around.within,
                 when=step.when,
                 limits=self._spec.limits,
+                label=f"step {around.number}{index + 1} {name}",
             )
-            inner = replace(around, levels=(step.error_handling, *around.levels))
+            levels = (step.error_handling, *around.levels)
+            inner = replace(around, levels=levels, number=f"{around.number}{index + 1}.")
             segment = self._segment(builder, around.node + name, step, place, inner)
             builder.add_edge(before.exit, segment.entry, before.leaves, description=before.when)
             before = segment
@@ -251,7 +260,12 @@ class _Compiler:
         self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
     ) -> _Segment:
         spec = cast(PipelineSpec, step.pipeline)  # the check lets no bare name pass
-        inner = replace(self._within(spec, around.levels), prefix=f"{place.step}/", within="pipeline")
+        inner = replace(
+            self._within(spec, around.levels),
+            prefix=f"{place.step}/",
+            number=around.number,
+            within="pipeline",
+        )
         entry = EnterNode(name, place, spec, step.inputs, self._kept(spec.steps, inner))
         leave = LeaveNode(f"{name}.join", place, around.levels)
         body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
@@ -275,7 +289,6 @@ class _Compiler:
             reruns=self._reruns(around.spec),
         )
         node = CrawlNode(name, place, step, tools)
-        builder.add_state(CRAWL_TOTALS, reducer=add_totals)
         builder.add_edge(node, node, _is_no_state, description="next slice")
         return _Segment(node, node, _is_state, "frontier is empty")
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from agentic.core.actors import Actor, ActorContext, ActorError, Failure
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
+from agentic.core.pipeline.amounts import exceeds
 from agentic.core.pipeline.calls import ActorCall
 from agentic.core.pipeline.crawl_report import CrawlReport
 from agentic.core.pipeline.crawl_store import CrawlStore, FrontierCounts, SliceId
@@ -21,6 +22,7 @@ from agentic.core.pipeline.hiding import Hidden, read_secrets
 from agentic.core.pipeline.nodes import Once
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried, too_many_failed
 from agentic.core.pipeline.policies import Levels
+from agentic.core.pipeline.result import EXAMPLE_COUNT
 from agentic.core.pipeline.seeding import Seeding, listed_pages, starts_of
 from agentic.core.pipeline.slices import CrawlSlice, SliceLimits
 from agentic.core.pipeline.spec import CrawlStep, resolved_crawl
@@ -35,9 +37,6 @@ MAX_SLICES = 32
 
 WORTH_A_SLICE = 200
 """So many pages are worth the message that one more slice takes."""
-
-CRAWL_TOTALS = "crawl"
-"""Key of the run's state under which the rows and failures of all slices add up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ class CrawlNode(Executor):
     A slice goes on where it was when its process dies, so it may die often: a page that kills its process is
     found and given up before.
 
-    What the slices came to adds up in the run's state, under ``CRAWL_TOTALS``.
+    What the slices came to adds up in the store, in the transactions that write their pages.
     """
 
     crash = CrashPolicy(max_crashes=10)
@@ -130,23 +129,16 @@ class CrawlNode(Executor):
             counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
         finally:
             report.end()
-        ctx.set_state(CRAWL_TOTALS, report.totals)
         if turn.number > 0:
             return None
         # What others of this superstep came to is known in the next one.
         if turn.width > 1 or not _is_over(step, counts):
             await _send_turns(turn, step, counts, ctx)
             return None
-        totals = replace(
-            ctx.get_state(CRAWL_TOTALS, CrawlTotals()),
-            done=counts.done,
-            failed=counts.failed,
-            left=counts.left,
-        )
-        if totals.failed and not totals.done:
+        totals = await _totals(store, counts)
+        if counts.failed and not totals.done:
             raise StepFailedError(self._place.step, _first_failure(totals), 1)
-        most = self._place.limits.max_failed
-        if most is not None and totals.failed > most:
+        if exceeds(totals.failed, self._place.limits.max_failed, of=totals.done + totals.failed):
             raise too_many_failed(self._place, totals.failed, _first_failure(totals))
         results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
         return self._place.bind(replace(turn.state, crawl=totals), results)
@@ -180,7 +172,6 @@ class CrawlNode(Executor):
                     finished = counts.finished
         finally:
             report.end()
-        ctx.set_state(CRAWL_TOTALS, report.totals)
 
     def _visitor(
         self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
@@ -232,6 +223,23 @@ class CrawlNode(Executor):
             failure = Failure(failure_class=page.failure_class, message=page.message)
             raise StepFailedError(self._place.step, failure, part.ending.attempt_count)
         return part.counts or counts
+
+
+async def _totals(store: CrawlStore, counts: FrontierCounts) -> CrawlTotals:
+    saved = counts.saved
+    tallies = await store.failures(EXAMPLE_COUNT) if counts.failed else ()
+    return CrawlTotals(
+        done=counts.done,
+        failed=counts.failed - counts.excluded,
+        excluded=counts.excluded,
+        left=counts.left,
+        items=counts.items,
+        inserted=saved.inserted,
+        updated=saved.updated,
+        unchanged=saved.unchanged,
+        rejected=saved.rejected,
+        tallies=tuple(tallies),
+    )
 
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from agentic.core.actors import ContentsOutput
 from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.state import FailureTally
 from agentic.core.records import record
 from agentic.core.types import JSONValue, SaveCounts
 
@@ -127,11 +128,23 @@ class CrawlBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierCounts:
-    """How many pages of a crawl are known, fetched, and given up."""
+    """How a crawl stands.
+
+    Attributes:
+        total: Pages known.
+        done: Pages fetched.
+        failed: Pages given up.
+        excluded: Those of them that the site wants left out.
+        items: Items with a value that were read on the pages.
+        saved: Rows of all commits so far, by what storing them did.
+    """
 
     total: int = 0
     done: int = 0
     failed: int = 0
+    excluded: int = 0
+    items: int = 0
+    saved: SaveCounts = field(default_factory=SaveCounts)
 
     @property
     def finished(self) -> int:
@@ -215,4 +228,8 @@ class CrawlStore(Protocol):
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
         """Make pages new again that a slice took and nobody will fetch for it."""
+        ...
+
+    async def failures(self, examples: int) -> Sequence[FailureTally]:
+        """Return the classes of the pages given up, by name, each with up to ``examples`` messages."""
         ...

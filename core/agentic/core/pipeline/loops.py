@@ -15,7 +15,7 @@ from agentic.core.pipeline.places import ItemOutcome, Place, check_failed, give_
 from agentic.core.pipeline.records import ATTEMPTS, attempt_records
 from agentic.core.pipeline.references import expression_of
 from agentic.core.pipeline.spec import LoopStep
-from agentic.core.pipeline.state import MissingResultError, PipelineState, StepFailure, dump
+from agentic.core.pipeline.state import MissingResultError, PipelineState, StepFailure, add_notes, dump
 from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
@@ -110,8 +110,9 @@ class CollectNode(Executor):
             value = dump(evaluate(self._collect, state.lookup))
         except ReferenceFailedError as exc:
             failed = StepFailure(step=self._step, failure=describe_failure(exc))
-            return ItemOutcome(value=None, failures=(*state.failures, failed), retried=state.retried)
-        return ItemOutcome(value=value, failures=state.failures, retried=state.retried)
+            failures = (*state.failures, failed)
+            return ItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+        return ItemOutcome(value=value, failures=state.failures, retried=state.retried, notes=state.notes)
 
 
 class JoinNode(Executor):
@@ -137,7 +138,12 @@ class JoinNode(Executor):
             for item, outcome in zip(items, outcomes, strict=True)
             for tried in outcome.retried
         ]
-        after = replace(outer, failures=(*outer.failures, *failures), retried=(*outer.retried, *retried))
+        after = replace(
+            outer,
+            failures=(*outer.failures, *failures),
+            retried=(*outer.retried, *retried),
+            notes=add_notes(outer.notes, (note for outcome in outcomes for note in outcome.notes)),
+        )
         check_failed(self._place, after.failures)
         values = [_value(outcome) for outcome in outcomes if outcome.value is not None]
         return self._place.bind(after, {"items": values, "failed": len(outcomes) - len(values)})

@@ -18,7 +18,15 @@ from agentic.core.pipeline.inputs import read_inputs
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried
 from agentic.core.pipeline.result import result_of
 from agentic.core.pipeline.spec import PipelineSpec
-from agentic.core.pipeline.state import MissingResultError, PipelineState, Retried, StepFailure, dump
+from agentic.core.pipeline.state import (
+    MissingResultError,
+    PipelineState,
+    Retried,
+    StepFailure,
+    StepNote,
+    add_notes,
+    dump,
+)
 from agentic.core.pipeline.telling import tell_changes
 from agentic.core.types import JSONValue, RunId
 
@@ -40,14 +48,16 @@ class InputsNode(Executor):
 class ResultNode(Executor):
     """Ends the pipeline."""
 
-    def __init__(self, name: str, spec: PipelineSpec) -> None:
+    def __init__(self, name: str, spec: PipelineSpec, *, may_be_empty: bool) -> None:
         super().__init__(name)
         self._spec = spec
+        self._may_be_empty = may_be_empty
 
     @handler
     async def run(self, state: PipelineState) -> dict[str, JSONValue]:
         """Return the result as JSON-able data."""
-        result: dict[str, JSONValue] = result_of(self._spec, state).model_dump(mode="json")
+        found = result_of(self._spec, state, may_be_empty=self._may_be_empty)
+        result: dict[str, JSONValue] = found.model_dump(mode="json")
         return result
 
 
@@ -116,7 +126,8 @@ class ActorNode(Executor):
     async def _turn(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
         state = turn.state
         once = Once(ctx, turn.done)
-        context = self._context_of(ctx, once)
+        warned: list[str] = []
+        context = replace(self._context_of(ctx, once), warn=warned.append)
         try:
             given = await self._call.prepare(state, context)
         except MissingResultError as exc:
@@ -137,6 +148,9 @@ class ActorNode(Executor):
         if len(outcome.attempts) > 1:
             retried = Retried(step=self._place.step, attempts=outcome.attempts)
             state = replace(state, retried=(*state.retried, retried))
+        if warned:
+            notes = [StepNote(step=self._place.label, message=given.hidden.text(each)) for each in warned]
+            state = replace(state, notes=add_notes(state.notes, notes))
         return self._place.bind(state, _shown(results_of(outcome.value), given))
 
 

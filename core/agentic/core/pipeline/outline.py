@@ -50,6 +50,9 @@ class _NoOutside:
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> NoReturn:  # noqa: ARG002 - the port's
         self._refuse()
 
+    async def failures(self, examples: int) -> NoReturn:  # noqa: ARG002 - the port's
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise PipelineError(
             f"this is an outline of pipeline {self._pipeline!r}; run what compile_pipeline returns"

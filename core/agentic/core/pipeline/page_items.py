@@ -11,6 +11,8 @@ from agentic.core.pipeline.crawl_store import CrawledPage
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 
+_EMPTY: tuple[JSONValue, ...] = (None, "", [], {})
+
 
 class FoundItem(NamedTuple):
     """An item on a page.
@@ -40,6 +42,16 @@ def items_of(page: CrawledPage) -> Sequence[FoundItem]:
     if isinstance(page, PageOfItems):
         return page.items
     return (FoundItem(page.item_key, page.fields),) if page.fields else ()
+
+
+def count_items(page: CrawledPage) -> int:
+    """Return how many items on a page have a value: an item of which no selector fitted has none."""
+    return sum(has_value(item.fields) for item in items_of(page))
+
+
+def has_value(item: Mapping[str, JSONValue]) -> bool:
+    """Whether an item says anything besides its address, which every item has."""
+    return any(value not in _EMPTY for name, value in item.items() if name != "url") or item.keys() == {"url"}
 
 
 def found_items(output: ItemOutput | ItemsOutput, key_field: str) -> Sequence[FoundItem]:

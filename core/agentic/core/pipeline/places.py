@@ -9,12 +9,20 @@ from typing import Literal
 from agentic.core.actors import Failure, describe_failure
 from agentic.core.graph import WorkflowContext
 from agentic.core.logging import get_logger
+from agentic.core.pipeline.amounts import exceeds, is_share
 from agentic.core.pipeline.errors import StepFailedError
 from agentic.core.pipeline.expressions import evaluate
 from agentic.core.pipeline.policies import Ending
 from agentic.core.pipeline.references import expression_of
 from agentic.core.pipeline.spec import Limits
-from agentic.core.pipeline.state import CrawlTotals, MissingResultError, PipelineState, Retried, StepFailure
+from agentic.core.pipeline.state import (
+    CrawlTotals,
+    MissingResultError,
+    PipelineState,
+    Retried,
+    StepFailure,
+    StepNote,
+)
 from agentic.core.types import JSONValue
 
 log = get_logger(__name__)
@@ -34,6 +42,7 @@ class Place:
         within: What giving up ends: the run, an item of a loop, or a pipeline within another one.
         when: Expression that must be true for the step to run.
         limits: Of the pipeline.
+        label: The step by its number and id, for people: ``"step 2 extract_list"``.
     """
 
     step: str
@@ -43,6 +52,7 @@ class Place:
     within: Within = "run"
     when: str | None = None
     limits: Limits = field(default_factory=Limits)
+    label: str = ""
 
     def is_due(self, state: PipelineState) -> bool:
         """Whether the step is to run, by its ``when``.
@@ -74,6 +84,7 @@ class ItemOutcome:
     failures: tuple[StepFailure, ...]
     retried: tuple[Retried, ...] = ()
     crawl: CrawlTotals | None = None
+    notes: tuple[StepNote, ...] = ()
 
 
 async def give_up(
@@ -90,7 +101,9 @@ async def give_up(
     failed = replace(failed, is_letter=then == "dead_letter")
     failures = (*state.failures, failed)
     if fails or place.within == "loop":
-        await ctx.yield_output(ItemOutcome(value=None, failures=failures, retried=state.retried))
+        await ctx.yield_output(
+            ItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+        )
         return None
     log.warning("step.skipped", step=place.step, failure_class=failed.failure.failure_class)
     check_failed(place, failures)
@@ -104,7 +117,8 @@ def check_failed(place: Place, failures: Sequence[StepFailure]) -> None:
         StepFailedError: There are more.
     """
     most = place.limits.max_failed
-    if most is not None and len(failures) > most:
+    # A share is of all that was tried, which is known at the end: see the judgement of the result.
+    if not is_share(most) and exceeds(len(failures), most, of=len(failures)):
         raise too_many_failed(place, len(failures), failures[-1].failure)
 
 

@@ -13,7 +13,7 @@ from agentic.core.pipeline.policies import Attempt
 from agentic.core.pipeline.records import attempt_records
 from agentic.core.pipeline.spec import PipelineSpec
 from agentic.core.pipeline.state import CrawlTotals, PipelineState, Retried, StepFailure
-from agentic.core.types import JSONValue
+from agentic.core.types import EXCLUDED_CLASSES, JSONValue
 
 EXAMPLE_COUNT = 5
 
@@ -71,11 +71,25 @@ class FailureTotals(_Part):
 
 
 class PageTotals(_Part):
-    """Pages of a crawl by what became of them, and what storing them did to the tables, in rows."""
+    """Pages of a crawl by what became of them, and what storing them did to the tables, in rows.
+
+    Attributes:
+        done: Fetched.
+        failed: Given up.
+        left: Known, and not fetched for the limits.
+        excluded: Left out, as the site wants it: by robots.txt.
+        items: Items with a value that were read on them.
+        inserted: Rows.
+        updated: Rows.
+        unchanged: Rows.
+        rejected: Rows.
+    """
 
     done: int
     failed: int
     left: int
+    excluded: int = 0
+    items: int = 0
     inserted: int
     updated: int
     unchanged: int
@@ -89,7 +103,7 @@ class PipelineResult(_Part):
         schema_version: Of this shape.
         pipeline: Name of the pipeline.
         item_key: Field that identifies an item.
-        items: The newest result called ``items``: of ``aggregate``, or of a loop.
+        items: The newest result called ``items``, of ``aggregate`` or of a loop; without one, the ``item``.
         counts: Items, failed items, items left out by loops' limits, pages fetched and given up.
         pages: Of the crawl step, if there is one; its pages and items are in the tables already.
         failures: Failure class -> totals, over items and pages.
@@ -97,6 +111,8 @@ class PipelineResult(_Part):
         retried: Steps that needed more than one attempt.
         skipped: Steps left out because what they need was never made.
         passed_over: Steps whose ``when`` was not true.
+        warnings: What steps that succeeded did not find.
+        gives_nothing: Whether no step gave anything to be stored, or did anything else that counts.
     """
 
     schema_version: Literal[1] = 1
@@ -110,10 +126,18 @@ class PipelineResult(_Part):
     retried: tuple[RetriedStep, ...]
     skipped: tuple[str, ...]
     passed_over: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    gives_nothing: bool = False
 
 
-def result_of(spec: PipelineSpec, state: PipelineState) -> PipelineResult:
-    """Return the result of a pipeline whose last step is done."""
+def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = True) -> PipelineResult:
+    """Return the result of a pipeline whose last step is done.
+
+    Args:
+        spec: The pipeline.
+        state: After its last step.
+        may_be_empty: Whether a run that gives nothing to be stored may be meant so.
+    """
     items = _items(state)
     crawl = state.crawl or CrawlTotals()
     return PipelineResult(
@@ -133,14 +157,22 @@ def result_of(spec: PipelineSpec, state: PipelineState) -> PipelineResult:
         retried=tuple(map(_retried, state.retried)),
         skipped=state.skipped,
         passed_over=state.passed_over,
+        warnings=tuple(f"{note.step}: {note.message}" for note in state.notes),
+        gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
     )
 
 
 def _items(state: PipelineState) -> tuple[dict[str, JSONValue], ...]:
     """Return the items; a loop over plain values makes mappings of them."""
-    found = state.value("items") if state.has("items") else []
+    if not state.has("items"):
+        return (_as_item(state.value("item")),) if state.has("item") else ()
+    found = state.value("items")
     values = found if isinstance(found, list) else [found]
-    return tuple(item if isinstance(item, dict) else {"value": item} for item in values)
+    return tuple(map(_as_item, values))
+
+
+def _as_item(value: JSONValue) -> dict[str, JSONValue]:
+    return value if isinstance(value, dict) else {"value": value}
 
 
 def _pages(crawl: CrawlTotals | None) -> PageTotals | None:
@@ -154,6 +186,8 @@ def _failures(state: PipelineState) -> dict[str, FailureTotals]:
     counts = Counter(failure_class for failure_class, _ in said)
     examples = {name: [message for word, message in said if word == name] for name in counts}
     for tally in state.crawl.tallies if state.crawl else ():
+        if tally.failure_class in EXCLUDED_CLASSES:
+            continue
         counts[tally.failure_class] += tally.count
         examples.setdefault(tally.failure_class, []).extend(tally.examples)
     return {

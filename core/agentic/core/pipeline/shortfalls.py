@@ -1,4 +1,4 @@
-"""What a pipeline that succeeded did not get, in sentences."""
+"""What a pipeline did not get, in sentences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,30 @@ from collections.abc import Iterable, Mapping
 from agentic.core.pipeline.result import FailedItem, PipelineResult
 
 
-def shortfalls(result: PipelineResult) -> tuple[str, ...]:
-    """Return a sentence each for the pages, items of loops and steps that were given up, if there are any."""
-    items = [failed for failed in result.failed_items if failed.item is not None]
-    steps = [failed for failed in result.failed_items if failed.item is None]
-    return tuple(filter(None, (_pages(result), _given_up("item", items), _given_up("step", steps))))
+def shortfalls(
+    result: PipelineResult, *, pages: bool = True, items: bool = True, steps: bool = True
+) -> tuple[str, ...]:
+    """Return a sentence each for the pages, items of loops and steps that were given up, if there are any.
+
+    Args:
+        result: Of the pipeline.
+        pages: Whether to look at pages.
+        items: Whether to look at items of loops.
+        steps: Whether to look at steps outside of loops.
+    """
+    of_items = [failed for failed in result.failed_items if failed.item is not None]
+    of_steps = [failed for failed in result.failed_items if failed.item is None]
+    sentences = (
+        _pages(result) if pages else "",
+        _given_up("item", of_items) if items else "",
+        _given_up("step", of_steps) if steps else "",
+    )
+    return tuple(filter(None, sentences))
+
+
+def listed_classes(classes: Iterable[str]) -> str:
+    """Return failure classes with their counts, the most frequent first: ``timeout 3, dns 1``."""
+    return _listed(Counter(classes))
 
 
 def _pages(result: PipelineResult) -> str:
@@ -36,6 +55,5 @@ def _counted(failed: Iterable[FailedItem]) -> Counter[str]:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    """Return the classes with their counts, the commonest first."""
     found = sorted((-count, name) for name, count in counts.items() if count > 0)
     return ", ".join(f"{name} {-count}" for count, name in found)

@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema
 from agentic.core.actors import Actor
 from agentic.core.hooks.offers import clash_over
 from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.amounts import Amount
 from agentic.core.pipeline.expressions import Lookup
 from agentic.core.pipeline.inputs import InputSpec
 from agentic.core.pipeline.policies import ErrorHandling
@@ -292,11 +293,24 @@ STEP_TYPES: Mapping[str, type[BaseModel]] = {
 
 
 class Limits(_Part):
-    """What ends a pipeline as failed before its last step."""
+    """What makes a run of the pipeline failed, or partial.
+
+    Numbers, or shares as ``5%``: of pages, of items, or of rows, whichever is looked at.
+    """
 
     max_seconds: PositiveFloat | None = Field(default=None, description="For the whole run.")
-    max_failed: NonNegativeInt | None = Field(
-        default=None, description="Steps, items of loops and pages of a crawl that may be given up."
+    max_failed: Amount | None = Field(
+        default=None,
+        description="Steps, items of loops and pages of a crawl that may be given up: with more the run "
+        "failed. A number ends it at once, a share (5%) at the end of the loop or crawl.",
+    )
+    partial_above: Amount = Field(
+        default="5%",
+        description="Pages, or items and rows, that may fail or be rejected: with more the run is partial.",
+    )
+    min_items: NonNegativeInt | None = Field(
+        default=None,
+        description="With fewer items the run failed. Unset: with none, if a selector fitted nothing.",
     )
 
 

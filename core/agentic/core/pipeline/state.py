@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.actors import Failure
 from agentic.core.pipeline.expressions import Path, ReferenceFailedError, descend
 from agentic.core.pipeline.policies import Attempt
 from agentic.core.types import JSONValue
+
+MAX_NOTES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,24 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepNote:
+    """What a step that succeeded warned about: ``"'div.x' fits nothing on http://..."``.
+
+    Attributes:
+        step: The step by its number and id, for people: ``"step 2 extract_list"``.
+        message: The warning.
+    """
+
+    step: str
+    message: str
+
+
+def add_notes(known: Sequence[StepNote], more: Iterable[StepNote]) -> tuple[StepNote, ...]:
+    """Return both, each once and the first ``MAX_NOTES``: a loop may warn of each of its items."""
+    return tuple(dict.fromkeys((*known, *more)))[:MAX_NOTES]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureTally:
     """How many pages failed with one class, and what the first ones said."""
 
@@ -51,11 +71,13 @@ class FailureTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTotals:
-    """What a crawl came to, in pages of the frontier and rows of the tables."""
+    """What a crawl came to, in pages of the frontier, items on them, and rows of the tables."""
 
     done: int = 0
     failed: int = 0
+    excluded: int = 0
     left: int = 0
+    items: int = 0
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -77,6 +99,7 @@ class PipelineState:
         retried: Steps that needed more than one attempt.
         crawl: Of the crawl step, once it ended.
         left_out: Items beyond the ``max_items`` of loops.
+        notes: What steps warned about.
         skipped: Steps left out because what they need was never made.
         passed_over: Steps whose ``when`` was not true.
         branch: Where the last choice leads: ``"steps"`` or ``"otherwise"``.
@@ -87,6 +110,7 @@ class PipelineState:
     retried: tuple[Retried, ...] = ()
     crawl: CrawlTotals | None = None
     left_out: int = 0
+    notes: tuple[StepNote, ...] = ()
     skipped: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
     branch: str = ""

@@ -15,7 +15,7 @@ from agentic.core.pipeline.policies import Levels, decide
 from agentic.core.pipeline.references import resolve
 from agentic.core.pipeline.result import PipelineResult, result_of
 from agentic.core.pipeline.spec import Config, PipelineSpec
-from agentic.core.pipeline.state import MissingResultError, PipelineState, dump
+from agentic.core.pipeline.state import MissingResultError, PipelineState, add_notes, dump
 from agentic.core.types import JSONValue
 
 
@@ -58,7 +58,11 @@ class OutcomeNode(Executor):
         """Return the pipeline's result."""
         value = result_of(self._spec, state).model_dump(mode="json")
         return ItemOutcome(
-            value=dump(value), failures=state.failures, retried=state.retried, crawl=state.crawl
+            value=dump(value),
+            failures=state.failures,
+            retried=state.retried,
+            crawl=state.crawl,
+            notes=state.notes,
         )
 
 
@@ -80,6 +84,7 @@ class LeaveNode(Executor):
             failures=(*outer.failures, *outcome.failures),
             retried=(*outer.retried, *outcome.retried),
             crawl=outcome.crawl or outer.crawl,
+            notes=add_notes(outer.notes, outcome.notes),
         )
         if outcome.value is None:
             return await self._failed(outer, outcome, ctx)

@@ -57,6 +57,15 @@ def reads_sitemaps(steps: Sequence[Step]) -> bool:
     )
 
 
+def reads_items(steps: Sequence[Step]) -> bool:
+    """Whether a crawl among the steps, or within them, is to read items on its pages."""
+    return any(
+        (isinstance(step, CrawlStep) and bool(step.details))
+        or any(reads_items(row) for _, row in rows_of(step))
+        for step in steps
+    )
+
+
 def named_by(spec: PipelineSpec) -> Iterator[str]:
     """Yield the name of every actor that a pipeline may call, some of them several times."""
     for step in spec.steps:

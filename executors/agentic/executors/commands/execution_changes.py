@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -60,35 +60,42 @@ def retry(  # noqa: PLR0913  # one parameter for each option
     status: WithStatus = None,
     since: Since = None,
     everything: All = False,
+    failed: Annotated[
+        bool,
+        typer.Option(
+            "--failed",
+            help="Fetch the failed pages again, in a new execution; the agent may be changed.",
+        ),
+    ] = False,
     dispatcher: By = Dispatcher.LOCAL,
     dry_run: DryRun = False,
     yes: Yes = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let executions that failed or were cancelled go on where they stand; they keep their ids.
+    """Continue executions that failed or were cancelled where they stand; they keep their ids.
 
-    In this process they go on one after the other.
+    One whose steps have all run, and that is partial or failed by its results, gets a new execution, which
+    fetches its failed pages again. In this process they run one after the other.
     """
     choice = Choice(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
     with opened_desk(project) as desk:
-        chosen = choice.found(desk, BROKEN)
+        chosen = choice.found(desk, (*BROKEN, "partial") if failed else BROKEN)
         if dispatcher is Dispatcher.CELERY and not dry_run:
             checked_dispatcher(desk.settings)
         if choice.is_one and not dry_run:
-            _check_retry(*chosen[0])
-            _retry_one(desk, *chosen[0], dispatcher, as_json=as_json)
+            _retry_one(desk, *chosen[0], dispatcher, failed=failed, as_json=as_json)
             return
         act = _hand_over if dispatcher is Dispatcher.CELERY else _run_on
         manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
         choice.each(
             "retry",
             chosen,
-            lambda pair: act(desk, *pair),
+            lambda pair: act(desk, _continued(desk, *pair, failed=failed), pair[1]),
             manner,
-            check=lambda pair: _check_retry(*pair),
+            check=lambda pair: _check_enabled(pair[1]),
         )
 
 
@@ -162,10 +169,9 @@ def remove(  # noqa: PLR0913  # one parameter for each option
         )
 
 
-def _check_retry(execution: ExecutionModel, agent: AgentModel) -> None:
+def _check_enabled(agent: AgentModel) -> None:
     from agentic.mappers.errors import AgentDisabledError
 
-    check_unfinished(execution)
     if agent.disabled_at is not None:
         raise AgentDisabledError(agent.agent_name, agent.project.name)
 
@@ -176,9 +182,33 @@ def _check_live(pair: tuple[ExecutionModel, AgentModel]) -> None:
         raise RunEndedError(execution.id, execution.status, "be cancelled")
 
 
-def _retry_one(
-    desk: Desk, execution: ExecutionModel, agent: AgentModel, dispatcher: Dispatcher, *, as_json: bool
+def _continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, *, failed: bool) -> ExecutionModel:
+    """Return what is to run: the execution, or a new one for its failed pages if its steps have all run.
+
+    Raises:
+        AgentDisabledError: The agent is disabled.
+        ExecutionNotRunnableError: It has succeeded, or no page failed.
+    """
+    from agentic.executors.commands.failed_pages import retry_failed
+
+    _check_enabled(agent)
+    has_ended = execution.status in ENDED
+    if (failed and has_ended) or (execution.has_all_results and execution.status != "succeeded"):
+        return retry_failed(desk, execution, agent)
+    check_unfinished(execution)
+    return execution
+
+
+def _retry_one(  # one parameter for each option
+    desk: Desk,
+    execution: ExecutionModel,
+    agent: AgentModel,
+    dispatcher: Dispatcher,
+    *,
+    failed: bool,
+    as_json: bool,
 ) -> None:
+    execution = _continued(desk, execution, agent, failed=failed)
     if dispatcher is Dispatcher.CELERY:
         _hand_over(desk, execution, agent)
         print_queued(execution, agent, as_json=as_json)
@@ -187,7 +217,6 @@ def _retry_one(
 
 
 def _hand_over(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
-    _check_retry(execution, agent)
     desk.decide(partial(_go_on, execution=execution, agent=agent))
     return "queued"
 
@@ -204,7 +233,6 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
     from agentic.executors.local import run_locally
     from agentic.mappers import ExecutionStatus
 
-    _check_retry(execution, agent)
     with shown_progress(agent.agent_name) as hear:
         outcome = run_locally(execution, database=desk.database, settings=desk.settings, on_event=hear)
     if outcome.status is ExecutionStatus.FAILED:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # sqlalchemy is loaded when something is looked for, not for 
 
 LIVE = ("queued", "running")
 BROKEN = ("failed", "cancelled")
-ENDED = ("succeeded", *BROKEN)
+ENDED = ("succeeded", "partial", *BROKEN)
 
 Ids = Annotated[
     list[str] | None,

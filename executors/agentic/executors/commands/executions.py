@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import print_json, print_rows
+from agentic.core.cli import err_console, print_json, print_rows
+from agentic.core.terminal import harmless
 from agentic.core.types import RunId
 from agentic.executors.commands.execution_changes import add_changes
 from agentic.executors.commands.execution_choice import Choice, OfAgent, OfPlatform, Since, WithStatus
+from agentic.executors.commands.failed_pages import failures
 from agentic.executors.commands.finding import ExecutionId, find_with_agent
 from agentic.executors.commands.options import AsJson, InProject
+from agentic.executors.commands.outcome import PARTIAL_EXIT_CODE
+from agentic.executors.commands.run_views import minute
+from agentic.executors.commands.statuses import STATUS_STYLES
 from agentic.executors.commands.steering import opened_desk
 from agentic.executors.commands.watching import Every, Once, watch_run
 
+if TYPE_CHECKING:
+    from agentic.mappers import ExecutionModel
+
 executions = typer.Typer(help="Executions: runs of agents.", no_args_is_help=True)
 
-COLUMNS = ("short_id", "agent", "state", "rows", "started_at")
-HIDDEN = frozenset({"short_id", "status", "inserted", "updated", "unchanged", "rejected"})
+COLUMNS = ("short_id", "agent", "state", "rows", "started")
 
 
 @executions.command("list")
@@ -36,6 +43,7 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     from agentic.executors.commands.views import execution_row
     from agentic.mappers import list_agents
     from agentic.mappers.execution_choice import choose_executions
+    from agentic.mappers.execution_counts import counts_so_far
     from agentic.mappers.ledger_reading import LedgerReader
 
     choice = Choice(agent=agent, platform=platform, statuses=status, since=since)
@@ -45,14 +53,22 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
             names = {each.id: each.agent_name for each in list_agents(session, desk.project_id)}
             found = choose_executions(session, desk.project_id, wanted, limit)
             runs = LedgerReader(session, desk.project_id).named([RunId(each.id) for each in found])
-            rows = [execution_row(each, names[each.agent_id], runs.get(RunId(each.id))) for each in found]
-    print_rows(f"Executions of {desk.project}", COLUMNS, rows, as_json=as_json)
+            counts = counts_so_far(session, desk.project_id, found)
+            rows = [
+                execution_row(each, names[each.agent_id], runs.get(RunId(each.id)), counts[each.id])
+                for each in found
+            ]
+    shown = rows if as_json else [{**row, "started": minute(row["started_at"])} for row in rows]
+    styles = [STATUS_STYLES.get(str(row["status"])) for row in rows]
+    print_rows(f"Executions of {desk.project}", COLUMNS, shown, as_json=as_json, styles={"state": styles})
 
 
 @executions.command()
 def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show an execution, with the short form of its result."""
+    """Show an execution: what ran, its rows, its failures by class, and what to do next."""
+    from agentic.executors.commands.execution_page import execution_page
     from agentic.executors.commands.views import execution_row, result_of
+    from agentic.mappers.execution_counts import counts_so_far
     from agentic.mappers.ledger_reading import LedgerReader
 
     with opened_desk(project) as desk:
@@ -60,13 +76,13 @@ def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJso
         run_id = RunId(execution.id)
         with desk.database.reading() as session:
             result = result_of(session, execution)
+            counts = counts_so_far(session, desk.project_id, [execution])[execution.id]
             run = LedgerReader(session, desk.project_id).named([run_id]).get(run_id)
-    row = {**execution_row(execution, agent.agent_name, run), "result": result}
-    if as_json:
-        print_json(row)
-    else:
-        facts = [{"field": key, "value": value} for key, value in row.items() if key not in HIDDEN]
-        print_rows("Execution", ["field", "value"], facts)
+        row = {**execution_row(execution, agent.agent_name, run, counts), "result": result}
+        if as_json:
+            print_json(row)
+        else:
+            execution_page(desk, execution, agent, row).print()
 
 
 @executions.command()
@@ -78,10 +94,22 @@ def watch(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show an execution while it goes on, until it ends; exit code 1 unless it completes."""
+    """Show an execution while it runs, until it ends; exit code 4 if partial, 1 if it did not succeed."""
     with opened_desk(project) as desk:
         execution, _ = find_with_agent(desk, execution_id)
         watch_run(desk, RunId(execution.id), once=once, every_s=every, as_json=as_json)
+        if not once:
+            _end_by_outcome(find_with_agent(desk, execution.id)[0])
 
 
+def _end_by_outcome(execution: ExecutionModel) -> None:
+    """Print why results are not what was asked for, and end with the exit code for that."""
+    if execution.reason is None:
+        return
+    line = harmless(f"{execution.status}: {execution.reason}")
+    err_console.print(line, style=STATUS_STYLES[execution.status], markup=False, highlight=False)
+    raise typer.Exit(PARTIAL_EXIT_CODE if execution.status == "partial" else 1)
+
+
+executions.command()(failures)
 add_changes(executions)

@@ -97,7 +97,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
             return _line(*_export_to(desk, options.export(target), *pair))
 
         manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
-        choice.each("export", choice.found(desk, ("succeeded",)), act, manner)
+        choice.each("export", choice.found(desk, ("succeeded", "partial")), act, manner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

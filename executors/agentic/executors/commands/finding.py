@@ -41,19 +41,19 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
 
 
 def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | None:
-    """Return the newest execution of an agent, to go on with; None if it succeeded or there is none.
+    """Return the newest execution of an agent, to continue; None if there is none, or its steps have all run.
 
     Raises:
         ExecutionNotRunnableError: The agent was changed since that execution began.
     """
     from agentic.executors.flows import flow_name
-    from agentic.mappers import ExecutionStatus, list_executions
+    from agentic.mappers import list_executions
     from agentic.mappers.ledger_reading import LedgerReader
 
     with database.reading() as session:
         newest = list_executions(session, agent.project_id, 1, agent_id=agent.id)
         execution = newest[0] if newest else None
-        if execution is None or execution.status is ExecutionStatus.SUCCEEDED:
+        if execution is None or execution.has_all_results:
             return None
         run_id = RunId(execution.id)
         run = LedgerReader(session, agent.project_id).named([run_id]).get(run_id)

@@ -41,9 +41,9 @@ class Sorted:
     """Letters by whether they can be tried again.
 
     Attributes:
-        pages: Execution that has succeeded -> keys of the pages it gave up.
+        pages: Execution whose run has completed -> keys of the pages it gave up.
         items: Letters of steps.
-        under_way: Executions that have not succeeded, and so may yet do it themselves.
+        under_way: Executions whose run has not completed, and so may yet do it themselves.
     """
 
     pages: dict[str, list[str]]
@@ -94,7 +94,7 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
         UnknownLetterError: There is none of an id.
         UnknownExecutionError: There is no such execution.
     """
-    from agentic.mappers import ExecutionModel, ExecutionStatus
+    from agentic.mappers import ExecutionModel
     from agentic.mappers.dead_letters import CRAWL
 
     pages: defaultdict[str, list[str]] = defaultdict(list)
@@ -105,7 +105,7 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
             execution = session.get_one(ExecutionModel, letter.execution_id)
             if letter.step != CRAWL:
                 items += 1
-            elif execution.status is ExecutionStatus.SUCCEEDED:
+            elif execution.has_all_results:
                 pages[execution.id].append(letter.item_key)
             else:
                 under_way[execution.id] = execution
@@ -128,7 +128,7 @@ def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> 
         if workers is not None:
             workers.dispatch(made, agent)
         else:
-            seen = RunOutput(is_quiet=quiet)
+            seen = RunOutput(is_quiet=quiet, exits=False)  # others may wait for their turn
             run_here(agent, made, database=desk.database, settings=desk.settings, as_json=False, output=seen)
         left = _count_left(desk, made, item_keys)
         yield Retried(execution_id=made.id, retry_of=execution_id, letters=count, left=left)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from agentic.core.cli import console, print_json, print_sample
 from agentic.core.hooks import get_registry
+from agentic.core.terminal import harmless
+from agentic.executors.commands.run_views import SHORT_ID_CHARS
+from agentic.executors.commands.statuses import STATUS_STYLES
 from agentic.executors.errors import ExecutionFailedError
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from agentic.mappers import AgentModel, Database
 
 SHOWN_ROWS = 10
+
+PARTIAL_EXIT_CODE = 4
+"""Of a command whose execution succeeded in part."""
 
 
 def print_outcome(
@@ -41,7 +47,7 @@ def print_outcome(
         exported: What was written to a file, if something was.
 
     Raises:
-        ExecutionFailedError: The run failed.
+        ExecutionFailedError: It failed.
     """
     if as_json:
         tables = _stored(outcome, agent, database)
@@ -49,7 +55,7 @@ def print_outcome(
     elif where is not None:
         if where is console:
             _print_tables(_stored(outcome, agent, database))
-        _print_facts(_facts(outcome, agent, database, exported), outcome.warnings, where)
+        _print_facts(outcome, _facts(outcome, agent, database, exported), where)
     if outcome.error is not None:
         raise ExecutionFailedError(outcome.error)
 
@@ -79,7 +85,9 @@ def _as_data(
 
 
 def _print_tables(tables: list[StoredRows]) -> None:
-    for table in tables:
+    from agentic.executors.commands.stored import samples_for_people
+
+    for table in samples_for_people(tables):
         shown = f"first {len(table.rows)} of {table.total}" if table.total > len(table.rows) else table.total
         print_sample(f"{table.table} ({shown})", table.columns, table.rows)
 
@@ -96,19 +104,37 @@ def _facts(
     facts = {
         "agent": f"{agent.agent_name} ({agent.agent_platform}, project {agent.project.name})",
         "execution": f"{outcome.execution_id} {outcome.status}",
+        # That of a failure is the error, which is printed last.
+        "reason": outcome.reason or "" if outcome.error is None else "",
         "rows": counted(asdict(outcome.counts)) or "none",
+        "failed": f"{outcome.failed_count:,}" if outcome.failed_count else "",
         "run": f"{outcome.superstep_count} supersteps, {outcome.event_count} events",
         "database": database.url,
+        "written": "" if exported is None else f"{exported.row_count:,} rows of {exported.table}",
+        **_next_commands(outcome),
     }
-    if exported is not None:
-        facts["written"] = f"{exported.row_count:,} rows of {exported.table}"
-    return facts
+    return {name: fact for name, fact in facts.items() if fact}
 
 
-def _print_facts(facts: Mapping[str, str], warnings: Sequence[str], where: Console) -> None:
+def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
+    """Return where to read more; the report says most about an execution that lacks something."""
+    short = outcome.execution_id[:SHORT_ID_CHARS]
+    lacks_something = outcome.status != "succeeded" or outcome.failed_count > 0
+    report = {"report": f"agentic executions report {short} --open"} if lacks_something else {}
+    return {"more": f"agentic executions show {short}", **report}
+
+
+def _print_facts(outcome: ExecutionOutcome, facts: Mapping[str, str], where: Console) -> None:
+    # What the reason says is said once.
+    warnings = [warning for warning in outcome.warnings if warning not in (outcome.reason or "")]
     for warning in warnings[:SHOWN_ROWS]:
-        where.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+        where.print(
+            harmless(f"warning: {warning}"), style="yellow", markup=False, highlight=False, soft_wrap=True
+        )
     if (more := len(warnings) - SHOWN_ROWS) > 0:
         where.print(f"... and {more} more warnings", style="yellow", highlight=False)
     for name, fact in facts.items():
-        where.print(f"{name:>10}  {fact}", markup=False, highlight=False, soft_wrap=True)
+        style = STATUS_STYLES.get(outcome.status) if name in {"execution", "reason"} else None
+        where.print(
+            harmless(f"{name:>10}  {fact}"), style=style, markup=False, highlight=False, soft_wrap=True
+        )

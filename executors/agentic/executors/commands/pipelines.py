@@ -13,7 +13,7 @@ import typer
 import yaml
 from pydantic import ValidationError
 
-from agentic.core.cli import console, print_json, print_rows
+from agentic.core.cli import console, print_json, print_lines, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.reading.data_text import DataTextError, read_data
 from agentic.core.settings import Settings, load_settings
@@ -110,7 +110,10 @@ def actors(
         print_json(actor_schema(known[name]))
         return
     rows = [_actor_row(actor_schema(actor)) for actor in sorted(set(known.values()), key=lambda a: a.name)]
-    print_rows("Actors", ["name", "aliases", "capabilities", "does"], rows, as_json=as_json)
+    if as_json:
+        print_json(rows)
+    else:
+        print_lines("Actors (details: agentic pipelines actors NAME)", ["name", "does"], rows)
 
 
 @pipelines.command()
@@ -236,7 +239,7 @@ def _default_rules(mark: str) -> str:
 
 
 def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:
-    does = str(schema["description"]).partition("\n")[0]
+    does = str(schema["description"]).partition("\n")[0].replace("``", "")
     return {**schema, "does": does}
 
 

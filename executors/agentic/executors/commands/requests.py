@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -11,11 +12,12 @@ from agentic.core.cli import print_rows
 from agentic.core.reading.data_text import DataTextError, read_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.options import AsJson, InProject, OptionError
+from agentic.executors.commands.run_views import minute, shown_id
 from agentic.executors.commands.steering import opened_desk, say
 
 requests = typer.Typer(help="Requests: what runs ask people, and wait for.", no_args_is_help=True)
 
-COLUMNS = ("request", "asked_by", "question", "answer", "deadline")
+COLUMNS = ("run", "request", "question", "expects", "deadline")
 
 
 @requests.command("list")
@@ -34,7 +36,20 @@ def list_them(
         with desk.database.reading() as session:
             found = open_requests(session, project_id=desk.project_id, run_id=run_id)
             rows = [request_row(request) for request in found]
-    print_rows(f"Requests of {desk.project}", COLUMNS, rows, as_json=as_json)
+    shown = rows if as_json else list(map(_for_people, rows))
+    print_rows(f"Requests of {desk.project}", COLUMNS, shown, as_json=as_json)
+
+
+def _for_people(row: Mapping[str, object]) -> dict[str, object]:
+    """Return a request as a table shows it: RUN and REQUEST are what `agentic requests answer` takes."""
+    run_id = str(row["run_id"])
+    return {
+        "run": shown_id(run_id),
+        "request": str(row["request"]).removeprefix(f"{run_id}:"),
+        "question": row["question_text"],
+        "expects": row["expects"],
+        "deadline": minute(row["deadline"]),
+    }
 
 
 @requests.command("answer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +21,7 @@ from agentic.executors.commands.targets import PIPELINE_PLATFORM, pipeline_facts
 if TYPE_CHECKING:
     from agentic.executors.catalog import AgentFacts
     from agentic.executors.exports.exporting import Export
-    from agentic.mappers import AgentModel, Database
+    from agentic.mappers import AgentModel, Database, ExecutionModel
 
 
 def run(  # noqa: PLR0913  # one parameter for each option
@@ -42,7 +43,9 @@ def run(  # noqa: PLR0913  # one parameter for each option
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Go on with the newest execution, if it was killed, cancelled or failed."
+            "--resume",
+            help="Continue the newest execution, if it was killed, cancelled or failed, or fetch its failed "
+            "pages again, if it is partial.",
         ),
     ] = False,
     out: Out = None,
@@ -72,9 +75,22 @@ def run(  # noqa: PLR0913  # one parameter for each option
         if workers is not None:
             print_queued(workers.submit(database, agent), agent, as_json=as_json)
         else:
-            seen = RunOutput(is_quiet=quiet, export=export)
-            unfinished = find_unfinished(database, agent) if resume else None
+            again = None if inputs or goals else _continuation(target, project)
+            seen = RunOutput(is_quiet=quiet, export=export, again=again)
+            unfinished = _resumed(database, agent) if resume else None
             run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
+
+
+def _continuation(target: str, project: str | None) -> str:
+    """Return the command that continues an interrupted run that was given no inputs: they may be secrets."""
+    return shlex.join(["agentic", "run", target, *(["--project", project] if project else []), "--resume"])
+
+
+def _resumed(database: Database, agent: AgentModel) -> ExecutionModel | None:
+    """Return what --resume continues: what is unfinished, or the failed pages of the newest execution."""
+    from agentic.executors.commands.failed_pages import failed_pages_again
+
+    return find_unfinished(database, agent) or failed_pages_again(database, agent)
 
 
 def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: bool, as_json: bool) -> None:

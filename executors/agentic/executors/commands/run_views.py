@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentic.core.ledger import ActivationRow, RunRow
+from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.mappers.ledger_requests import OpenRequest
 
 SHORT_ID_CHARS = 10
 
+_AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
+
 _DRAWN_ID = re.compile("[0-9a-f]{32}")
 """An id that nobody thought of; its beginning is enough for people."""
 
 
-def run_row(run: RunRow) -> dict[str, object]:
-    """Return a run; ``state`` is its status in words, and the short forms are for tables."""
+def run_row(run: RunRow, agents: Mapping[str, str] = MappingProxyType({})) -> dict[str, object]:
+    """Return a run; ``state`` is its status in words, and the short forms are for tables.
+
+    Args:
+        run: The run.
+        agents: Id -> name: the run of an agent is shown by that.
+    """
     return {
         "run_id": run.run_id,
         "short_id": shown_id(run.run_id),
         "workflow": run.workflow,
-        "short_workflow": run.workflow.rpartition(".")[2],
+        "short_workflow": shown_workflow(run.workflow, agents),
         "state": state_of(run),
         "status": str(run.status),
         "superstep": run.superstep,
@@ -39,6 +50,30 @@ def run_row(run: RunRow) -> dict[str, object]:
         "note": run.note,
         "error": run.error,
     }
+
+
+def shown_workflow(workflow: str, agents: Mapping[str, str]) -> str:
+    """Return the name of an agent, or the last part of the name of a workflow."""
+    agent = _AGENT.match(workflow)
+    if agent is not None:
+        return agents.get(agent["id"]) or f"{agent['platform']} agent {agent['id'][:SHORT_ID_CHARS]}"
+    return workflow.rpartition(".")[2]
+
+
+def minute(time: object) -> str:
+    """Return a time as a table has room for it, in UTC."""
+    return str(time)[: len("2026-05-01 12:00")] if time else ""
+
+
+def question_text(question: JSONValue) -> str:
+    """Return what is asked as people read it: fields with their values, without the names of types."""
+    if isinstance(question, Mapping):
+        if "$" in question and "v" in question:
+            return question_text(question["v"])
+        return "; ".join(f"{name}: {question_text(value)}" for name, value in question.items())
+    if isinstance(question, list):
+        return ", ".join(map(question_text, question))
+    return question if isinstance(question, str) else json.dumps(question)
 
 
 def shown_id(run_id: str) -> str:
@@ -91,6 +126,8 @@ def request_row(request: OpenRequest) -> dict[str, object]:
         "asked_by": request.path,
         "question": request.question,
         "answer": request.response_type,
+        "question_text": question_text(request.question),
+        "expects": request.response_type.rpartition(".")[2],
         "raised_at": shown_time(request.raised_at),
         "deadline": shown_time(request.deadline),
     }

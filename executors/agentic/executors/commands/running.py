@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import typer
+
 from agentic.core.cli import console, err_console, print_json
 from agentic.core.settings import Settings
-from agentic.executors.commands.outcome import print_outcome
+from agentic.executors.commands.outcome import PARTIAL_EXIT_CODE, print_outcome
 from agentic.executors.errors import ExecutionNotRunnableError
 
 if TYPE_CHECKING:
@@ -27,10 +29,14 @@ class RunOutput:
     Attributes:
         is_quiet: Neither progress nor outcome; errors are shown all the same.
         export: Where its rows are written to.
+        again: The command that continues it; that of its id when left out.
+        exits: Whether the command ends with the exit code of a partial execution.
     """
 
     is_quiet: bool = False
     export: Export | None = None
+    again: str | None = None
+    exits: bool = True
 
     @property
     def people(self) -> Console | None:
@@ -67,7 +73,9 @@ def run_here(
         ExecutionFailedError: It failed.
         ExportError: Its rows cannot be written; if that could be known, it was not run.
         ExecutionNotRunnableError: It has succeeded.
+        Exit: With ``PARTIAL_EXIT_CODE``, if it succeeded in part.
     """
+    from agentic.executors.commands.interruptions import interruptions_told
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.local import run_locally
     from agentic.mappers import create_execution
@@ -79,12 +87,17 @@ def run_here(
     else:
         with database.writing() as session:
             execution = create_execution(session, agent)
-    with shown_progress(agent.agent_name, quiet=output.is_quiet) as hear:
+    with (
+        interruptions_told(database, execution, output.again),
+        shown_progress(agent.agent_name, quiet=output.is_quiet) as hear,
+    ):
         outcome = run_locally(execution, database=database, settings=settings, on_event=hear)
     exported = None if output.export is None else _export(output.export, outcome, agent, database)
     print_outcome(
         outcome, agent=agent, database=database, as_json=as_json, where=output.people, exported=exported
     )
+    if output.exits and outcome.status == "partial":
+        raise typer.Exit(PARTIAL_EXIT_CODE)
 
 
 def check_unfinished(execution: ExecutionModel) -> None:
@@ -97,6 +110,12 @@ def check_unfinished(execution: ExecutionModel) -> None:
 
     if execution.status is ExecutionStatus.SUCCEEDED:
         raise ExecutionNotRunnableError(execution.id, "it has succeeded; start a new one with `agentic run`")
+    if execution.outcome is not None:
+        raise ExecutionNotRunnableError(
+            execution.id,
+            f"all its steps have run, and it is {execution.status}; fetch its failed pages again with "
+            f"`agentic executions retry {execution.id} --failed`, or start a new one with `agentic run`",
+        )
 
 
 def _check(export: Export, agent: AgentModel) -> None:
@@ -108,12 +127,12 @@ def _check(export: Export, agent: AgentModel) -> None:
 def _export(
     export: Export, outcome: ExecutionOutcome, agent: AgentModel, database: Database
 ) -> Exported | None:
-    """Write the rows of an execution that succeeded; half of the rows would look like all of them."""
+    """Write the rows of an execution that ran to its end; half of the rows would look like all of them."""
     from agentic.executors.exports.exporting import export_rows
     from agentic.executors.exports.targets import while_read
     from agentic.mappers import ExecutionStatus, find_execution
 
-    if outcome.status is not ExecutionStatus.SUCCEEDED:
+    if outcome.status not in {ExecutionStatus.SUCCEEDED, ExecutionStatus.PARTIAL}:
         line = (
             f"{export.target} was not written, as the execution is {outcome.status}; what it stored: "
             f"`agentic executions export {outcome.execution_id} --out FILE`"

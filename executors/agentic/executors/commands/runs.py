@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,6 +13,8 @@ from agentic.core.graph import RunStatus
 from agentic.core.graph.errors import RunEndedError
 from agentic.core.types import RunId
 from agentic.executors.commands.options import AsJson, InProject
+from agentic.executors.commands.run_views import minute
+from agentic.executors.commands.statuses import STATUS_STYLES
 from agentic.executors.commands.steering import Desk, opened_desk, say
 from agentic.executors.commands.watching import Every, Once, watch_run
 
@@ -19,7 +22,7 @@ runs = typer.Typer(
     help="Runs: workflows that were submitted, and executions of agents.", no_args_is_help=True
 )
 
-COLUMNS = ("short_id", "short_workflow", "state", "superstep", "created_at", "updated_at")
+COLUMNS = ("run", "of", "state", "step", "created", "updated")
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")]
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
@@ -36,12 +39,28 @@ def list_them(
 ) -> None:
     """List the runs of a project, the newest first; child runs are seen with their parents."""
     from agentic.executors.commands.run_views import run_row
+    from agentic.mappers import list_agents
     from agentic.mappers.ledger_reading import LedgerReader
 
     with opened_desk(project) as desk, desk.database.reading() as session:
         found = LedgerReader(session, desk.project_id).runs(status=status, workflow=workflow, limit=limit)
-        rows = [run_row(run) for run in found]
-    print_rows(f"Runs of {desk.project}", COLUMNS, rows, as_json=as_json)
+        agents = {each.id: each.agent_name for each in list_agents(session, desk.project_id)}
+        rows = [run_row(run, agents) for run in found]
+    shown = rows if as_json else list(map(_for_people, rows))
+    styles = [STATUS_STYLES.get(str(row["status"])) for row in rows]
+    print_rows(f"Runs of {desk.project}", COLUMNS, shown, as_json=as_json, styles={"state": styles})
+
+
+def _for_people(row: Mapping[str, object]) -> dict[str, object]:
+    """Return a run as a table of 80 columns has room for it; times are of UTC."""
+    return {
+        "run": row["short_id"],
+        "of": row["short_workflow"],
+        "state": row["state"],
+        "step": row["superstep"],
+        "created": minute(row["created_at"]),
+        "updated": minute(row["updated_at"]),
+    }
 
 
 @runs.command()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
 from agentic.core.hooks import Platform
+from agentic.executors.exports.rows import ITEM
 from agentic.mappers import ExecutionModel, SourceColumns
+
+_OF_ITEMS = frozenset({ITEM, "pipeline", "attempts"})
+_KEYS = frozenset({"key"})
+_ADDRESS = ("http://", "https://")
 
 _SHARED = frozenset(name for name in vars(SourceColumns) if not name.startswith("_"))
 
@@ -30,6 +36,39 @@ def stored_rows(
     models = [model for model in platform.models if issubclass(model, SourceColumns)]
     found = [_rows_of(session, model, execution, limit) for model in models]
     return [rows for rows in found if rows.total]
+
+
+def samples_for_people(tables: Sequence[StoredRows]) -> list[StoredRows]:
+    """Return the tables as people read them: a column for each field, and no pages where there are items.
+
+    What a mapping holds becomes columns. Left out are columns that are empty, that say the same as another
+    one, or that name the pipeline; addresses come last, as they are long.
+    """
+    items = [table for table in tables if ITEM in table.columns]
+    return [_for_people(table) for table in items or tables]
+
+
+def _for_people(table: StoredRows) -> StoredRows:
+    rows = [_flat(row) for row in table.rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    filled = [name for name in names if any(row.get(name) not in (None, "") for row in rows)]
+    values = {name: [str(row.get(name)) for row in rows] for name in filled}
+    shown = [name for name in filled if not (name in _KEYS and _is_repeated(name, values))]
+    if ITEM in table.columns:
+        shown.sort(key=lambda name: all(value.startswith(_ADDRESS) for value in values[name]))
+    return StoredRows(table.table, shown or filled, rows, table.total)
+
+
+def _flat(row: Mapping[str, object]) -> dict[str, object]:
+    data = row.get(ITEM)
+    if not isinstance(data, Mapping):
+        return dict(row)
+    others = {name: value for name, value in row.items() if name not in _OF_ITEMS}
+    return {**data, **{name: value for name, value in others.items() if name not in data}}
+
+
+def _is_repeated(name: str, values: Mapping[str, list[str]]) -> bool:
+    return any(found == values[name] for other, found in values.items() if other != name)
 
 
 def _rows_of(

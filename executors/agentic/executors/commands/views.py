@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from agentic.mappers import AgentModel, ExecutionModel
 
 
+COUNTED = ("inserted", "updated", "unchanged", "rejected", "failed")
+"""Rows of an execution by what storing them did, and what failed."""
+
+
 def agent_row(agent: AgentModel) -> dict[str, object]:
     """Return an agent with its config, secrets masked."""
     return {
@@ -73,14 +77,21 @@ def counts_of_executions(session: Session, project_id: str, agent_id: str | None
     return {str(status): count for status, count in sorted(session.execute(query).all())}
 
 
-def execution_row(execution: ExecutionModel, agent_name: str, run: RunRow | None = None) -> dict[str, object]:
+def execution_row(
+    execution: ExecutionModel,
+    agent_name: str,
+    run: RunRow | None = None,
+    counts: Mapping[str, JSONValue] | None = None,
+) -> dict[str, object]:
     """Return an execution, with its counts beside the other columns.
 
     Args:
         execution: The execution.
         agent_name: Of its agent.
         run: Its run, if it has begun: ``state`` is the status in words, with what keeps it from going on.
+        counts: What it has stored so far, if it has not ended.
     """
+    found = execution.counts if counts is None else counts
     return {
         "id": execution.id,
         "short_id": execution.id[:SHORT_ID_CHARS],
@@ -88,14 +99,15 @@ def execution_row(execution: ExecutionModel, agent_name: str, run: RunRow | None
         "state": str(execution.status) if run is None or run.status.is_final else state_of(run),
         "status": str(execution.status),
         "attempts": execution.attempts,
-        "rows": counted(execution.counts),
-        **{name: execution.counts.get(name, 0) for name in ("inserted", "updated", "unchanged", "rejected")},
+        "rows": counted(found),
+        **{name: found.get(name, 0) for name in COUNTED},
         "supersteps": execution.superstep_count,
         "events": execution.event_count,
         "worker": execution.worker,
         "created_at": _second(execution.created_at),
         "started_at": _second(execution.started_at),
         "finished_at": _second(execution.finished_at),
+        "reason": execution.reason,
         "error": execution.error,
         "warnings": execution.warnings,
     }

@@ -68,7 +68,9 @@ class CrawlReader:
     def counts(self) -> PageCounts | None:
         """Return how many pages there are; None if there is no crawl."""
         crawl = self.session.get(CrawlModel, (self.execution.project_id, self.execution.id))
-        return None if crawl is None else PageCounts(known=crawl.total, done=crawl.done, failed=crawl.failed)
+        if crawl is None:
+            return None
+        return PageCounts(known=crawl.total, done=crawl.done, failed=crawl.failed, excluded=crawl.excluded)
 
     def failures(self) -> list[FailureFacts]:
         """Return the classes of pages given up, the most frequent first, with the first of each."""

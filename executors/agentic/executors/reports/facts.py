@@ -25,6 +25,7 @@ class Header:
         is_changed: Whether the agent was changed since, so that what is shown of it is not what was run.
         status: How the execution stands.
         error: What went wrong.
+        reason: Why its results are partial, or a failure.
         attempts: How often it was begun, or went on after an end.
         workers: Who worked on it.
         superstep_count: Of the run.
@@ -48,6 +49,7 @@ class Header:
     version: int | None = None
     is_changed: bool = False
     error: str | None = None
+    reason: str | None = None
     attempts: int = 1
     workers: tuple[str, ...] = ()
     superstep_count: int = 0
@@ -65,11 +67,12 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCounts:
-    """Pages of a crawl: known, fetched, given up."""
+    """Pages of a crawl: known, fetched, given up; ``excluded`` are those given up as the site wants it."""
 
     known: int = 0
     done: int = 0
     failed: int = 0
+    excluded: int = 0
 
     @property
     def left(self) -> int:

@@ -30,6 +30,7 @@ from agentic.executors.reports.masking import Shown, masked_changes
 from agentic.executors.reports.pictures import picture
 from agentic.executors.reports.times import now_utc, page_timeline, run_ids, step_times, workers
 from agentic.mappers import AgentModel, AgentResultModel, Database, ExecutionModel, find_execution
+from agentic.mappers.execution_counts import counts_so_far
 from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import DeadLetterModel, PipelineModel
 from agentic.mappers.pipelines import digest_of
@@ -74,7 +75,7 @@ class _Gathering:
             timeline = page_timeline(self.session, platform, self.execution, pages.done)
         return RunReport(
             header=self._header(runs),
-            rows=_counts(self.execution.counts),
+            rows=_counts(counts_so_far(self.session, self.execution.project_id, [self.execution])),
             pages=pages,
             timeline=timeline,
             failures=tuple(self._failures(crawl)),
@@ -105,6 +106,7 @@ class _Gathering:
             is_changed=self._is_changed(),
             status=str(execution.status),
             error=self.shown.text(execution.error) if execution.error else None,
+            reason=self.shown.text(execution.reason) if execution.reason else None,
             attempts=execution.attempts,
             workers=tuple(workers(self.session, execution, runs) or filter(None, [execution.worker])),
             superstep_count=execution.superstep_count,
@@ -202,5 +204,6 @@ def _pipeline(agent: AgentModel) -> PipelineSpec | None:
         return None
 
 
-def _counts(counts: Mapping[str, JSONValue]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
+def _counts(found: Mapping[str, Mapping[str, JSONValue]]) -> dict[str, int]:
+    pairs = (pair for counts in found.values() for pair in counts.items())
+    return {name: count for name, count in pairs if isinstance(count, int)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from agentic.executors.reports.facts import Header, RunReport, StepFacts
+from agentic.executors.reports.facts import Header, PageCounts, RunReport, StepFacts
 from agentic.executors.reports.markup import Html, element, joined
 from agentic.executors.reports.parts import Part, Section, table, tile, track, word
 from agentic.executors.reports.plots import spark
@@ -14,7 +14,7 @@ from agentic.executors.reports.scales import duration, number, share
 LISTED_WORKERS = 4
 LISTED_HOSTS = 3
 
-_PILLS = {"succeeded": "ok", "failed": "bad", "cancelled": "warn"}
+_PILLS = {"succeeded": "ok", "partial": "warn", "failed": "bad", "cancelled": "warn"}
 
 
 def head(report: RunReport) -> Html:
@@ -30,9 +30,17 @@ def head(report: RunReport) -> Html:
         element("p", place, class_="eyebrow"),
         element("h1", header.pipeline or header.agent, pill),
         *([element("p", header.description, class_="lead")] if header.description else []),
-        *([element("p", element("b", "Error: "), header.error, class_="notice bad")] if header.error else []),
+        *_notices(header),
         element("dl", *facts, class_="facts"),
     )
+
+
+def _notices(header: Header) -> Iterator[Html]:
+    if header.error:
+        yield element("p", element("b", "Error: "), header.error, class_="notice bad")
+    elif header.reason:
+        label = f"{header.status.capitalize()}: "
+        yield element("p", element("b", label), header.reason, class_="notice warn")
 
 
 def _facts(report: RunReport) -> Iterator[tuple[str, str]]:
@@ -72,19 +80,21 @@ def tiles(report: RunReport) -> Html:
 def _tiles(report: RunReport) -> Iterator[Html]:
     pages, seconds = report.pages, report.header.seconds
     if pages is not None:
-        finished = pages.done + pages.failed
+        failed = pages.failed - pages.excluded
+        finished = pages.done + failed
         left = f", {number(pages.left)} left" if pages.left else ""
         yield tile("Pages fetched", number(pages.done), "", f"of {number(pages.known)} known{left}")
         yield tile(
             "Pages given up",
-            number(pages.failed),
+            number(failed),
             "",
-            f"{share(pages.failed, finished)} of those tried",
-            is_alarm=pages.failed > 0.1 * finished,
+            f"{share(failed, finished)} of those tried{_excluded(pages)}",
+            is_alarm=failed > 0.1 * finished,
         )
         if seconds:
             yield tile("Pace", number(finished / seconds), "pages/s", "from start to end")
-    yield tile("Rows", number(sum(report.rows.values())), "", _row_words(report))
+    rows = sum(count for name, count in report.rows.items() if name != "failed")
+    yield tile("Rows", number(rows), "", _row_words(report))
     if tried := report.strategies.looked_at:
         had = f"{number(report.strategies.recovered)} had in the end"
         yield tile("Pages tried again", number(tried), "", had)
@@ -95,8 +105,13 @@ def _tiles(report: RunReport) -> Iterator[Html]:
         yield tile("Time", *_split(duration(seconds)), run)
 
 
+def _excluded(pages: PageCounts) -> str:
+    return f"; {number(pages.excluded)} left out by robots.txt" if pages.excluded else ""
+
+
 def _row_words(report: RunReport) -> str:
-    words = [f"{number(count)} {name}" for name, count in report.rows.items() if count]
+    found = {name: count for name, count in report.rows.items() if count and name != "failed"}
+    words = [f"{number(count)} {name}" for name, count in found.items()]
     return ", ".join(words) or "nothing was stored"
 
 

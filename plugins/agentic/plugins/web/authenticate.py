@@ -81,6 +81,7 @@ class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
 
     name = "authenticate"
     version = "1"
+    has_effect = True
     aliases = ("Authenticate",)
     Input = AuthenticateInput
     Output = AuthenticateOutput

@@ -69,6 +69,7 @@ class ScreenshotActor(Actor[ScreenshotInput, CaptureOutput]):
 
     name = "screenshot"
     version = "1"
+    has_effect = True
     Input = ScreenshotInput
     Output = CaptureOutput
     failure_classes = frozenset({"browser_crashed", "selector_missing"})
@@ -89,6 +90,7 @@ class PdfActor(Actor[PdfInput, CaptureOutput]):
 
     name = "pdf"
     version = "1"
+    has_effect = True
     Input = PdfInput
     Output = CaptureOutput
     failure_classes = frozenset({"browser_crashed", "selector_missing"})

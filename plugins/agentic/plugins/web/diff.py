@@ -64,6 +64,7 @@ class DiffActor(Actor[DiffInput, DiffOutput]):
 
     name = "diff"
     version = "1"
+    has_effect = True
     Input = DiffInput
     Output = DiffOutput
     failure_classes = frozenset({"empty", "not_html", "selector_missing", "too_large"})

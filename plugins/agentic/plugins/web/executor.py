@@ -33,9 +33,14 @@ class WebAgentExecutor(PipelineAgentExecutor):
 
     def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of the crawl as rows of ``web_pages`` and ``items``, and what else it keeps of them."""
+        from agentic.mappers.executions import add_warnings
         from agentic.plugins.web.mapper import WebResultMapper
 
-        return WebResultMapper(session, self.execution_id, self.agent).save_pages(pipeline, pages)
+        mapper = WebResultMapper(session, self.execution_id, self.agent)
+        saved = mapper.save_pages(pipeline, pages)
+        if mapper.warnings:
+            add_warnings(session, self.agent.project_id, self.execution_id, mapper.warnings)
+        return saved
 
     def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:
         """Mark rows of ``web_pages``."""

@@ -35,10 +35,13 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
     Output = ItemOutput
     failure_classes = frozenset({"not_html", "schema_invalid", "selector_missing", "too_large"})
 
-    async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
+    async def run(self, ctx: ActorContext, given: ExtractDetailInput, /) -> ItemOutput:
         """Return the item."""
         found = read_fields(source_of(given.page), given.fields)
         if given.json_schema is not None:
             found = fit(found, given.json_schema, given.page.final_url)
+        if not any(value not in (None, "", []) for value in found.values()):
+            names = ", ".join(found)
+            ctx.warn(f"no selector of its fields ({names}) fits anything on {given.page.final_url}")
         # Each value is JSON by the way it was read: to check that again takes as long as half the reading.
         return unchecked(ItemOutput, {"item": {"url": given.page.final_url, **found}}, _GIVEN)

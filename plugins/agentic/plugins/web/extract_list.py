@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic_core import SchemaValidator, core_schema
 from turbohtml import Element
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, ItemsOutput, LinksOutput, Page
+from agentic.core.actors.context import ignore_warning
 from agentic.core.http import FetchError
 from agentic.core.http.directives import forbids_following
 from agentic.core.reading.addresses import absolute
@@ -131,7 +133,7 @@ async def _read_on(ctx: ActorContext, given: ExtractListInput) -> ListOutput:
         seen.add(page.final_url)
         # An empty page after the first one is the end of the list, and no failure.
         further = given.model_copy(update={"page": page, "required": False})
-        found.append(_read(ctx, further, selector))
+        found.append(_read(replace(ctx, warn=ignore_warning), further, selector))
     return ListOutput(
         list_item_urls=tuple(dict.fromkeys(url for one in found for url in one.list_item_urls)),
         next_url=found[-1].next_url,
@@ -160,6 +162,13 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     following = document.select_one(next_selector) if next_selector else None
     fields = given.fields
     urls = _urls(nodes, given.link_selector, base)
+    if not nodes:
+        ctx.warn(f"{given.item_selector!r} fits nothing on {given.page.final_url}")
+    elif not urls and not fields:
+        ctx.warn(
+            f"none of the {len(nodes)} elements that fit {given.item_selector!r} has a link that fits "
+            f"{given.link_selector!r} on {given.page.final_url}"
+        )
     next_url = next(iter(_urls([following], given.link_selector, base)), None) if following else None
     if given.obey_nofollow and (unwanted := _unwanted(source, ctx.http.policy.user_agent)) is not None:
         urls = {url: None for url in urls if url not in unwanted}

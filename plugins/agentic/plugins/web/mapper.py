@@ -29,6 +29,7 @@ class _Item(NamedTuple):
     key: str | None
     data: Mapping[str, JSONValue]
     attempts: object
+    key_field: str = ""
 
 
 class WebResultMapper(ResultMapper):
@@ -85,8 +86,21 @@ class WebResultMapper(ResultMapper):
         rows = (
             {"pipeline": pipeline, "key": item.key, "data": dict(item.data), "attempts": item.attempts}
             for item in items
+            if item.key is not None
         )
-        return self.save_rows(ItemModel, rows, volatile=["attempts"])
+        saved = self.save_rows(ItemModel, rows, volatile=["attempts"])
+        rejected = SaveCounts(rejected=sum(map(self._lacks_key, items)))
+        self.counts += rejected
+        return saved + rejected
+
+    def _lacks_key(self, item: _Item) -> bool:
+        if item.key is None:
+            lacking = f"no {item.key_field!r}" if item.key_field else "not the field"
+            self.warn(
+                f"an item was rejected: it has {lacking} that `item_key` names, to tell items apart; set "
+                f"item_key to one of: {', '.join(_with_values(item.data)) or 'none'}"
+            )
+        return item.key is None
 
 
 def page_row(page: CrawledPage) -> dict[str, object]:
@@ -108,7 +122,12 @@ def page_row(page: CrawledPage) -> dict[str, object]:
 def _item(item: Mapping[str, JSONValue], name: str) -> _Item:
     value = item.get(name)
     data = {key: part for key, part in item.items() if key != ATTEMPTS}
-    return _Item(None if value is None else str(value), data, item.get(ATTEMPTS))
+    return _Item(None if value is None else str(value), data, item.get(ATTEMPTS), name)
+
+
+def _with_values(data: Mapping[str, JSONValue]) -> list[str]:
+    """Return the fields that could tell items apart."""
+    return [name for name, value in data.items() if value is not None and not isinstance(value, (dict, list))]
 
 
 def _tries(page: CrawledPage) -> object:

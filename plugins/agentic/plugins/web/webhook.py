@@ -59,6 +59,7 @@ class WebhookActor(Actor[WebhookInput, WebhookOutput]):
 
     name = "webhook"
     version = "1"
+    has_effect = True
     Input = WebhookInput
     Output = WebhookOutput
     capabilities = frozenset({"network"})

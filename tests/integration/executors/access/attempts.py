@@ -40,6 +40,7 @@ FOUND = (
     "executions remove {execution} --yes",
     "executions retry --agent {agent}",
     "executions retry {failed}",
+    "executions failures {execution}",
     "executions show {execution}",
     "executions show {execution:.8}",
     "executions watch {execution} --once",

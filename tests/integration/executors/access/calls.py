@@ -27,6 +27,7 @@ from agentic.mappers import (
     ExecutionStatus,
     ProjectModel,
     SqlCheckpointStore,
+    StoredResults,
     begin_execution,
     find_agent,
     find_execution,
@@ -39,6 +40,9 @@ from agentic.mappers import (
 from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
 from agentic.mappers.dead_letters import drop_letters, find_letter, list_letters
 from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.execution_counts import counts_so_far, crawl_counts
+from agentic.mappers.executions import add_warnings, cancel_unbegun
+from agentic.mappers.frontier_failures import failed_pages, failure_tallies
 from agentic.mappers.ledger import SqlLedger
 from agentic.mappers.ledger_reading import LedgerReader
 from agentic.mappers.ledger_requests import open_requests
@@ -139,7 +143,17 @@ CALLS: dict[str, Call] = {
     "missing_secrets": lambda at, of: at.read(lambda s: len(missing_secrets(s, at.id, [of.secret]))),
     "queue_execution": lambda at, of: at.read(lambda s: queue_execution(s, at.id, of.failed)),
     "begin_execution": lambda at, of: at.read(lambda s: begin_execution(s, at.id, of.waiting, "thief")),
-    "save_outcome": lambda at, of: at.read(lambda s: save_outcome(s, at.id, of.execution, **OUTCOME)),
+    "save_outcome": lambda at, of: at.read(
+        lambda s: save_outcome(s, at.id, of.execution, StoredResults(**OUTCOME))
+    ),
+    "add_warnings": lambda at, of: at.read(lambda s: add_warnings(s, at.id, of.execution, ["thief"])),
+    "cancel_unbegun": lambda at, of: at.read(lambda s: cancel_unbegun(s, at.id, of.waiting)),
+    "crawl_counts": lambda at, of: at.read(lambda s: len(crawl_counts(s, at.id, [of.execution]))),
+    "counts_so_far": lambda at, of: at.read(
+        lambda s: len(counts_so_far(s, at.id, list_executions(s, at.id, agent_id=of.agent_id)))
+    ),
+    "failure_tallies": lambda at, of: at.read(lambda s: len(failure_tallies(s, at.id, of.execution, 1))),
+    "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
     "end_execution": lambda at, of: at.read(lambda s: end_execution(s, at.id, of.failed, ENDING)()),
     "newest_decisions": lambda at, of: at.read(

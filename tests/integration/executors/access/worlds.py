@@ -120,6 +120,7 @@ def spec_of(name: str, word: str) -> dict[str, JSONValue]:
     """Return a pipeline that asks nobody."""
     return {
         "name": name,
+        "item_key": "word",
         "steps": [{"id": "all", "actor": "aggregate", "config": {"items": [{"word": word}]}}],
     }
 

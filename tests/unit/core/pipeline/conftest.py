@@ -38,6 +38,8 @@ from agentic.core.pipeline import (
     compile_pipeline,
     parse_spec,
 )
+from agentic.core.pipeline.page_items import items_of
+from agentic.core.pipeline.state import FailureTally
 from agentic.core.types import JSONValue, SaveCounts
 
 STRICT = ConfigDict(extra="forbid", frozen=True)
@@ -111,7 +113,23 @@ class MemoryFrontier:
 
     def _counts(self) -> FrontierCounts:
         states = list(self.states.values())
-        return FrontierCounts(total=len(states), done=states.count("done"), failed=states.count("failed"))
+        done = states.count("done")
+        return FrontierCounts(
+            total=len(states),
+            done=done,
+            failed=states.count("failed"),
+            items=sum(len(items_of(page)) for batch in self.commits for page in batch.done),
+            saved=SaveCounts(inserted=done),
+        )
+
+    async def failures(self, examples: int) -> Sequence[FailureTally]:
+        found: dict[str, list[str]] = {}
+        for page in (page for batch in self.commits for page in batch.failed):
+            found.setdefault(page.failure_class, []).append(page.message)
+        return [
+            FailureTally(failure_class=name, count=len(said), examples=tuple(said[:examples]))
+            for name, said in sorted(found.items())
+        ]
 
     def urls(self, state: str) -> list[str]:
         return [self.links[key].url for key, found in self.states.items() if found == state]

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from agentic.core.graph import CustomEvent, EventKind, WorkflowContext, WorkflowEvent
-from agentic.core.pipeline.crawl_report import CRAWL_PROGRESS, CrawlReport, add_totals
+from agentic.core.pipeline.crawl_report import CRAWL_PROGRESS, CrawlReport
 from agentic.core.pipeline.crawl_store import (
     CrawlBatch,
     CrawledPage,
@@ -214,15 +214,6 @@ def test_each_run_has_statistics_of_its_own_and_old_runs_are_forgotten() -> None
     for number in range(KEPT_CRAWLS):
         crawls.of(RunId(str(number)))
     assert crawls.of(RunId("first")) is not first
-
-
-async def test_totals_of_slices_add_up_with_the_first_examples(report: CrawlReport, told: Told) -> None:
-    other = CrawlReport(cast(WorkflowContext, told))
-    await report.committed(CrawlBatch(failed=[failed("http://a/1")]), exchange())
-    await other.committed(CrawlBatch(failed=[failed("http://a/2"), failed("http://a/3", "dns")]), exchange())
-    tallies = {tally.failure_class: tally for tally in add_totals(report.totals, other.totals).tallies}
-    assert (tallies["timeout"].count, tallies["dns"].count) == (2, 1)
-    assert tallies["timeout"].examples == ("no answer", "no answer")
 
 
 async def test_a_crawl_tells_how_it_goes(compiled: Callable[[str], Any], site: Any) -> None:

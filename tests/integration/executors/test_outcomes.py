@@ -1,0 +1,175 @@
+"""Outcomes of executions as users meet them: statuses, exit codes, reasons, counts, next commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from agentic.core.cli.main import build_app
+from agentic.plugins.fakes.control import Fault
+from agentic.plugins.fakes.server import FakeServer
+
+pytestmark = [pytest.mark.integration]
+
+HEAD = 'http: {allow_private_hosts: ["127.0.0.1"]}\n'
+CRAWL = """
+steps:
+  - type: crawl
+    start: "URL/category/lamps"
+    max_pages: 8
+    follow: {include: ["*/product/*"]}
+    detail: {match: ["*/product/*"], config: {schema: {title: h1.title}}}
+"""
+LIST = """
+steps:
+  - {actor: fetch, config: {url: "URL/category/lamps"}}
+  - {actor: extract_list, config: {item_selector: "SELECTOR"}}
+  - type: loop
+    source: list_item_urls
+    max_items: 3
+    loop_steps:
+      - {actor: fetch, config: {url: "${url}"}}
+      - {actor: extract_detail, config: {schema: {title: {selector: "TITLE", required: true}}}}
+"""
+ONE = """
+steps:
+  - {actor: fetch, config: {url: "URL/product/1"}}
+  - {actor: extract_detail, config: {schema: {title: "TITLE"}}}
+"""
+PAGE = 'steps: [{actor: fetch, config: {url: "URL/product/1"}}]'
+NO_KEY = """
+steps:
+  - {actor: fetch, config: {url: "URL/category/lamps"}}
+  - {actor: extract_list, config: {item_selector: body, link_selector: "a.none", fields: {name: a}}}
+"""
+
+
+@pytest.fixture
+def site() -> Iterator[FakeServer]:
+    with FakeServer(seed=1, stories=1, products=30) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+
+class Ran:
+    """A command that has ended."""
+
+    def __init__(self, *words: str) -> None:
+        with capture_logs():
+            result = CliRunner().invoke(build_app(), list(words))
+        self.stdout = result.stdout
+        self.error = str(result.exception) if result.exception else ""
+        self.code = 1 if self.error and not self.error.isdigit() else result.exit_code
+
+
+def written(site: FakeServer, text: str, **words: str) -> str:
+    for name, word in {"URL": site.shop_url.rstrip("/"), **words}.items():
+        text = text.replace(name, word)
+    Path("p.yaml").write_text(HEAD + text, encoding="utf-8")
+    return "p.yaml"
+
+
+def told(*words: str) -> Any:
+    return json.loads(Ran(*words, "--json").stdout)
+
+
+def newest() -> dict[str, Any]:
+    found: dict[str, Any] = told("executions", "list")[0]
+    return found
+
+
+def test_a_single_item_is_stored_and_shown_a_field_a_column(site: FakeServer) -> None:
+    ran = Ran("run", written(site, ONE, TITLE="h1.title"))
+    assert (ran.code, newest()["status"], newest()["inserted"]) == (0, "succeeded", 1)
+    heading = next(line for line in ran.stdout.splitlines() if "title" in line)
+    assert heading.split() == ["title", "url"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "reason"),
+    [
+        (LIST, {"SELECTOR": "div.none", "TITLE": "h1"}, "step 2 extract_list: 'div.none' fits nothing on "),
+        (LIST, {"SELECTOR": "a", "TITLE": "h7"}, "all 3 items failed: selector_missing 3"),
+        (ONE, {"TITLE": "h7"}, "step 2 extract_detail: no selector of its fields (title) fits anything"),
+        (CRAWL, {"h1.title": "{selector: h7, required: true}"}, "the crawl read no item: 7 of 8 pages"),
+        (CRAWL, {'*/product/*"], config': '*/none/*"], config'}, "`detail` fits none of its 8 pages"),
+        (NO_KEY, {}, "set item_key to one of: name"),
+    ],
+)
+def test_a_run_that_gave_nothing_has_failed_and_says_why(
+    site: FakeServer, text: str, words: dict[str, str], reason: str
+) -> None:
+    ran = Ran("run", written(site, text, **words))
+    row = newest()
+    assert (ran.code, row["status"]) == (1, "failed")
+    assert reason in ran.error
+    assert reason in row["reason"]
+    assert Ran("executions", "show", row["id"]).stdout.count(row["reason"]) == 1
+
+
+def test_a_run_that_can_store_nothing_is_partial_unless_that_is_meant(site: FakeServer) -> None:
+    assert Ran("run", written(site, PAGE)).code == 4
+    assert newest()["status"] == "partial"
+    assert Ran("run", written(site, f"limits: {{min_items: 0}}\n{PAGE}")).code == 0
+
+
+def test_lost_pages_make_a_crawl_partial_and_are_fetched_again_on_demand(site: FakeServer) -> None:
+    site.control.add(Fault(path="/shop/product/*", status=404, times=2))
+    ran = Ran("run", written(site, CRAWL))
+    row = newest()
+    assert (ran.code, row["status"], row["failed"]) == (4, "partial", 2)
+    assert "2 of 8 pages failed: http_404 2" in row["reason"]
+    assert ran.stdout.count("2 of 8 pages failed") == 1
+    assert [one["id"] for one in told("executions", "list", "--status", "partial")] == [row["id"]]
+
+    page = Ran("executions", "show", row["id"]).stdout
+    assert f"agentic executions failures {row['id'][:10]}" in page
+    assert f"agentic executions retry {row['id'][:10]} --failed" in page
+    failures = told("executions", "failures", row["id"])
+    assert {one["failure_class"] for one in failures} == {"http_404"}
+    assert len({one["url"] for one in failures}) == 2
+    assert told("executions", "failures", row["id"], "--class", "timeout") == []
+
+    requests = len(site.control.stats()["requests"])  # type: ignore[arg-type]  # a mapping of paths
+    again = told("executions", "retry", row["id"])
+    assert (again["status"], again["counts"]["inserted"]) == ("succeeded", 4)
+    assert again["execution_id"] != row["id"]
+    assert len(site.control.stats()["requests"]) == requests  # type: ignore[arg-type]  # as above
+    whole = Ran("executions", "retry", again["execution_id"])
+    assert "it has succeeded" in whole.error
+
+
+def test_resuming_a_partial_crawl_fetches_its_failed_pages_alone(site: FakeServer) -> None:
+    site.control.add(Fault(path="/shop/product/*", status=404, times=2))
+    assert Ran("run", written(site, CRAWL)).code == 4
+    again = told("run", "p.yaml", "--resume")
+    assert (again["status"], again["counts"]["inserted"]) == ("succeeded", 4)
+    anew = told("run", "p.yaml", "--resume")["counts"]
+    assert anew["inserted"] + anew["updated"] + anew["unchanged"] == 8 + 7
+
+
+def test_limits_of_the_pipeline_decide(site: FakeServer) -> None:
+    site.control.add(Fault(path="/shop/product/*", status=404, times=2))
+    assert Ran("run", written(site, f"limits: {{partial_above: 25%}}\n{CRAWL}")).code == 0
+    site.control.add(Fault(path="/shop/product/*", status=404, times=2))
+    ran = Ran("run", written(site, f"limits: {{max_failed: 20%}}\n{CRAWL}"))
+    assert ran.code == 1
+    assert "more than max_failed (20%)" in ran.error
+
+
+def test_rows_of_a_partial_run_are_written_where_they_are_wanted(site: FakeServer) -> None:
+    site.control.add(Fault(path="/shop/product/*", status=404, times=2))
+    assert Ran("run", written(site, CRAWL), "--out", "rows.jsonl").code == 4
+    assert len(Path("rows.jsonl").read_text(encoding="utf-8").splitlines()) == 5
