@@ -6,6 +6,7 @@
 # make coverage   which lines and branches of the graph engine its tests reach
 # make corpora   what other projects test with, through our readers: feeds, robots.txt files, pages, API answers
 # make check  format, lint, types, import contracts
+# make audit  known vulnerabilities of the pinned libraries; asks PyPI, so it needs the network
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,7 +22,7 @@ UNTIMED := $(addprefix tests/integration/executors/,access browser reports test_
 	test_secrets_command.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs simulate soak coverage corpora format requirements clean
+.PHONY: help demo test check audit docs simulate soak coverage corpora format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -44,6 +45,12 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
+
+# In an environment of its own: what audits is none of our libraries.
+audit: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.9'
+	$(VENV)/audit/bin/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --nitpicky --fail-on-warning --keep-going --quiet \

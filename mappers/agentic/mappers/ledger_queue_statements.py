@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from sqlalchemy import (
     ColumnElement,
@@ -91,7 +91,7 @@ def _has_room() -> ColumnElement[bool]:
     return and_(select(room.c.has_room).scalar_subquery(), ACTIVATIONS.c.run_id.not_in(select(full.c.run_id)))
 
 
-@cache
+@lru_cache(maxsize=64)
 def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
     """Return a query for what could be claimed from so many queues: ``queue_0``, ``queue_1``, ...
 

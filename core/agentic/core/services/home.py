@@ -5,16 +5,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentic.core.private import make_private_folder, write_private
+from agentic.core.private import make_private_folder, open_private, write_private
 from agentic.core.services.errors import HomeInUseError
 from agentic.core.services.processes import process_identity
 from agentic.core.settings import RUNTIME_FILE
 
 _LOCK_FILE = "supervisor.lock"
-_MAX_LOG_BYTES = 10 * 1024 * 1024
+MAX_LOG_BYTES = 10 * 1024 * 1024
+"""A log that is larger is set aside as ``NAME.log.1``."""
 
 
 class SupervisorHome:
@@ -54,9 +56,23 @@ class SupervisorHome:
         folder = self.path / "logs"
         make_private_folder(folder, below=folder)
         path = folder / f"{name}.log"
-        if path.exists() and path.stat().st_size > _MAX_LOG_BYTES:
+        if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
             path.replace(path.with_suffix(".log.1"))
         return path
+
+    def trim_logs(self, max_bytes: int = MAX_LOG_BYTES) -> None:
+        """Set aside what is in logs larger than ``max_bytes``, in place of what was set aside before.
+
+        Their writers go on: they append, and so begin again at the start of an emptied file.
+        """
+        for path in (self.path / "logs").glob("*.log"):
+            if path.stat().st_size > max_bytes:
+                older = path.with_suffix(".log.1")
+                draft = path.with_suffix(".log.draft")
+                with path.open("rb") as log, open(draft, "wb", opener=open_private) as copied:
+                    shutil.copyfileobj(log, copied)
+                draft.replace(older)
+                os.truncate(path, 0)
 
     def write_note(self, urls: Mapping[str, str], pids: Mapping[str, int]) -> None:
         """Write down what runs: for other commands in this home, and for a successor to clean up after us."""

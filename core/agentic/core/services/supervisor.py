@@ -24,6 +24,8 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUICK_DEATH_S = 30.0
 _MAX_QUICK_DEATHS = 5
 _FIRST_BACKOFF_S = 0.1
+LOGS_EVERY_S = 30.0
+"""How often the sizes of logs are looked at."""
 _MAX_BACKOFF_S = 5.0
 
 
@@ -62,6 +64,7 @@ class Supervisor:
             await end_leftovers(self._home.leftovers())
             for service in self._services:
                 await self._start(service)
+            self._watchers.append(asyncio.create_task(self._keep_logs_small(), name="logs"))
         except BaseException as exc:
             await self.__aexit__(type(exc), exc, exc.__traceback__)
             raise
@@ -153,6 +156,14 @@ class Supervisor:
             except ServiceFailedError as exc:
                 log.warning("service.unready", service=name, reason=exc.reason)
                 child.kill()
+
+    async def _keep_logs_small(self) -> None:
+        while True:
+            await asyncio.sleep(LOGS_EVERY_S)
+            try:
+                await asyncio.to_thread(self._home.trim_logs)
+            except OSError as exc:
+                log.warning("logs.untrimmed", reason=str(exc))
 
     def _on_watcher_done(self, child: Child, watcher: asyncio.Task[None]) -> None:
         """End the block when a service is given up."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.private import open_private
 from agentic.core.services import HomeInUseError
 from agentic.core.services.home import SupervisorHome
 from agentic.core.services.processes import process_identity
@@ -73,6 +74,19 @@ def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
     assert home.log_path("nats") == log_path
     assert not log_path.exists()
     assert (tmp_path / "logs" / "nats.log.1").stat().st_size > 10 * 1024 * 1024
+
+
+def test_a_log_that_grows_is_set_aside_while_its_writer_goes_on(tmp_path: Path) -> None:
+    home = SupervisorHome(tmp_path)
+    path = home.log_path("worker")
+    with open(path, "ab", buffering=0, opener=open_private) as writer:
+        for text in (b"first" * 10, b"second" * 10, b"third"):
+            writer.write(text)
+            home.trim_logs(max_bytes=20)
+    assert path.read_bytes() == b"third"
+    assert path.with_suffix(".log.1").read_bytes() == b"second" * 10
+    assert sorted(file.name for file in path.parent.iterdir()) == ["worker.log", "worker.log.1"]
+    assert stat.S_IMODE(path.with_suffix(".log.1").stat().st_mode) == 0o600
 
 
 def test_a_process_that_is_gone_has_no_identity() -> None:
