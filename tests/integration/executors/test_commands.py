@@ -298,7 +298,7 @@ class TestRun:
 
         counts = bare_shell.json("run", shop)["counts"]
 
-        assert counts == {"inserted": 0, "updated": 0, "unchanged": 3, "rejected": 0}
+        assert counts == {"inserted": 0, "updated": 0, "unchanged": 3, "rejected": 0, "failed": 0}
         assert len(bare_shell.json("agents", "list")) == 1
 
     def test_a_pipeline_that_is_kept_runs_in_the_version_that_is_named(
