@@ -34,6 +34,10 @@ _TELLING = re.compile(
 )
 _NOT_TELLING = re.compile(r"(url|uri|type|name|selector|header|limit|count|field)s?$", re.IGNORECASE)
 _USER_INFO = LinearPattern(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:([^\s@]+)@", ignore_case=True)
+_PARAM = LinearPattern(r"[?&;]([A-Za-z0-9_.\-]{1,60})=([^&;#\s\"'<>]+)")
+_SHORT_NAMES = frozenset({"key", "sig", "sid", "auth", "session"})
+_DRAWN = LinearPattern("[A-Za-z0-9_.~%-]*[0-9][A-Za-z0-9_.~%-]*")
+MIN_DRAWN_CHARS = 16
 _SCHEME = LinearPattern(r"(?:bearer|basic|token|apikey)\s+(\S.*)", ignore_case=True)
 
 
@@ -97,15 +101,31 @@ def passwords_in(text: str) -> Iterator[str]:
             yield unquote(found[1])
 
 
+def telling_params(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and value, as they stand there, of the parameters of URLs in a text that are secrets.
+
+    Those have a telling name, or one that is short for it (``key``, ``sig``) and a value that looks drawn.
+    """
+    if "=" not in text or "?" not in text:
+        return
+    for found in _PARAM.finditer(text):
+        name, value = found[1], found[2]
+        is_short = name.lower() in _SHORT_NAMES and len(value) >= MIN_DRAWN_CHARS and _DRAWN.matches(value)
+        if "${" not in value and (is_short or (is_telling(name) and len(value) >= MIN_GUESSED_CHARS)):
+            yield name, value
+
+
 def guessed_secrets(value: JSONValue, name: str = "") -> Iterator[str]:
     """Yield the texts in JSON data that are secrets to all appearance.
 
-    Those are the values of telling names (``api_key``, ``password``, ``Authorization``), and the passwords of
-    URLs. References to stored secrets (``${secrets.NAME}``) are none.
+    Those are the values of telling names (``api_key``, ``password``, ``Authorization``), also as parameters
+    of URLs, and the passwords of URLs. References to stored secrets (``${secrets.NAME}``) are none.
     """
     match value:
         case str():
             yield from passwords_in(value)
+            for _, param in telling_params(value):
+                yield from dict.fromkeys((param, unquote(param)))
             if is_telling(name) and len(value) >= MIN_GUESSED_CHARS and "${" not in value:
                 yield value
                 if scheme := _SCHEME.fullmatch(value):

@@ -70,14 +70,18 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         Raises:
             PipelineInputError: The inputs are not those the pipeline declares.
         """
+        from agentic.core.http.url_credentials import UrlCredentials
         from agentic.core.pipeline import read_inputs
 
         spec = self.pipeline()
+        kept = UrlCredentials.found_in(
+            self.inputs(), {name: one.default for name, one in spec.inputs.items()}
+        )
         return {
             "agent_name": self.agent.agent_name,
             "goals": self.goals,
             "pipeline": spec.name,
-            "inputs": read_inputs(spec, self.inputs()),
+            "inputs": kept.stripped_data(read_inputs(spec, self.inputs())),
         }
 
     def work(self, database: Database) -> AgentWork:
@@ -90,7 +94,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         spec = self.pipeline()
         outside = Outside(database, self.agent.project_id, spec.http, load_settings())
         frontiers = _Frontiers(self, database, spec.name)
-        services = PipelineServices(frontier=frontiers.of, context=outside.context)
+        services = PipelineServices(frontier=frontiers.of, context=outside.context, inputs=self.inputs())
         return AgentWork(
             workflow=compile_pipeline(spec, get_registry().actors, services),
             message_of=lambda state: state["inputs"],

@@ -15,6 +15,7 @@ from agentic.core.pipeline.attempts import GivenUp, Manner, Success, Tell, try_u
 from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.hiding import NOTHING_HIDDEN, Hidden, read_secrets
 from agentic.core.pipeline.naming import can_replace, required_inputs, wanted_inputs
+from agentic.core.pipeline.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.policies import ErrorRule, Levels, default_rules
 from agentic.core.pipeline.references import resolve
 from agentic.core.pipeline.spec import Config
@@ -44,6 +45,7 @@ class ActorCall:
         levels: Rules for failures, nearest first.
         timeout_s: For each attempt; None for no limit.
         reruns: Calls of the steps that rules may run anew, by id.
+        own: The passwords and tokens that the pipeline itself holds.
     """
 
     step: str
@@ -53,6 +55,7 @@ class ActorCall:
     levels: Levels
     timeout_s: float | None = None
     reruns: Mapping[str, ActorCall] = field(default_factory=dict)
+    own: OwnSecrets = NO_OWN_SECRETS
 
     async def prepare(self, state: PipelineState, ctx: ActorContext) -> Given:
         """Return the input: the config with references resolved, and what it leaves out taken from results.
@@ -62,7 +65,7 @@ class ActorCall:
             ReferenceFailedError: A reference leads nowhere.
             UnknownSecretError: There is no secret of a name.
         """
-        hidden = await read_secrets(self.config, ctx.secrets)
+        hidden = self.own.joined(await read_secrets(self.config, ctx.secrets))
 
         def lookup(path: Path) -> JSONValue:
             return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
@@ -75,7 +78,7 @@ class ActorCall:
         for names in wanted_inputs(model, self.config):
             if (known := next(filter(state.has, names), None)) is not None:
                 config[names[0]] = state.value(known)
-        return Given(config, hidden)
+        return Given(self.own.credentials.applied_config(config) if self.own.credentials else config, hidden)
 
     async def run(
         self, ctx: ActorContext, given: Given, state: PipelineState, tell: Tell | None = None

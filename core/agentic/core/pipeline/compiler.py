@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
 from agentic.core.actors import Actor, ActorContext
@@ -25,6 +25,7 @@ from agentic.core.pipeline.naming import (
     step_ids,
 )
 from agentic.core.pipeline.nodes import ActorNode, InputsNode, ResultNode
+from agentic.core.pipeline.own_secrets import OwnSecrets
 from agentic.core.pipeline.places import Place, Within
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.references import expression_of
@@ -41,7 +42,7 @@ from agentic.core.pipeline.state import PipelineState
 from agentic.core.pipeline.subpipelines import EnterNode, LeaveNode, OutcomeNode
 from agentic.core.pipeline.versions import version_of
 from agentic.core.pipeline.walking import named_by, reads_sitemaps, rerun_rules
-from agentic.core.types import RunId
+from agentic.core.types import JSONValue, RunId
 
 # A crawl takes a superstep for each slice; max_pages is what ends it.
 MAX_SUPERSTEPS = 10_000_000
@@ -56,10 +57,13 @@ class PipelineServices:
         frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
             that of the run around it.
         context: Gives what actors of a run may use; its fetcher is opened with the policy of the spec.
+        inputs: What the pipeline will be given, where that is known: passwords and tokens in it are kept
+            out of what is stored.
     """
 
     frontier: Callable[[RunId], CrawlStore]
     context: Callable[[RunId], ActorContext]
+    inputs: Mapping[str, JSONValue] = field(default_factory=dict, repr=False)
 
 
 def compile_pipeline(
@@ -141,13 +145,14 @@ class _Compiler:
             called.add(SITEMAP_ACTOR)
         self._actors = {name: actors[name] for name in sorted(called)}
         self._services = services
+        self._own = OwnSecrets.found_in(spec, services.inputs)
 
     def workflow(self) -> Workflow:
         spec = self._spec
         config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS, run_timeout_s=spec.limits.max_seconds)
         builder = WorkflowBuilder(spec.name, version_of(spec, self._actors), config)
         around = self._within(spec, ())
-        first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around))
+        first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around), self._own)
         builder.set_start(first)
         last = ResultNode("pipeline.result", spec, may_be_empty=self._may_be_empty())
         self._row(builder, _Row(first, last), spec.steps, around)
@@ -209,6 +214,7 @@ class _Compiler:
             ),
             timeout_s=step.timeout_s,
             reruns=self._reruns(around.spec),
+            own=self._own,
         )
         node = ActorNode(name, place, call, self._services.context)
         if not self._actors[step.actor].may_wait:
@@ -221,7 +227,14 @@ class _Compiler:
         wanted = {name for name, _ in rerun_rules(spec)}
         named = zip(step_ids(spec.steps), spec.steps, strict=True)
         return {
-            name: ActorCall(step=name, actor=step.actor, config=step.config, actors=self._actors, levels=())
+            name: ActorCall(
+                step=name,
+                actor=step.actor,
+                config=step.config,
+                actors=self._actors,
+                levels=(),
+                own=self._own,
+            )
             for name, step in named
             if name in wanted and isinstance(step, ActorStep)
         }
@@ -266,7 +279,8 @@ class _Compiler:
             number=around.number,
             within="pipeline",
         )
-        entry = EnterNode(name, place, spec, step.inputs, self._kept(spec.steps, inner))
+        given = cast("dict[str, JSONValue]", self._own.credentials.stripped_data(step.inputs))
+        entry = EnterNode(name, place, spec, given, self._kept(spec.steps, inner))
         leave = LeaveNode(f"{name}.join", place, around.levels)
         body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
         first = ItemNode("inputs")
@@ -287,6 +301,7 @@ class _Compiler:
             context=self._services.context,
             item_key=around.spec.item_key,
             reruns=self._reruns(around.spec),
+            own=self._own,
         )
         node = CrawlNode(name, place, step, tools)
         builder.add_edge(node, node, _is_no_state, description="next slice")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from agentic.core.actors import Actor, ActorContext, ActorError, Failure
 from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
 from agentic.core.http import HttpError
+from agentic.core.http.url_credentials import UrlCredentials
 from agentic.core.pipeline.amounts import exceeds
 from agentic.core.pipeline.calls import ActorCall
 from agentic.core.pipeline.crawl_report import CrawlReport
@@ -20,6 +21,7 @@ from agentic.core.pipeline.expressions import SECRETS, Path
 from agentic.core.pipeline.follow import scope_of
 from agentic.core.pipeline.hiding import Hidden, read_secrets
 from agentic.core.pipeline.nodes import Once
+from agentic.core.pipeline.own_secrets import NO_OWN_SECRETS, OwnSecrets
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried, too_many_failed
 from agentic.core.pipeline.policies import Levels
 from agentic.core.pipeline.result import EXAMPLE_COUNT
@@ -65,6 +67,7 @@ class CrawlTools:
         context: Gives what the actors of a run may use.
         item_key: Field that identifies an item.
         reruns: Calls of the steps that rules may run anew, by id.
+        own: The passwords and tokens that the pipeline itself holds.
     """
 
     store_of: Callable[[RunId], CrawlStore]
@@ -73,6 +76,7 @@ class CrawlTools:
     context: Callable[[RunId], ActorContext]
     item_key: str
     reruns: Mapping[str, ActorCall]
+    own: OwnSecrets = NO_OWN_SECRETS
 
 
 class CrawlNode(Executor):
@@ -102,7 +106,7 @@ class CrawlNode(Executor):
                 return self._place.pass_over(state)
             step, hidden = await self._resolved(state, context)
             listed = listed_pages(step, self._tools.actors, context)
-            seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id))
+            seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id), self._credentials(step))
             await seeding.begin()
         except MissingResultError as exc:
             return await leave_out(self._place, state, exc, ctx)
@@ -148,12 +152,19 @@ class CrawlNode(Executor):
 
     async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
         """Return the step with every reference replaced, and the secrets that are in it now."""
-        hidden = await read_secrets(cast(JSONValue, self._step.model_dump(mode="json")), context.secrets)
+        hidden = self._tools.own.joined(
+            await read_secrets(cast(JSONValue, self._step.model_dump(mode="json")), context.secrets)
+        )
 
         def lookup(path: Path) -> JSONValue:
             return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
 
         return resolved_crawl(self._step, lookup), hidden
+
+    def _credentials(self, step: CrawlStep) -> UrlCredentials:
+        """Return what URLs of the crawl hold: those of secrets are known when it is resolved only."""
+        resolved = [step.start, step.sitemaps, step.fetch.config]
+        return self._tools.own.credentials.joined(UrlCredentials.found_in(resolved))
 
     async def _crawl_while(
         self, seeding: Seeding, turn: CrawlTurn, visitor: Visitor, ctx: WorkflowContext
@@ -184,13 +195,14 @@ class CrawlNode(Executor):
 
         return Visitor(
             step=step,
-            scope=scope_of(step, starts_of(step)),
+            scope=scope_of(step, starts_of(step), self._credentials(step)),
             actors=tools.actors,
             levels=tools.levels,
             context=context,
             item_key=tools.item_key,
             call=f"{ctx.run_id}/{self._place.step}",
             hidden=hidden,
+            credentials=self._credentials(step),
             tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
             rerun=rerun,
         )

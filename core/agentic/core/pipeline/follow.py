@@ -10,6 +10,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from agentic.core.http import HttpError, canonical_url, url_key
+from agentic.core.http.url_credentials import NO_CREDENTIALS, UrlCredentials, without_user_info
 from agentic.core.http.urls import host_of
 from agentic.core.pipeline.crawl_store import FrontierLink
 from agentic.core.pipeline.spec import CrawlStep
@@ -27,6 +28,7 @@ class CrawlScope:
         exclude: Globs of which none may fit.
         details: For each rule of ``detail`` the globs of its pages.
         max_depth: Links from a start page.
+        credentials: What URLs of the crawl hold besides.
     """
 
     hosts: frozenset[str]
@@ -34,6 +36,7 @@ class CrawlScope:
     exclude: tuple[str, ...]
     details: tuple[tuple[str, ...], ...]
     max_depth: int
+    credentials: UrlCredentials = NO_CREDENTIALS
 
     def covers(self, url: str, depth: int) -> bool:
         """Whether the page belongs to the crawl; start pages (depth 0) only need the right host."""
@@ -50,18 +53,25 @@ class CrawlScope:
                 return number
         return None
 
+    def kept(self, url: str) -> str:
+        """Return a canonical URL as the frontier keeps it: without password, with a mark for each token."""
+        return without_user_info(self.credentials.stripped(url) if self.credentials else url)
+
     def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
-        found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
+        found = dict.fromkeys(self.kept(known) for url in urls if (known := _canonical(url)))
         return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
 
 
-def scope_of(step: CrawlStep, starts: Sequence[str]) -> CrawlScope:
+def scope_of(
+    step: CrawlStep, starts: Sequence[str], credentials: UrlCredentials = NO_CREDENTIALS
+) -> CrawlScope:
     """Return the borders of a crawl whose references are resolved.
 
     Args:
         step: The crawl.
         starts: Canonical URLs of its start pages.
+        credentials: What its URLs hold.
     """
     hosts = frozenset(map(host_of, starts)) if step.follow.same_host else frozenset()
     return CrawlScope(
@@ -70,6 +80,7 @@ def scope_of(step: CrawlStep, starts: Sequence[str]) -> CrawlScope:
         exclude=step.follow.exclude,
         details=tuple(rules.match for rules in step.details),
         max_depth=step.max_depth,
+        credentials=credentials,
     )
 
 

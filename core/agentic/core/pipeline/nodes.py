@@ -15,6 +15,7 @@ from agentic.core.pipeline.attempts import GivenUp
 from agentic.core.pipeline.calls import ActorCall, Given, results_of
 from agentic.core.pipeline.expressions import ReferenceFailedError
 from agentic.core.pipeline.inputs import read_inputs
+from agentic.core.pipeline.own_secrets import OwnSecrets
 from agentic.core.pipeline.places import Place, give_up, leave_out, never_tried
 from agentic.core.pipeline.result import result_of
 from agentic.core.pipeline.spec import PipelineSpec
@@ -34,15 +35,19 @@ from agentic.core.types import JSONValue, RunId
 class InputsNode(Executor):
     """Checks what the pipeline is given."""
 
-    def __init__(self, name: str, spec: PipelineSpec, keep: frozenset[str]) -> None:
+    def __init__(self, name: str, spec: PipelineSpec, keep: frozenset[str], own: OwnSecrets) -> None:
         super().__init__(name)
         self._spec = spec
         self._keep = keep
+        self._own = own
 
     @handler
     async def run(self, given: dict[str, object]) -> PipelineState:
         """Return the state before the first step."""
-        return first_state(self._spec, cast(dict[str, JSONValue], given), self._keep)
+        inputs = read_inputs(self._spec, cast(dict[str, JSONValue], given))
+        return _with_inputs(
+            cast(dict[str, JSONValue], self._own.credentials.stripped_data(inputs)), self._keep
+        )
 
 
 class ResultNode(Executor):
@@ -190,7 +195,10 @@ def first_state(spec: PipelineSpec, given: dict[str, JSONValue], keep: frozenset
     Raises:
         PipelineInputError: The inputs are not those the pipeline declares.
     """
-    inputs = read_inputs(spec, given)
+    return _with_inputs(read_inputs(spec, given), keep)
+
+
+def _with_inputs(inputs: dict[str, JSONValue], keep: frozenset[str]) -> PipelineState:
     return PipelineState().bind({**inputs, "inputs": inputs}, keep | {"inputs"})
 
 

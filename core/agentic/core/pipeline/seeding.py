@@ -9,6 +9,7 @@ from typing import cast
 
 from agentic.core.actors import Actor, ActorContext, ListingActor
 from agentic.core.http import canonical_url
+from agentic.core.http.url_credentials import UrlCredentials
 from agentic.core.pipeline.crawl_store import CrawlStore
 from agentic.core.pipeline.follow import frontier_link, scope_of
 from agentic.core.pipeline.naming import SITEMAP_ACTOR
@@ -24,17 +25,20 @@ class Seeding:
         step: The crawl, its references resolved.
         pieces: What sitemaps list, as it is read.
         store: The frontier.
+        credentials: What URLs of the crawl hold; the frontier keeps none of it.
 
     Attributes:
         is_over: All are there, or enough.
         more: Set whenever some were added, and at the end.
     """
 
-    def __init__(self, step: CrawlStep, pieces: Pieces, store: CrawlStore) -> None:
+    def __init__(
+        self, step: CrawlStep, pieces: Pieces, store: CrawlStore, credentials: UrlCredentials
+    ) -> None:
         self.is_over = False
         self.more = asyncio.Event()
         self._starts = starts_of(step)
-        self._scope = scope_of(step, self._starts)
+        self._scope = scope_of(step, self._starts, credentials)
         self._pieces = pieces
         self._store = store
         self._wanted = step.max_pages
@@ -47,7 +51,7 @@ class Seeding:
             FetchError: The same, as none could be fetched.
         """
         first = await anext(self._pieces, None)
-        await self._store.seed([frontier_link(url, 0) for url in self._starts])
+        await self._store.seed([frontier_link(self._scope.kept(url), 0) for url in self._starts])
         await self._add(first)
 
     @asynccontextmanager

@@ -20,6 +20,7 @@ from agentic.core.actors import (
     Page,
     PageOutput,
 )
+from agentic.core.http.url_credentials import UrlCredentials
 from agentic.core.pipeline.attempts import GivenUp, Manner, Tell, try_until_settled
 from agentic.core.pipeline.calls import call_until_done, known_parts
 from agentic.core.pipeline.crawl_store import (
@@ -82,6 +83,7 @@ class Visitor:
         item_key: Field that identifies an item.
         call: Names this crawl to actors.
         hidden: Secrets that no message may hold.
+        credentials: What URLs of the crawl hold: put back for each request, and kept nowhere.
         tell: Gives what is told of the failed attempts at a page.
         rerun: Runs an earlier step anew, by its id.
         inputs: Place in the step -> input of the actor there, once that was checked.
@@ -95,6 +97,7 @@ class Visitor:
     item_key: str
     call: str
     hidden: Hidden
+    credentials: UrlCredentials
     tell: Callable[[str], Tell]
     rerun: Callable[[str], Awaitable[None]]
     inputs: dict[Place, RepeatedInput] = field(default_factory=dict)
@@ -146,12 +149,16 @@ class Visitor:
         self, fetcher: str, config: Config | None, entry: FrontierEntry, context: ActorContext
     ) -> Page:
         actor = self.actors[fetcher]
+        url = self.credentials.applied(entry.url) if self.credentials else entry.url
         given: Mapping[str, object] | BaseModel
         if config is not None:
-            given = {**known_parts(actor, self.step.fetch.config), **config, "url": entry.url}
+            given = {**known_parts(actor, self.step.fetch.config), **config, "url": url}
         else:
-            given = self._input(FETCH, "url", entry.url).of(entry.url)
+            given = self._input(FETCH, "url", url).of(url)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
+        if self.credentials:
+            kept = {"url": self.scope.kept(page.url), "final_url": self.scope.kept(page.final_url)}
+            page = page.model_copy(update=kept)
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)

@@ -160,8 +160,9 @@ class _Loader(yaml.SafeLoader):
             self._count_alias(node, event)
             return node
         self._depth += 1
+        mark = event.start_mark
         if self._depth > MAX_DEPTH and isinstance(event, yaml.CollectionStartEvent):
-            raise DataTextError(TextFault(_too_deep(), *_mark(event.start_mark)))
+            raise DataTextError(TextFault(_too_deep(), *_mark(mark)))
         node = super().compose_node(parent, index)
         self._depth -= 1
         self._sizes[id(node)] = self._size(node)

@@ -20,6 +20,7 @@ from agentic.core.http import (
     HttpSession,
     canonical_url,
 )
+from agentic.core.http.url_credentials import without_user_info
 from agentic.core.http.urls import Param, with_params
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue
@@ -217,7 +218,7 @@ def page_of(url: str, response: HttpResponse, now: datetime, fetched_by: str = "
     """Return an answer as a page; bodies that are no text are known by their hash only."""
     content_type = response.content_type
     values: dict[str, object] = {
-        "url": url,
+        "url": without_user_info(url),
         "final_url": canonical_url(response.url),
         "status": response.status,
         "content_type": content_type,
