@@ -156,13 +156,21 @@ class Visitor:
         else:
             given = self._input(FETCH, "url", url).of(url)
         page = cast(PageOutput, await call_until_done(actor, context, given)).page
-        if self.credentials:
-            kept = {"url": self.scope.kept(page.url), "final_url": self.scope.kept(page.final_url)}
-            page = page.model_copy(update=kept)
+        if self.hidden.values or self.credentials:
+            page = self._without_secrets(page)
         if not self.scope.covers(page.final_url, entry.depth):
             message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
+
+    def _without_secrets(self, page: Page) -> Page:
+        """Return a page without what it was asked for with, should it repeat that."""
+        kept = {
+            "url": self.scope.kept(page.url),
+            "final_url": self.scope.kept(page.final_url),
+            "text": self.hidden.text(page.text),
+        }
+        return page.model_copy(update=kept)
 
     async def _links(self, page: Page) -> LinksOutput:
         if not page.is_html:
