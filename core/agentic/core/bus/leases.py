@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from agentic.core.bus.errors import KeyConflictError
 from agentic.core.bus.kv import NOT_THERE, KeyValue
 
@@ -17,14 +20,26 @@ class Lease:
         key: Names what is claimed.
         holder: Who claims it, for people.
         ttl_s: Whole seconds.
+        clock: Monotonic seconds.
     """
 
-    def __init__(self, bucket: KeyValue, key: str, holder: str, *, ttl_s: int = 10) -> None:
+    def __init__(
+        self,
+        bucket: KeyValue,
+        key: str,
+        holder: str,
+        *,
+        ttl_s: int = 10,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._bucket = bucket
         self._key = key
         self._holder = holder.encode()
         self._ttl_s = ttl_s
         self._revision = NOT_THERE
+        self._clock = clock
+        self._other = NOT_THERE
+        self._other_since = 0.0
 
     async def hold(self) -> bool:
         """Take it, or keep it; False while somebody else has it. To be called well before it ends.
@@ -38,11 +53,18 @@ class Lease:
             )
         except KeyConflictError as exc:
             if exc.actual != NOT_THERE or self._revision == NOT_THERE:
-                self._revision = NOT_THERE
+                self._revision = exc.actual if self._is_stale(exc.actual) else NOT_THERE
                 return False
             self._revision = NOT_THERE  # it had ended, and nobody has taken it since
             return await self.hold()
         return True
+
+    def _is_stale(self, revision: int) -> bool:
+        """Whether a claim was not renewed for so long that it is none, as one that does not end by itself."""
+        now = self._clock()
+        if revision != self._other:
+            self._other, self._other_since = revision, now
+        return revision != NOT_THERE and now - self._other_since > 2 * self._ttl_s
 
     async def release(self) -> None:
         """Let others have it at once; nothing happens where they have it already.

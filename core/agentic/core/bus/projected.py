@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from agentic.core.bus.envelope import PublishedEvent
 from agentic.core.bus.kv import NOT_THERE, KeyEntry, KeyValue, KeyWrite
 from agentic.core.bus.projection import Document, Documents
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
 
 _POSITION = "projector.position"
 _MAX_KEYS = 900
@@ -38,8 +41,9 @@ class Place:
 
     def kept_in(self, entry: KeyEntry | None) -> Place:
         """Return what was written down, if it is of this stream."""
-        kept = json.loads(entry.value) if entry else {}
-        return Place(self.stream, int(kept["sequence"]) if kept.get("stream") == self.stream else 0)
+        kept = _document(entry) if entry else None
+        sequence = kept.get("sequence") if kept and kept.get("stream") == self.stream else 0
+        return Place(self.stream, sequence if isinstance(sequence, int) else 0)
 
     def encoded(self) -> bytes:
         """Return it as JSON."""
@@ -117,7 +121,8 @@ class ProjectedBucket:
             self._known.clear()
         missing = keys - self._known.keys()
         for key, entry in (await self._bucket.get_many(missing)).items():
-            self._known[key] = json.loads(entry.value)
+            if (document := _document(entry)) is not None:
+                self._known[key] = document
 
     async def _write(self, changed: set[str], place: Place) -> None:
         await self._bucket.write(
@@ -148,3 +153,15 @@ class ProjectedBucket:
 def _encoded(document: Document) -> bytes:
     value = json.dumps(document, default=str).encode()
     return value if len(value) <= _MAX_VALUE_BYTES else json.dumps({"dropped_bytes": len(value)}).encode()
+
+
+def _document(entry: KeyEntry) -> Document | None:
+    """Return what stands under a key; None, and a warning, for what is no document: it is made anew."""
+    try:
+        found = json.loads(entry.value)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    log.warning("document.unreadable", key=entry.key)
+    return None

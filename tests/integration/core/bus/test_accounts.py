@@ -13,6 +13,7 @@ import nats
 import nats.errors
 import pytest
 from nats.js.errors import NotFoundError
+from pydantic import ValidationError
 
 from agentic.core.bus import (
     Bus,
@@ -30,6 +31,7 @@ from agentic.core.bus.account_files import AccountFolder
 from agentic.core.bus.envelope import to_message
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.bus.opening import open_bus
+from agentic.core.bus.questions import _Answer
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.settings import NATS_ACCOUNTS, Settings, load_settings
@@ -207,3 +209,37 @@ def test_what_is_no_seed_is_named_by_its_file_and_never_shown(tmp_path: Path, co
         NatsAccess(seed_file=file).options()
 
     assert not content or content not in str(caught.value)
+
+
+async def test_a_project_that_is_called_like_an_observer_has_a_key_of_its_own(tmp_path: Path) -> None:
+    folder = AccountFolder(tmp_path / NATS_ACCOUNTS)
+    folder.make(["shop", "shop.observer", "shop.observer.observer", "shop%2Eobserver"])
+    assert folder.projects() == ["shop", "shop%2Eobserver", "shop.observer", "shop.observer.observer"]
+    keys = [file.read_text() for project in folder.projects() for file in folder.seeds(project)]
+    assert len(set(keys)) == 8
+    async with Supervisor(tmp_path, [nats_service(tmp_path)]):
+        settings = load_settings(home=tmp_path, nats_url="")
+        async with open_bus(settings, "shop") as shop, open_bus(settings, "shop.observer") as other:
+            await shop.publish([to_message(EVENT, "shop")])
+            assert (await count(shop), await count(other)) == (1, 0)
+
+
+async def test_what_an_observer_has_the_server_copy_is_no_event_and_no_answer(
+    settings: Settings, shop: Bus
+) -> None:
+    await shop.publish([to_message(EVENT, "shop")])
+    _, seed = AccountFolder(settings.home / NATS_ACCOUNTS).seeds("shop")
+    assert settings.nats is not None
+    client: Client = await nats.connect(settings.nats, nkeys_seed=str(seed), error_cb=_ignore)
+    inbox = shop.inbox()
+    async with shop.listen(inbox) as answers:
+        for api in ("STREAM.MSG.GET", "DIRECT.GET"):
+            for target in ("agentic.workflow.shop/forged.completed", inbox):
+                await client.publish(f"$JS.API.{api}.AGENTIC_EVENTS", b'{"seq": 1}', reply=target)
+        async with asyncio.timeout(10):
+            copies = [await answers.next() for _ in range(2)]
+    await client.close()
+    for copy in copies:
+        with pytest.raises(ValidationError):
+            _Answer.model_validate_json(copy.payload)
+    assert await count(shop) == 1
