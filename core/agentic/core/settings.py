@@ -70,6 +70,12 @@ class Settings(BaseSettings):
     sweep_s: float = Field(
         5.0, ge=0, description="Seconds between a worker's looks for what nobody works on; 0 for never."
     )
+    stall_s: float = Field(
+        60.0,
+        ge=0,
+        description="Seconds that the event loop of a worker may stand still, beyond the timeout of the step "
+        "it is at, before its process is ended; 0 for ever.",
+    )
     secret_keys: SecretStr = Field(
         SecretStr(""),
         description="Keys of stored secrets, separated by commas: the first encrypts, all decrypt.",

@@ -7,6 +7,8 @@ import os
 import sys
 import threading
 from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from shutil import rmtree
 from typing import TypeVar
 
 import billiard
@@ -40,6 +42,7 @@ from agentic.executors.durable.worker import Worked
 from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.host import ExecutionOutcome
 from agentic.executors.loop import LoopClosedError, LoopThread
+from agentic.executors.pulse import close_pulse, make_folder
 from agentic.executors.stopping import SoftStop, let_interrupt_terminate
 from agentic.executors.task_progress import TaskProgress
 from agentic.mappers import Database
@@ -124,6 +127,7 @@ class WorkerProcess:
     def close(self) -> None:
         """End what still runs, then close the loop and the database."""
         self._loop.close(STOPPED)
+        close_pulse()
         if self._runs is not None:
             self._runs.close()
         self.database.dispose()
@@ -140,6 +144,16 @@ def current_process() -> WorkerProcess:
         if process is None:
             process = _processes[os.getpid()] = WorkerProcess(load_settings())
         return process
+
+
+_folders: list[Path] = []
+
+
+@worker_shutdown.connect
+def remove_folder(**_facts: object) -> None:
+    """Remove what the processes of this worker wrote down about themselves."""
+    while _folders:
+        rmtree(_folders.pop(), ignore_errors=True)
 
 
 @worker_process_shutdown.connect  # a child of the prefork pool
@@ -177,6 +191,7 @@ def prepare_worker(
     """
     _require_broker(conf)
     collect_seldom()
+    _folders.append(make_folder())
     level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
     configure_logging(level, load_settings().log_format)
 

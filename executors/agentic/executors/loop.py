@@ -13,6 +13,7 @@ from agentic.core.errors import line_of
 from agentic.core.logging import get_logger
 from agentic.executors.guarding import EngineTask
 from agentic.executors.loop_watch import LoopWatch
+from agentic.executors.pulse import BEAT_S, own_pulse
 
 log = get_logger(__name__)
 
@@ -123,10 +124,17 @@ class LoopThread:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
+        self._beat()
         self._run_until_closed()
         for last in (self._end, self._loop.shutdown_asyncgens, self._loop.shutdown_default_executor):
             self._run_to_end(last())
         self._loop.close()
+
+    def _beat(self) -> None:
+        """Show whoever watches this process that its loop is alive."""
+        if (pulse := own_pulse()) is not None:
+            pulse.beat()
+            self._loop.call_later(BEAT_S, self._beat)
 
     def _run_until_closed(self) -> None:
         """Run the loop, and again when foreign code ends it: all others in the process need it.

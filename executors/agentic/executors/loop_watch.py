@@ -13,6 +13,7 @@ from types import FrameType
 from structlog.contextvars import STRUCTLOG_KEY_PREFIX
 
 from agentic.core.logging import get_logger
+from agentic.executors.pulse import own_pulse
 
 log = get_logger(__name__)
 
@@ -53,6 +54,8 @@ class LoopWatch:
         looked = time.monotonic()
         while not self._over.wait(self._look_every_s):
             before, looked = looked, time.monotonic()
+            if (pulse := own_pulse()) is not None:
+                pulse.beat_of_thread()
             self._look(min(looked - before, 2 * self._look_every_s))
         self._callback = None  # it would keep everything alive that the callback can see
 
@@ -62,6 +65,7 @@ class LoopWatch:
         if callback is not self._callback:
             if self._told_s:
                 log.warning("loop.unblocked", after_s=round(self._held_s, 1))
+                _blame()
             self._callback, self._held_s, self._told_s = callback, 0.0, 0.0
         elif calls:
             self._held_s += passed_s
@@ -70,13 +74,14 @@ class LoopWatch:
                 self._tell(calls)
 
     def _tell(self, calls: Sequence[FrameType]) -> None:
-        log.warning(
-            "loop.blocked",
-            for_s=round(self._held_s, 1),
-            by=_place(_handler(calls)),
-            at=_place(calls[0]),
-            **_bound_to_log(calls[-1].f_locals["self"]._context),
-        )
+        by, bound = _place(_handler(calls)), _bound_to_log(calls[-1].f_locals["self"]._context)
+        log.warning("loop.blocked", for_s=round(self._held_s, 1), by=by, at=_place(calls[0]), **bound)
+        _blame(by=by, activation=bound.get("activation", ""))
+
+
+def _blame(**facts: object) -> None:
+    if (pulse := own_pulse()) is not None:
+        pulse.blame(**facts)
 
 
 def _calls(thread: threading.Thread) -> list[FrameType]:

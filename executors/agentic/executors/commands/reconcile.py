@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
@@ -54,6 +55,8 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
     from agentic.executors.durable.projecting import keep_projecting
     from agentic.executors.durable.publishing import Courier
     from agentic.executors.durable.sweeping import Sweeper
+    from agentic.executors.pulse import folder
+    from agentic.executors.stalling import StallWatch
 
     runs = RunProcess(settings, database, make_app(settings), QUEUES)
     sweeper = Sweeper(database, runs)
@@ -62,6 +65,11 @@ async def _reconcile(settings: Settings, database: Database, every_s: float | No
             courier = None if settings.nats is None else Courier(database, runs, buses.of)
             if every_s is not None:
                 work = [sweeper.keep_sweeping(every_s)]
+                if settings.stall_s and (where := folder()) is not None:
+                    watch = StallWatch(
+                        where, os.getppid(), settings.stall_s, settings.lease_s, sweeper.take_from
+                    )
+                    work.append(watch.keep_watching())
                 if courier is not None:
                     work += [
                         courier.keep_publishing(),

@@ -11,6 +11,7 @@ import typer
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database
 from agentic.executors.commands.running import checked_dispatcher
+from agentic.executors.keeping import Keeper, is_kept
 
 
 class Pool(StrEnum):
@@ -49,9 +50,13 @@ def worker(
     current_database(settings).dispose()
     checked_dispatcher(settings)
 
-    from agentic.executors.celery import app
-
+    is_child = is_kept()
     options = ["--concurrency", str(concurrency), "--pool", pool.value, "--loglevel", loglevel.value]
     options += ["--queues", queues] if queues else []
-    options += ["--hostname", hostname or "agentic@%h", "--without-mingle", "--without-gossip"]
-    app.worker_main(["worker", *options])
+    options += ["--hostname", hostname or "agentic@%h"]
+    if pool is not Pool.PREFORK and settings.stall_s and settings.sweep_s and not is_child:
+        raise typer.Exit(Keeper(options).run())
+
+    from agentic.executors.celery import app
+
+    app.worker_main(["worker", *options, "--without-mingle", "--without-gossip"])

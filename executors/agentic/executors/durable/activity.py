@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
@@ -29,6 +30,7 @@ from agentic.core.records import record
 from agentic.executors.durable.image import RunImage
 from agentic.executors.durable.patience import pauses
 from agentic.executors.guarding import at_most
+from agentic.executors.pulse import own_pulse
 from agentic.mappers.away import went_away
 
 log = get_logger(__name__)
@@ -143,8 +145,10 @@ class Activity:
         if kept is not None:
             return await judged(kept, self._link)  # it was done, and its conditions were not asked
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
+        pulse = None if self._timeout_s is None else own_pulse()
         try:
             with (
+                nullcontext() if pulse is None or self._timeout_s is None else pulse.at_work(self._timeout_s),
                 bound_contextvars(**self._image.log_context, activation=str(name)),
                 learning(self._image.secrets),
             ):

@@ -30,10 +30,12 @@ class CrashedError(DurableError):
 
     is_retriable = False
 
-    def __init__(self, activation: str, crashes: int, worker: str | None) -> None:
+    def __init__(self, activation: str, crashes: int, worker: str | None, reason: str | None = None) -> None:
+        last = f"last on {worker or 'an unknown worker'}"
+        then = "look there for the cause" if reason is None else f"{reason}; let it block in a thread instead"
         super().__init__(
-            f"{activation} was given up: the process that ran it died {crashes} time(s), last on "
-            f"{worker or 'an unknown worker'}; look there for the cause, then `agentic runs retry`"
+            f"{activation} was given up: the process that ran it died {crashes} time(s), {last}; {then}, "
+            f"then `agentic runs retry`"
         )
 
 

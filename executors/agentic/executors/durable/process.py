@@ -30,6 +30,7 @@ from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
 from agentic.executors.observing import Observers
 from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
+from agentic.executors.stalling import Stalled
 from agentic.mappers import Database, ProjectModel
 from agentic.mappers.ledger import SqlLedger
 
@@ -149,6 +150,14 @@ class RunProcess:
         swept = await Reconciler(service.host).sweep()
         swept.dispatched += begun
         return swept
+
+    async def take_from(self, project_id: str, stalled: Stalled) -> None:
+        """Take back what a process that stands still is at in a project.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        await Reconciler(self.service(project_id).host).take_from(stalled)
 
     async def aclose(self) -> None:
         """Close what this and the workflows have opened on the event loop."""

@@ -46,6 +46,13 @@ def is_gone(name: object) -> bool:
     return _is_zombie(pid)
 
 
+def is_process(name: str, pid: int) -> bool:
+    """Whether a name is that of a process of this place."""
+    _, _, process = name.partition("/")
+    own, _, place = process.partition("/")
+    return own == str(pid) and place == (_place(os.getpid()) or "")
+
+
 def _is_zombie(pid: str) -> bool:
     """Whether a process is dead, and its parent has not looked yet."""
     try:

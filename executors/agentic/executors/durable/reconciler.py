@@ -24,8 +24,9 @@ from agentic.executors.durable.encoding import write_result
 from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.preparing import prepare
-from agentic.executors.durable.process_names import is_gone
+from agentic.executors.durable.process_names import is_gone, is_process
 from agentic.executors.durable.tending import tend
+from agentic.executors.stalling import Stalled
 
 log = get_logger(__name__)
 
@@ -147,6 +148,39 @@ class Reconciler:
             return True
         return False
 
+    async def take_from(self, stalled: Stalled) -> None:
+        """Take back what a process is at that is about to be ended, as its loop stands still.
+
+        What keeps the loop counts a crash; what was beside it in the process does not, if it is known which
+        of them does.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        running = await self._host.lane.do(
+            lambda ledger: ledger.list_activations(statuses=[ActivationStatus.RUNNING])
+        )
+        own = [row for row in running if row.worker is not None and is_process(row.worker, stalled.pid)]
+        guilty = [row for row in own if str(row.id) == stalled.activation] or own
+        for row in own:
+            reason = stalled.reason(row.id.executor_id)
+            if row in guilty:
+                settled = await self._after_crash(row, reason)
+            else:
+                settled = Settled(status=ActivationStatus.PENDING, note="another one held its process up")
+            await self._settle(row, settled)
+
+    async def _settle(self, row: ActivationRow, settled: Settled) -> None:
+        def write(ledger: LedgerTransaction) -> bool:
+            if not ledger.settle(Lease(row.id, row.fence), settled):
+                return False
+            if settled.is_crash:
+                ledger.add_decisions(_crash_decisions(row, settled))
+            return True
+
+        if await self._host.lane.do(write):
+            log.warning("activation.crashed", activation=str(row.id), reason=settled.note, worker=row.worker)
+
     def _lost(self, ledger: LedgerTransaction) -> Sequence[Dispatchable]:
         found = ledger.undispatched(older_than_s=self._redispatch_after_s)
         lost = [activation for activation in found if self._host.me.minds(activation.id.run_id)]
@@ -176,17 +210,14 @@ class Reconciler:
         swept.reviews += settled.status is ActivationStatus.REVIEW
         log.warning("activation.crashed", activation=str(row.id), worker=row.worker, then=str(settled.status))
 
-    async def _after_crash(self, row: ActivationRow) -> Settled:
+    async def _after_crash(self, row: ActivationRow, reason: str | None = None) -> Settled:
         crashes = row.crashes + 1
+        note = reason or f"its worker {row.worker} died"
         if row.on_crash == "review":
-            return Settled(
-                status=ActivationStatus.REVIEW, is_crash=True, note=f"its worker {row.worker} died"
-            )
+            return Settled(status=ActivationStatus.REVIEW, is_crash=True, note=note)
         if row.on_crash == "retry" and crashes <= row.max_crashes:
-            return Settled(
-                status=ActivationStatus.PENDING, is_crash=True, note=f"its worker {row.worker} died"
-            )
-        error = CrashedError(str(row.id), crashes, row.worker)
+            return Settled(status=ActivationStatus.PENDING, is_crash=True, note=note)
+        error = CrashedError(str(row.id), crashes, row.worker, reason)
         try:
             return await self._given_up(row, error)
         except (CheckpointError, UnknownWorkflowError) as exc:

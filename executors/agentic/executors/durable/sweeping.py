@@ -13,6 +13,7 @@ from agentic.core.errors import AgenticError
 from agentic.core.logging import get_logger
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.reconciler import Swept
+from agentic.executors.stalling import Stalled
 from agentic.mappers import Database, ProjectModel
 
 log = get_logger(__name__)
@@ -49,6 +50,11 @@ class Sweeper:
             except Exception as exc:  # a row that does not hold what it should
                 log.warning("project.unreadable", project_id=project_id, exc_info=exc)
         return found
+
+    async def take_from(self, stalled: Stalled) -> None:
+        """Take back what a process that stands still is at, in all projects. Raises as :meth:`sweep`."""
+        for project_id in await asyncio.to_thread(self._projects):
+            await self._runs.take_from(project_id, stalled)
 
     async def keep_sweeping(self, every_s: float) -> None:
         """Look every so many seconds, give or take a fifth, until cancelled.
