@@ -54,6 +54,10 @@ DEFAULTS: Mapping[str, object] = {
     "beat_enable_remote_control": True,
     "beat_scheduler": "agentic.executors.beat:LedgerScheduler",
     "broker_connection_retry_on_startup": True,
+    # A broker that is away for long, or takes nothing for a while (it is full, starts, is a replica), ends no
+    # worker: Celery gives up after 100 tries, and takes a refusal for a fault of its own.
+    "broker_connection_max_retries": None,
+    "broker_channel_error_retry": True,
     "broker_transport_options": {
         # Redis hands a message out again after this time, finished or not: longer than any task.
         "visibility_timeout": 24 * HOUR_S,

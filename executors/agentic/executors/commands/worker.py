@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database
 from agentic.executors.commands.running import checked_dispatcher
 from agentic.executors.keeping import Keeper, is_kept
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 
 class Pool(StrEnum):
@@ -59,4 +63,27 @@ def worker(
 
     from agentic.executors.celery import app
 
-    app.worker_main(["worker", *options, "--without-mingle", "--without-gossip"])
+    raise typer.Exit(run_worker(app, ["worker", *options, "--without-mingle", "--without-gossip"]))
+
+
+def run_worker(app: Celery, arguments: Sequence[str]) -> int:
+    """Run a Celery worker in this process; return what the process has to end with.
+
+    That is 0 when somebody asked it to stop, and anything else when it ended by itself, so that a service
+    manager starts it again (``Restart=on-failure``). Celery's own ``worker_main`` forgets the code.
+    """
+    from celery.bin.celery import celery
+    from celery.worker import state
+
+    celery.params[0].default = app
+    try:
+        code: object = celery.main(args=[*arguments], standalone_mode=False)
+    finally:
+        celery.params[0].default = None
+    # Not "in (None, False)": the code 0 of a signal would be taken for False.
+    was_asked = any(
+        asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
+    )
+    if isinstance(code, str) or (was_asked and code in (None, os.EX_OK)):
+        return os.EX_OK  # a text: it was stopped by remote control, and says so
+    return code if isinstance(code, int) and code else os.EX_SOFTWARE
