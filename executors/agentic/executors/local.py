@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from agentic.core.bus import open_bus
 from agentic.core.garbage import collect_seldom
@@ -15,6 +18,9 @@ from agentic.core.threads import in_thread
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.runner import EventListener, ExecutionOutcome, Host, find_both, run_execution
 from agentic.mappers import Database, ExecutionModel
+
+STANDS_S = 5.0
+"""A loop that has not noticed a Ctrl-C after this time stands still."""
 
 
 def run_locally(
@@ -36,6 +42,10 @@ def run_locally(
     """
 
     async def run() -> ExecutionOutcome:
+        with ended_if_it_stands():
+            return await run_on_loop()
+
+    async def run_on_loop() -> ExecutionOutcome:
         _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
         async with open_bus(settings, agent.project.name) as bus:
             known = None if settings.nats is None else bus
@@ -51,6 +61,37 @@ def run_locally(
     collect_seldom()
     with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
         return runner.run(run())
+
+
+@contextmanager
+def ended_if_it_stands() -> Iterator[None]:
+    """Let Ctrl-C end the process when the running loop does not notice it, as a handler keeps it.
+
+    In the main thread only. A loop that notices it cancels what runs; only a function in C that holds all of
+    Python up keeps this from working, too.
+    """
+    loop = asyncio.get_running_loop()
+    previous = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        noticed = threading.Event()
+        loop.call_soon_threadsafe(noticed.set)
+        threading.Thread(target=_end_unless, args=(noticed,), name="agentic-interrupt", daemon=True).start()
+        if callable(previous):
+            previous(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if previous is None else previous)
+
+
+def _end_unless(noticed: threading.Event) -> None:
+    if not noticed.wait(STANDS_S):
+        sys.stderr.write("agentic: what runs does not give way, so this process is ended\n")
+        sys.stderr.flush()
+        os._exit(128 + signal.SIGINT)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -45,3 +47,32 @@ def test_what_is_worked_on_stays_its_own_for_as_long_as_the_settings_say(lab: La
     assert outcome.status is ExecutionStatus.SUCCEEDED
     assert left_s
     assert all(600 < left <= 700 for left in left_s)
+
+
+STANDING = """
+import asyncio, os, signal, threading, time
+from agentic.executors import local
+
+local.STANDS_S = 0.2
+
+async def stand() -> None:
+    with local.ended_if_it_stands():
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        {work}
+
+with asyncio.Runner(loop_factory=local._new_event_loop) as runner:
+    runner.run(stand())
+"""
+
+
+@pytest.mark.parametrize("work", ["time.sleep(60)", "while True: pass"])
+def test_ctrl_c_ends_a_process_whose_loop_stands_still(work: str) -> None:
+    program = [sys.executable, "-c", STANDING.format(work=work)]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, "does not give way" in ended.stderr) == (130, True)
+
+
+def test_ctrl_c_cancels_what_runs_on_a_loop_that_notices_it() -> None:
+    program = [sys.executable, "-c", STANDING.format(work="await asyncio.sleep(60)")]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
+    assert ended.stderr.rstrip().endswith("KeyboardInterrupt")

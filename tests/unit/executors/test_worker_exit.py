@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from celery import Celery
@@ -24,7 +25,7 @@ def _restored() -> Iterator[None]:
     state.should_stop, state.should_terminate = before
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, code: object, *, stop: object = None) -> int:
+def ended(monkeypatch: pytest.MonkeyPatch, code: Any, *, stop: Any = None) -> int:
     """Return what the command ends with when a worker ended with a code."""
 
     def start(worker: Worker) -> None:
