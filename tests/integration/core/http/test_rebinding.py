@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +38,7 @@ NAME = "rebound.example"
 PUBLIC, INNER = "127.0.0.2", "127.0.0.1"
 TRANSPORTS = ("aiohttp", "httpx2", "curl_cffi")
 
-Ask = Callable[[int], "asyncio.Future[str]"]
+Ask = Callable[[int], Awaitable[list[str]]]
 
 
 @dataclass(slots=True)

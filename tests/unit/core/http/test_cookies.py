@@ -8,6 +8,7 @@ import pytest
 from agentic.core.browser.cookies import keep_cookies
 from agentic.core.http import CookieJar, InvalidCookieError
 from agentic.core.http.cookies import MAX_CHARACTERS, MAX_COOKIES
+from agentic.core.types import JSONValue
 
 
 def jar_with(*set_cookies: str, url: str = "https://shop.example/list/page") -> CookieJar:
@@ -110,7 +111,14 @@ def test_a_stored_cookie_for_all_of_a_public_suffix_is_left_out(host: str, domai
 
 def test_a_browsers_cookies_come_back_by_the_same_rules() -> None:
     jar = CookieJar()
-    cookie = {"name": "a", "value": "1", "path": "/", "expires": -1, "secure": False, "httpOnly": False}
+    cookie: dict[str, JSONValue] = {
+        "name": "a",
+        "value": "1",
+        "path": "/",
+        "expires": -1,
+        "secure": False,
+        "httpOnly": False,
+    }
     keep_cookies(jar, [], [{**cookie, "domain": ".github.io"}, {**cookie, "domain": ".mine.github.io"}])
     assert jar.header_for("https://other.github.io/") is None
     assert jar.header_for("https://sub.mine.github.io/") == "a=1"
