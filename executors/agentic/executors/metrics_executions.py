@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 
 from agentic.executors.metrics_sql import LABELS, Labels, Scope, SecondsBetween, filled, sums_by_platform
 from agentic.mappers.columns import StoreNow
@@ -23,6 +23,7 @@ BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.
 REFUSED = "the results of agent % were not stored:%"
 _BUCKET_NAMES = (*map(str, BUCKETS_S), "+Inf")
 _ENDED = ENDED
+_HAS_RESULTS = or_(ExecutionModel.status == ExecutionStatus.SUCCEEDED, ExecutionModel.outcome.is_not(None))
 
 
 def standing(scope: Scope) -> Iterator[Metric]:
@@ -97,18 +98,18 @@ def durations(scope: Scope) -> Iterator[Metric]:
 def rows(scope: Scope) -> Iterator[Metric]:
     """Count the rows that executions have stored, whatever became of them, and what failed.
 
-    An execution under way has stored what its crawl has committed.
+    One without results, as it runs or was cut off, has stored what its crawl has committed.
     """
     found: Counter[Labels] = Counter()
     ended = [func.sum(ExecutionModel.counts[name].as_integer()) for name in COUNT_NAMES]
-    for labels, row in sums_by_platform(scope, ended, where=[ExecutionModel.status.in_(ENDED)]):
+    for labels, row in sums_by_platform(scope, ended, where=[_HAS_RESULTS]):
         _add(found, labels, row)
     crawled = [func.sum(getattr(CrawlModel, name)) for name in COUNT_NAMES[:-1]]
     crawled.append(func.sum(CrawlModel.failed - CrawlModel.excluded))
     of_crawl = (
         CrawlModel.run == ExecutionModel.id,
         CrawlModel.project_id == ExecutionModel.project_id,
-        ExecutionModel.status.not_in(ENDED),
+        ~_HAS_RESULTS,
     )
     for labels, row in sums_by_platform(scope, crawled, where=of_crawl):
         _add(found, labels, row)

@@ -15,9 +15,11 @@ from agentic.core.errors import line_of
 from agentic.core.graph.events import LIFECYCLE_ENDS, EventKind, WorkflowEvent
 from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, get_registry
 from agentic.core.logging import get_logger
+from agentic.core.types import JSONValue
 from agentic.executors.host import ExecutionOutcome
 from agentic.mappers import AgentModel, Database, ExecutionModel, ProjectModel
 from agentic.mappers.errors import DataError
+from agentic.mappers.execution_counts import counts_so_far
 
 log = get_logger(__name__)
 
@@ -148,15 +150,23 @@ class Observers:
                     .join(ProjectModel, ProjectModel.id == ExecutionModel.project_id)
                     .where(ExecutionModel.id == told.execution_id, ProjectModel.name == told.project)
                 ).one_or_none()
-                return None if found is None else observed(found[0], found[1], told.project)
+                if found is None:
+                    return None
+                counts = counts_so_far(session, found[0].project_id, [found[0]])
+                return observed(found[0], found[1], told.project, counts[found[0].id])
         except (DataError, SQLAlchemyError) as exc:
             log.warning("observers.blind", execution_id=told.execution_id, error=type(exc).__name__)
             return None
 
 
-def observed(execution: ExecutionModel, agent: AgentModel, project: str) -> ObservedExecution:
-    """Return what observers see of an execution of a project."""
-    outcome = ExecutionOutcome.of(execution)
+def observed(
+    execution: ExecutionModel,
+    agent: AgentModel,
+    project: str,
+    counts: Mapping[str, JSONValue] | None = None,
+) -> ObservedExecution:
+    """Return what observers see of an execution of a project; ``counts`` are what it has stored so far."""
+    outcome = ExecutionOutcome.of(execution, counts)
     return ObservedExecution(
         id=execution.id,
         project=project,

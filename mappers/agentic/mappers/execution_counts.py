@@ -8,21 +8,22 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from agentic.core.types import JSONValue
-from agentic.mappers.models import CrawlModel, ExecutionModel, ExecutionStatus
+from agentic.mappers.models import CrawlModel, ExecutionModel
 
 COUNT_NAMES = ("inserted", "updated", "unchanged", "rejected", "failed")
 """Rows by what storing them did, and the pages, items and steps that failed."""
-
-_UNDER_WAY = frozenset({ExecutionStatus.QUEUED, ExecutionStatus.RUNNING})
 
 
 def counts_so_far(
     session: Session, project_id: str, executions: Iterable[ExecutionModel]
 ) -> dict[str, Mapping[str, JSONValue]]:
-    """Return the counts of executions by id: of those under way, what their crawls have committed."""
+    """Return the counts of executions by id: of those without results, what their crawls have committed.
+
+    That is read and not kept, as a commit may come in just after an execution was cancelled.
+    """
     executions = list(executions)
-    under_way = [each.id for each in executions if each.status in _UNDER_WAY]
-    crawled = crawl_counts(session, project_id, under_way) if under_way else {}
+    without = [each.id for each in executions if not each.has_all_results]
+    crawled = crawl_counts(session, project_id, without) if without else {}
     return {each.id: crawled.get(each.id, each.counts) for each in executions}
 
 

@@ -188,8 +188,8 @@ def finish_execution(
 ) -> EndedExecution | None:
     """Note how the run of an execution ended, and return what is to be said of it.
 
-    One that succeeded gets the outcome of its results as its status. One that did not keeps the counts of
-    what its crawl has committed. Nothing happens when the execution was removed meanwhile.
+    One that succeeded gets the outcome of its results as its status. Nothing happens when the execution was
+    removed meanwhile.
 
     Args:
         session: In the transaction that ends the run.
@@ -212,8 +212,6 @@ def finish_execution(
             superstep_count=outcome.get("superstep_count", 0) + child.scalar_subquery(),
         )
     )
-    if status is not ExecutionStatus.SUCCEEDED:
-        _keep_counts(session, project_id, execution_id)
     return _ended(session, project_id, execution_id)
 
 
@@ -225,14 +223,6 @@ def _end(status: ExecutionStatus, error: str | None) -> dict[str, object]:
         "status": func.coalesce(ExecutionModel.outcome, status, type_=ExecutionModel.status.type),
         "error": case((has_failed, ExecutionModel.reason)),
     }
-
-
-def _keep_counts(session: Session, project_id: str, execution_id: str) -> None:
-    found = crawl_counts(session, project_id, [execution_id])
-    if counts := found.get(execution_id):
-        session.execute(
-            update(ExecutionModel).where(*_is(project_id, execution_id)).values(counts=dict(counts))
-        )
 
 
 def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecution | None:
@@ -261,7 +251,7 @@ def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecuti
         platform=platform,
         attempts=attempts,
         duration_s=max((finished_at - began_at).total_seconds(), 0.0) if finished_at else 0.0,
-        counts=counts,
+        counts=counts or crawl_counts(session, project_id, [execution_id]).get(execution_id, {}),
         warning_count=len(warnings),
         status=status,
         reason=reason,

@@ -145,16 +145,17 @@ def test_rows_are_counted_by_what_became_of_them(history: History) -> None:
 @pytest.mark.requirement("PL37")
 def test_rows_of_all_executions_are_counted_however_they_ended_or_stand(history: History) -> None:
     agent = history.agent()
-    for status in (PARTIAL, FAILED, CANCELLED):
-        history.add(agent, status, counts={"inserted": 2, "failed": 1})
-    history.add(agent, RUNNING, id="r", counts={})
-    history.add(agent, CANCELLED, id="c", counts={"inserted": 10})
+    for status in (PARTIAL, FAILED):
+        history.add(agent, status, outcome=status, counts={"inserted": 3, "failed": 1})
+    for status in (RUNNING, CANCELLED, FAILED):
+        history.add(agent, status, id=status[:1])
+    history.add(agent, PARTIAL, id="p", outcome=PARTIAL, counts={"inserted": 1})
     with history.database.writing() as session:
-        for run in ("r", "c"):
+        for run in ("r", "c", "f", "p"):
             crawl = CrawlModel(project_id=agent.project_id, run=run, inserted=10, failed=5, excluded=2)
             session.add(crawl)
 
-    assert history.told("agentic_rows_total") == {"ours web inserted": 26, "ours web failed": 6}
+    assert history.told("agentic_rows_total") == {"ours web inserted": 37, "ours web failed": 11}
 
 
 @pytest.mark.requirement("PL37")

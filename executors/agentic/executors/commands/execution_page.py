@@ -115,12 +115,12 @@ def execution_page(
         warnings=tuple(
             shown.text(warning) for warning in execution.warnings if warning not in (execution.reason or "")
         ),
-        next_commands=tuple(_next(execution, agent, pages)),
+        next_commands=tuple(_next(execution, agent, pages, has_rows=_rows_text(row) != "none")),
     )
 
 
 def _next(
-    execution: ExecutionModel, agent: AgentModel, pages: PageCounts | None
+    execution: ExecutionModel, agent: AgentModel, pages: PageCounts | None, *, has_rows: bool
 ) -> Iterator[tuple[str, str]]:
     short = execution.id[:SHORT_ID_CHARS]
     has_failed_pages = pages is not None and pages.failed > pages.excluded
@@ -135,7 +135,7 @@ def _next(
     if execution.status in {"queued", "running"}:
         yield f"agentic executions watch {short}", "watch it"
     yield f"agentic executions report {short} --open", "read the whole report in a browser"
-    if any(isinstance(count, int) and count for count in execution.counts.values()):
+    if has_rows:
         yield f"agentic executions export {short} --out rows.csv", "write its rows to a file"
 
 
