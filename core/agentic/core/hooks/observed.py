@@ -19,7 +19,7 @@ class ObservedExecution:
         project: Name of the project.
         agent: Name of the agent.
         platform: Of the agent.
-        status: ``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``.
+        status: ``queued``, ``running``, ``succeeded``, ``partial``, ``failed`` or ``cancelled``.
         started_at: When a worker began it; None before that.
         finished_at: When it ended; None before that.
         counts: Rows inserted, updated, unchanged and rejected.
