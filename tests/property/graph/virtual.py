@@ -15,6 +15,8 @@ from selectors import BaseSelector, SelectorKey
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 from unittest.mock import patch
 
+from agentic.core.graph import function
+
 ValueT = TypeVar("ValueT")
 Ts = TypeVarTuple("Ts")
 
@@ -110,8 +112,16 @@ def virtual_loop(now: float = 0.0) -> Iterator[asyncio.Runner]:
     """Return a runner with a virtual loop, whose time is what the clocks show as long."""
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(now)) as runner:
         loop = loop_of(runner)
-        with patch.multiple(time, time=loop.wall_clock, perf_counter=loop.time):
+        with (
+            patch.multiple(time, time=loop.wall_clock, perf_counter=loop.time),
+            patch.object(function, "in_spare_thread", _in_a_turn),
+        ):
             yield runner
+
+
+async def _in_a_turn(call: Callable[..., ValueT], *args: Any) -> ValueT:
+    """Call a sync executor's function in a turn of the loop: a thread would take real time."""
+    return await asyncio.get_running_loop().run_in_executor(None, call, *args)
 
 
 def loop_of(runner: asyncio.Runner) -> VirtualLoop:

@@ -23,12 +23,20 @@ async def no_context(message: str, times: int) -> None:
     pass
 
 
-@executor()  # error: mypy[call-arg] pyright[reportCallIssue]
-async def nameless(message: str) -> None:
+@executor  # error: mypy[arg-type] pyright[reportCallIssue,reportArgumentType]
+async def bare_none() -> None:
     pass
 
 
-@executor(id="wrong-settings", timeout_s="1", retry=3)  # error: mypy[arg-type] pyright[reportArgumentType]
+@executor  # error: mypy[arg-type] pyright[reportCallIssue,reportArgumentType]
+def bare_sync_with_context(message: str, ctx: WorkflowContext) -> None:
+    pass
+
+
+executor("positional")  # error: mypy[call-overload] pyright[reportCallIssue,reportArgumentType]
+
+
+@executor(id="wrong-settings", timeout_s="1", retry=3)  # error: mypy[call-overload,untyped-decorator] pyright[reportArgumentType]
 async def wrong_settings(message: str) -> None:
     pass
 

@@ -11,6 +11,7 @@ def no_condition() -> str:
 
 def build(builder: WorkflowBuilder) -> None:
     builder.set_start(3)  # error: mypy[arg-type] pyright[reportArgumentType]
+    builder.add_edge("a", no_condition)  # error: mypy[arg-type] pyright[reportArgumentType]
     builder.add_edge("a")  # error: mypy[call-arg] pyright[reportCallIssue]
     builder.add_edge("a", "b", no_condition)  # error: mypy[arg-type] pyright[reportArgumentType]
     builder.add_edge("a", "b", on="error")  # error: mypy[arg-type] pyright[reportArgumentType]

@@ -28,6 +28,21 @@ async def retried(message: object, ctx: WorkflowContext) -> str | None:
     return None
 
 
+@executor
+async def bare(message: str, ctx: WorkflowContext[int]) -> None:
+    await ctx.send_message(len(message))
+
+
+@executor
+def bare_sync(message: str) -> int:
+    return len(message)
+
+
+@executor()
+async def named_by_itself(message: str) -> int:
+    return len(message)
+
+
 def repeat(text: str, times: int = 2) -> str:
     return text * times
 
@@ -46,6 +61,10 @@ class Greeter:
 assert_type(async_one, FunctionExecutor)
 assert_type(async_two, FunctionExecutor)
 assert_type(sync_one, FunctionExecutor)
+assert_type(bare, FunctionExecutor)
+assert_type(bare_sync, FunctionExecutor)
+assert_type(named_by_itself, FunctionExecutor)
+assert_type(executor(repeat), FunctionExecutor)
 assert_type(executor(id="partial")(functools.partial(repeat, times=3)), FunctionExecutor)
 assert_type(executor(id="default")(repeat), FunctionExecutor)
 assert_type(executor(id="method")(Greeter("hi").greet), FunctionExecutor)

@@ -14,6 +14,7 @@ from agentic.core import (
     Workflow,
     WorkflowBuilder,
     WorkflowConfig,
+    WorkflowContext,
     WorkflowEvent,
     executor,
     handler,
@@ -46,6 +47,21 @@ async def is_short(text: str) -> bool:
 
 def first(text: str, targets: Sequence[str]) -> Sequence[str]:
     return targets[:1]
+
+
+async def shout(text: str, ctx: WorkflowContext[str]) -> None:
+    await ctx.send_message(text.upper())
+
+
+def of_functions() -> Workflow:
+    return (
+        WorkflowBuilder("functions")
+        .set_start(shout)
+        .add_executor(is_long)
+        .add_edge(shout, is_short)
+        .add_switch_edge(shout, [Case(is_long, is_long), Default(split)])
+        .build()
+    )
 
 
 def build(inner: Workflow) -> Workflow:

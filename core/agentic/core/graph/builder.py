@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from agentic.core.graph.config import WorkflowConfig
+from agentic.core.graph.context import WorkflowContext
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import (
     Condition,
@@ -30,12 +31,16 @@ from agentic.core.graph.edges import (
 )
 from agentic.core.graph.errors import GraphWarning, InvalidGraphError
 from agentic.core.graph.executor import Executor
+from agentic.core.graph.function import FunctionExecutor, name_of
 from agentic.core.graph.validation import find_faults, find_warnings
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId
 
-Node = Executor | Workflow | str
-"""An executor, a workflow to be run as one, or the id of one that is added elsewhere."""
+Function = Callable[[Any], object] | Callable[[Any, WorkflowContext[Any, Any]], Awaitable[object]]
+"""A function ``(message)`` or, if async, ``(message, ctx)``; as a node it has its own name as id."""
+
+Node = Executor | Workflow | Function | str
+"""An executor, a workflow or a function to be run as one, or the id of one that is added elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class WorkflowBuilder:
         self._version = version
         self._config = config or WorkflowConfig()
         self._executors: dict[ExecutorId, Executor] = {}
+        self._functions: dict[Function, FunctionExecutor] = {}
         self._edges: list[Edge] = []
         self._starts: list[ExecutorId] = []
         self._state_keys: dict[str, StateKey] = {}
@@ -81,8 +87,8 @@ class WorkflowBuilder:
         self._starts = [self._add(node) for node in nodes]
         return self
 
-    def add_executor(self, *nodes: Executor | Workflow) -> Self:
-        """Add executors."""
+    def add_executor(self, *nodes: Executor | Workflow | Function) -> Self:
+        """Add executors; a function becomes one with its name as id."""
         for node in nodes:
             self._add(node)
         return self
@@ -281,9 +287,19 @@ class WorkflowBuilder:
         self._edges.append(edge)
         return self
 
+    def _function(self, function: Function) -> FunctionExecutor:
+        """Return the executor of a function: one, however often it is named."""
+        name = name_of(function)
+        known = self._functions.get(function)
+        if known is None:
+            known = self._functions[function] = FunctionExecutor(function, name)
+        return known
+
     def _add(self, node: Node) -> ExecutorId:
         if isinstance(node, str):
             return ExecutorId(node)
+        if not isinstance(node, (Executor, Workflow)):
+            node = self._function(node)
         known = self._executors.get(ExecutorId(node.id))
         if isinstance(node, Workflow):
             # One workflow named twice is one node, as one executor is.

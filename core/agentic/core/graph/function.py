@@ -101,33 +101,79 @@ class ExecutorDecorator(Protocol):
     ) -> FunctionExecutor: ...
 
 
+@overload
+def executor(function: Callable[[Any], object], /) -> FunctionExecutor: ...
+@overload
+def executor(
+    function: Callable[[Any, WorkflowContext[Any, Any]], Awaitable[object]], /
+) -> FunctionExecutor: ...
+@overload
 def executor(
     *,
-    id: str,
+    id: str | None = None,
     kind: ExecutorKind = ExecutorKind.WORKER,
     max_parallel: int = 1,
     retry: RetryPolicy | None = None,
     timeout_s: float | None = None,
-) -> ExecutorDecorator:
+) -> ExecutorDecorator: ...
+def executor(
+    function: Callable[..., object] | None = None,
+    /,
+    *,
+    id: str | None = None,
+    kind: ExecutorKind = ExecutorKind.WORKER,
+    max_parallel: int = 1,
+    retry: RetryPolicy | None = None,
+    timeout_s: float | None = None,
+) -> FunctionExecutor | ExecutorDecorator:
     """Make an executor of a function ``(message)`` or, if async, ``(message, ctx)``.
 
     What it returns is sent on; ``None`` sends nothing. A sync function runs in a thread.
 
     Args:
-        id: Unique in the graph.
+        function: Given by ``@executor`` without parentheses.
+        id: Unique in the graph; the function's name when omitted.
         kind: Worker, validator or orchestrator.
         max_parallel: How many messages of one superstep are handled at a time.
         retry: How often a failing activation is tried; the workflow's policy when omitted.
         timeout_s: Seconds one try may take; the workflow's limit when omitted.
 
     Raises:
-        HandlerError: The signature cannot be used.
+        HandlerError: The signature cannot be used, or the function has no name and no id is given.
         InvalidPolicyError: ``retry`` or ``timeout_s`` makes no sense.
     """
 
     def wrap(function: Callable[..., object]) -> FunctionExecutor:
+        name = name_of(function) if id is None else id
         return FunctionExecutor(
-            function, id, kind=kind, max_parallel=max_parallel, retry=retry, timeout_s=timeout_s
+            function, name, kind=kind, max_parallel=max_parallel, retry=retry, timeout_s=timeout_s
         )
 
-    return wrap
+    if function is None:
+        return wrap
+    if isinstance(function, str):
+        raise HandlerError(
+            f"executor({function!r}) needs the name of its argument: executor(id={function!r})"
+        )
+    return wrap(function)
+
+
+def name_of(function: object) -> str:
+    """Return the id of an executor that is made of a function without one: its name.
+
+    Raises:
+        HandlerError: It is nothing that can be called, or has no name of its own.
+    """
+    if not callable(function):
+        raise HandlerError(
+            f"{function!r} is no executor: give an Executor, a function, a workflow or the id of one"
+        )
+    if isinstance(function, type):
+        raise HandlerError(f"{function.__name__} is a class; give an instance: {function.__name__}(...)")
+    name = getattr(function, "__name__", "")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise HandlerError(
+            f"{function!r} has no name that could be its id; make an executor of it with "
+            f"executor(id=...)(function)"
+        )
+    return name
