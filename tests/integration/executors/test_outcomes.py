@@ -173,3 +173,19 @@ def test_rows_of_a_partial_run_are_written_where_they_are_wanted(site: FakeServe
     site.control.add(Fault(path="/shop/product/*", status=404, times=2))
     assert Ran("run", written(site, CRAWL), "--out", "rows.jsonl").code == 4
     assert len(Path("rows.jsonl").read_text(encoding="utf-8").splitlines()) == 5
+
+
+def test_a_crawl_goes_on_with_a_mended_selector_where_it_was(site: FakeServer) -> None:
+    broken = CRAWL.replace("h1.title", "{selector: h7, required: true}")
+    broken = broken.replace('*/product/*"], config', '*/product/1*"], config')
+    limits = "limits: {max_failed: 0}\n"
+    assert Ran("run", written(site, limits + broken)).code == 1
+    asked = dict(site.control.stats()["requests"])  # type: ignore[call-overload]  # a mapping of paths
+    mended = written(site, CRAWL)
+    assert "add --as-changed" in Ran("run", mended, "--resume").error
+    assert "goes with --resume" in Ran("run", mended, "--as-changed").error
+    again = told("run", mended, "--resume", "--as-changed")
+    assert again["status"] == "succeeded"
+    requests = dict(site.control.stats()["requests"])  # type: ignore[call-overload]  # a mapping of paths
+    assert requests["/shop/category/lamps"] == asked["/shop/category/lamps"] == 1
+    assert {row["status"] for row in told("executions", "list")} == {"succeeded", "failed"}

@@ -8,6 +8,7 @@ import typer
 
 from agentic.core.cli import print_json
 from agentic.core.terminal import harmless
+from agentic.core.types import RunId
 from agentic.executors.commands.finding import ExecutionId, find_with_agent
 from agentic.executors.commands.options import AsJson, InProject
 from agentic.executors.commands.steering import Desk, opened_desk, say
@@ -80,6 +81,23 @@ def failed_pages_again(database: Database, agent: AgentModel) -> ExecutionModel 
             return None
         owner = find_agent(session, agent.project_id, agent.id)
         return retry_failed_pages(session, newest[0], owner)[0]
+
+
+def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
+    """Make an execution that continues the newest crawl of an agent that was changed since; end the old one.
+
+    It knows all pages of that crawl; those that failed, and those that are left, are its own to fetch.
+    """
+    from agentic.executors.commands.runs import cancel_run
+    from agentic.mappers import find_agent, list_executions
+    from agentic.mappers.letter_retries import retry_failed_pages
+
+    with desk.database.reading() as session:
+        newest = list_executions(session, desk.project_id, 1, agent_id=agent.id)[0]
+    if newest.status in {"queued", "running"}:
+        cancel_run(desk, RunId(newest.id), "continued as changed")
+    with desk.database.writing() as session:
+        return retry_failed_pages(session, newest, find_agent(session, desk.project_id, agent.id))[0]
 
 
 def _failures(

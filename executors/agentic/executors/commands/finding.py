@@ -15,6 +15,11 @@ from agentic.executors.errors import ExecutionNotRunnableError
 if TYPE_CHECKING:
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
+
+class AgentChangedError(ExecutionNotRunnableError):
+    """An execution cannot be continued, as its agent or inputs are not what they were when it began."""
+
+
 ExecutionId = Annotated[
     str,
     typer.Argument(metavar="ID", help="Id of the execution, or how it begins.", autocompletion=execution_ids),
@@ -44,7 +49,7 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
     """Return the newest execution of an agent, to continue; None if there is none, or its steps have all run.
 
     Raises:
-        ExecutionNotRunnableError: The agent was changed since that execution began.
+        AgentChangedError: The agent was changed since that execution began.
     """
     from agentic.executors.flows import flow_name
     from agentic.mappers import list_executions
@@ -58,7 +63,9 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
         run_id = RunId(execution.id)
         run = LedgerReader(session, agent.project_id).named([run_id]).get(run_id)
     if run is not None and run.workflow != flow_name(agent):
-        raise ExecutionNotRunnableError(
-            execution.id, "its agent or inputs were changed since; run without --resume to begin anew"
+        raise AgentChangedError(
+            execution.id,
+            "its agent or inputs were changed since; add --as-changed to fetch what is left of its crawl, "
+            "and what failed, with the agent as it is now, or run without --resume to begin anew",
         )
     return execution

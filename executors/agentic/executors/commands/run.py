@@ -13,9 +13,10 @@ from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import targets
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
 from agentic.executors.commands.exporting import ExcelSafe, Out, Table, read_export
-from agentic.executors.commands.finding import find_unfinished
+from agentic.executors.commands.finding import AgentChangedError, find_unfinished
 from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject, OptionError, read_values
 from agentic.executors.commands.running import RunOutput, checked_dispatcher, print_queued, run_here
+from agentic.executors.commands.steering import Desk
 from agentic.executors.commands.targets import PIPELINE_PLATFORM, pipeline_facts
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def run(  # noqa: PLR0913  # one parameter for each option
             "pages again, if it is partial.",
         ),
     ] = False,
+    as_changed: Annotated[
+        bool,
+        typer.Option(
+            "--as-changed",
+            help="With --resume: the agent was changed; a new execution fetches what is left of the crawl, "
+            "and what failed. Pages that were fetched are not read again.",
+        ),
+    ] = False,
     out: Out = None,
     table: Table = None,
     excel_safe: ExcelSafe = False,
@@ -63,6 +72,8 @@ def run(  # noqa: PLR0913  # one parameter for each option
     """
     export = read_export(out, table, excel_safe=excel_safe)
     _check_options(export, dispatcher, resume=resume, as_json=as_json)
+    if as_changed and not resume:
+        raise OptionError("--as-changed goes with --resume; give both, or neither to begin anew")
     settings = load_settings()
     given = read_values(inputs or (), "--input")
     facts = pipeline_facts(target, given, goals, project=project)
@@ -77,7 +88,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
         else:
             again = None if inputs or goals else _continuation(target, project)
             seen = RunOutput(is_quiet=quiet, export=export, again=again)
-            unfinished = _resumed(database, agent) if resume else None
+            unfinished = _resumed(database, settings, agent, as_changed=as_changed) if resume else None
             run_here(agent, unfinished, database=database, settings=settings, as_json=as_json, output=seen)
 
 
@@ -86,11 +97,25 @@ def _continuation(target: str, project: str | None) -> str:
     return shlex.join(["agentic", "run", target, *(["--project", project] if project else []), "--resume"])
 
 
-def _resumed(database: Database, agent: AgentModel) -> ExecutionModel | None:
-    """Return what --resume continues: what is unfinished, or the failed pages of the newest execution."""
-    from agentic.executors.commands.failed_pages import failed_pages_again
+def _resumed(
+    database: Database, settings: Settings, agent: AgentModel, *, as_changed: bool
+) -> ExecutionModel | None:
+    """Return what --resume continues: what is unfinished, or the failed pages of the newest execution.
 
-    return find_unfinished(database, agent) or failed_pages_again(database, agent)
+    Raises:
+        AgentChangedError: The agent was changed since, and that was not said.
+    """
+    from agentic.executors.commands.failed_pages import crawl_as_changed, failed_pages_again
+
+    try:
+        return find_unfinished(database, agent) or failed_pages_again(database, agent)
+    except AgentChangedError:
+        if not as_changed:
+            raise
+        desk = Desk(
+            settings=settings, database=database, project_id=agent.project_id, project=agent.project.name
+        )
+        return crawl_as_changed(desk, agent)
 
 
 def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: bool, as_json: bool) -> None:
