@@ -75,6 +75,17 @@ def end_execution(session: Session, project_id: str, execution_id: str, ending: 
     return partial(_log_end, ended, ending)
 
 
+def end_cut_off(session: Session, run_id: str, *, project_id: str) -> None:
+    """Note that an execution was cancelled whose code is not known; there may be none of the run.
+
+    Args:
+        session: In the transaction that ends the run.
+        run_id: The run.
+        project_id: Owns it.
+    """
+    end_execution(session, project_id, run_id, Ending(status=ExecutionStatus.CANCELLED, error="cancelled"))
+
+
 def class_of(error: BaseException | None) -> str:
     """Return the failure class of what failed an execution: the one that it or a cause of it has."""
     words = (failure_class_of(one) for one in _causes(error))

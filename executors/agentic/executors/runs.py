@@ -19,6 +19,7 @@ from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.local import LocalRuns
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.starting import Submission
+from agentic.executors.ending import end_cut_off
 from agentic.executors.flows import make_catalog
 from agentic.executors.loop import LoopThread
 from agentic.executors.observing import Observers
@@ -139,7 +140,11 @@ class RunClient:
         store = SqlLedger(self._database, project_id=self._project_id)
         observers = Observers(self._database)
         self._opened.push_async_callback(in_thread, observers.close)
-        options = HostOptions(lease_s=settings.lease_s, tell=partial(observers.tell, settings.project))
+        options = HostOptions(
+            lease_s=settings.lease_s,
+            tell=partial(observers.tell, settings.project),
+            on_cut=partial(end_cut_off, project_id=self._project_id),
+        )
         catalog = make_catalog(settings, self._database, self._project_id, options.worker)
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))

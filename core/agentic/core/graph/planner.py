@@ -167,6 +167,22 @@ def break_off(
     return barrier.failed(results, _first_failure(graph, state, results) or ending.error)
 
 
+def take_in(
+    graph: Graph,
+    config: WorkflowConfig,
+    state: RunState,
+    results: Sequence[ActivationResult],
+    now: float,
+    tried: Mapping[ActivationKey, Progress],
+) -> Decision:
+    """Keep what had finished in a superstep when its run was ended without its code, as :func:`break_off`."""
+    barrier = _Barrier(graph, config, state, now)
+    barrier.record(results)
+    barrier.tried = tried
+    barrier.keep(_with_kept(state, results))
+    return barrier.decide()
+
+
 def settle(
     graph: Graph,
     config: WorkflowConfig,
@@ -372,6 +388,11 @@ class _Barrier:
 
     def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Decision:
         """End the run in the middle of its superstep: what finished is kept, and what the rest has tried."""
+        self.keep(results)
+        return self.end(status)
+
+    def keep(self, results: Sequence[ActivationResult]) -> None:
+        """Keep what finished in a superstep that is broken off, and what the rest has tried."""
         _park(self.draft, results)  # they wait for answers, whatever becomes of the others
         finished = {
             key: r
@@ -388,7 +409,6 @@ class _Barrier:
             for a in self.state.activations
             if a.key not in parked
         )
-        return self.end(status)
 
     def end(self, status: RunStatus) -> Decision:
         """End the run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.graph.annotations import type_name
@@ -45,7 +45,12 @@ def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = ""
 
 
 def take_up(
-    image: RunImage, answers: Mapping[str, Answer | None], now: float, facts: Mapping[str, object]
+    image: RunImage,
+    answers: Mapping[str, Answer | None],
+    now: float,
+    facts: Mapping[str, object],
+    *,
+    before: Sequence[Decision] = (),
 ) -> Plan:
     """Return the plan that lets a run go on which waits, failed or was cancelled.
 
@@ -54,13 +59,17 @@ def take_up(
         answers: By name of the request within the run; None for one that expired.
         now: Seconds since the epoch.
         facts: For the event: what changed since.
+        before: What is decided about it first.
     """
     graph, config = image.graph, image.config
-    state = replace(image.state, deadline=deadline_of(now, config))
-    late = [a.name for a in state.open_requests if a.deadline is not None and a.deadline <= now]
+    state = before[-1].state if before else image.state
+    state = replace(state, deadline=deadline_of(now, config))
+    # A child run hears from the run around it that a request has expired.
+    asked = () if state.path else state.open_requests
+    late = [a.name for a in asked if a.deadline is not None and a.deadline <= now]
     settled = {**dict.fromkeys(late), **answers}
     is_waiting = state.status is RunStatus.WAITING_INPUT
-    decisions: list[Decision] = []
+    decisions = list(before)
     if settled:
         resumed = facts if is_waiting else None
         decisions.append(settle(graph, config, state, settled, now, resumed=resumed))

@@ -148,13 +148,14 @@ def pause_with_children(ledger: LedgerTransaction, run_id: RunId, *, is_paused: 
     return is_unfinished
 
 
-def stop_children(ledger: LedgerTransaction, run_id: RunId) -> None:
+def stop_children(ledger: LedgerTransaction, run_id: RunId, status: RunStatus) -> None:
     """Stop the child runs of a run that was broken off, until it goes on.
 
-    One that waits for an answer goes on waiting, as in one process, and nothing of it begins by itself.
+    One that waits for an answer ends with a run that was cancelled. With one that failed it goes on waiting,
+    as in one process, and nothing of it begins by itself.
     """
     for child in ledger.children(run_id):
-        if child.status is RunStatus.RUNNING:
+        if child.status is RunStatus.RUNNING or status is RunStatus.CANCELLED:
             ledger.request_cancel(child.run_id, STOPPED_AROUND)
         else:
             pause_with_children(ledger, child.run_id, is_paused=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, RunEndedError
 from agentic.core.graph.planner import Answer, settle
+from agentic.core.graph.planner import Decision as PlannedDecision
+from agentic.core.graph.progress import request_id
 from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import (
@@ -26,10 +27,17 @@ from agentic.core.types import JSONValue, RunId
 from agentic.executors.durable.beginning import take_up
 from agentic.executors.durable.children import pause_with_children
 from agentic.executors.durable.claiming import dispatchable_of
-from agentic.executors.durable.errors import DurableError, UnknownWorkflowError
+from agentic.executors.durable.cutting_off import CUT_OFF, cut_off_soon
+from agentic.executors.durable.deciding import caught_up
+from agentic.executors.durable.errors import (
+    CancelledRunError,
+    DurableError,
+    LateAnswerError,
+    UnknownWorkflowError,
+)
 from agentic.executors.durable.host import RunHost, mark
 from agentic.executors.durable.image import Plan, RunImage
-from agentic.executors.durable.tending import Written, tend, write_plan
+from agentic.executors.durable.tending import Written, look, standing_of, tend, write_plan
 
 log = get_logger(__name__)
 
@@ -53,11 +61,17 @@ async def answer(
     Raises:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
+        CancelledRunError: It is cancelled, or to be; nothing is changed.
+        LateAnswerError: A request has expired, whether anybody has looked since or not.
         UnknownRequestError: An answer is to no open request; nothing is changed.
         AnswerError: An answer is of another type than was asked for; nothing is changed.
     """
     given = Responses(responses, answered_by)
-    await _go_on(host, run_id, lambda image: given.checked(image.workflow.codec, image.state))
+    try:
+        await _go_on(host, run_id, lambda image: given.checked(image.workflow.codec, image.state))
+    except LateAnswerError:
+        await tend(host, run_id)
+        raise
 
 
 async def resume(host: RunHost, run_id: RunId) -> None:
@@ -77,7 +91,7 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
     """Ask for a run to be cancelled; False when it has ended already.
 
     Nothing of it is begun any more, and what runs is told within seconds. Where the code of its workflow is
-    not known, somebody else ends it.
+    not known, another process may end it within seconds; else it is ended without, and this waits for that.
     """
     decision = decided(DecisionKind.CANCEL_REQUESTED, run_id, "the run is to end", reason=reason)
     if not await host.lane.do(lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)):
@@ -87,6 +101,7 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
         await tend(host, run_id)
     except (CheckpointError, UnknownWorkflowError) as exc:
         log.info("run.refused", run_id=run_id, reason=str(exc))
+        await cut_off_soon(host, run_id)
     return True
 
 
@@ -114,7 +129,7 @@ async def retry(host: RunHost, run_id: RunId) -> int:
         CheckpointError: It goes on nowhere: it began with other code than there is.
         NothingToRetryError: It goes on by itself.
     """
-    run = await _found(host, run_id)
+    run, _ = await _found(host, run_id)
     if run.status.is_final:
         await resume(host, run_id)
         return 0
@@ -173,8 +188,11 @@ async def _go_on(
     answers: Callable[[RunImage], Answers],
     decision: Decision | None = None,
 ) -> None:
+    """Let a run go on by answers; by a decision to do so one goes on that was cancelled, too."""
     for _ in range(_MAX_ROUNDS):
-        run = await _found(host, run_id)
+        run, now = await _found(host, run_id)
+        if decision is None:
+            _refuse_if_cancelled(run)
         image = await host.images.get(run_id, run.workflow, run.revision)
         async with image.lock:
             if image.revision != run.revision:
@@ -182,10 +200,13 @@ async def _go_on(
             checked = answers(image)
             if run.status is RunStatus.COMPLETED:
                 raise RunEndedError(run_id, run.status, "be resumed")
-            plan = _plan(image, run, checked)
+            plan = _plan(image, run, checked, now, await _left_over(host, image, run))
             if plan is None:
                 return
-            written = await host.lane.do(partial(_write, run=run, plan=plan, decision=decision))
+            limits = _limits(image, checked)
+            written = await host.lane.do(
+                partial(_write, run=run, plan=plan, answers=checked, limits=limits, decision=decision)
+            )
             if written is not None:
                 host.take(image, plan)
                 await host.spread(written.others)
@@ -197,16 +218,65 @@ async def _go_on(
         await tend(host, run_id)
 
 
-def _write(ledger: LedgerTransaction, run: RunRow, plan: Plan, decision: Decision | None) -> Written | None:
+def _refuse_if_cancelled(run: RunRow) -> None:
+    """Refuse to answer a run that is cancelled, or to be.
+
+    Raises:
+        CancelledRunError: It is.
+    """
+    if run.status is RunStatus.CANCELLED or (run.cancel_at is not None and not run.status.is_final):
+        raise CancelledRunError(run.run_id, is_over=run.status is RunStatus.CANCELLED)
+
+
+def _limits(image: RunImage, answers: Answers) -> Mapping[str, float]:
+    """Return until when requests can be answered, by their ids."""
+    return {
+        request_id(image.run_id, asked.name): asked.deadline
+        for asked in image.state.open_requests
+        if asked.name in answers and asked.deadline is not None
+    }
+
+
+def _write(
+    ledger: LedgerTransaction,
+    run: RunRow,
+    plan: Plan,
+    answers: Answers,
+    limits: Mapping[str, float],
+    decision: Decision | None,
+) -> Written | None:
+    """Write a plan, unless its answers came too late, or to a run that was cancelled meanwhile.
+
+    That is decided here, by the ledger and its clock: an answer, a cancellation or a deadline is first.
+
+    Raises:
+        CancelledRunError: It is to be cancelled.
+        LateAnswerError: A request has expired.
+    """
+    if answers:
+        latest = ledger.run(run.run_id, lock=True)
+        if latest is not None and latest.revision == run.revision:
+            _refuse_if_cancelled(latest)
+    now = ledger.now() if limits else 0.0
+    for request, until in limits.items():
+        if until <= now:
+            raise LateAnswerError(request, now - until)
     found = write_plan(ledger, run, plan, None)
     if found is not None and decision is not None:
         ledger.add_decisions([decision])
     return found
 
 
-def _plan(image: RunImage, run: RunRow, answers: Answers) -> Plan | None:
+async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[PlannedDecision]:
+    """Return what was done in the superstep of a run that was ended without its code."""
+    view = await host.lane.do(lambda ledger: look(ledger, run.run_id)) if run.note == CUT_OFF else None
+    return () if view is None else [caught_up(image, standing_of(image, view), view.now)]
+
+
+def _plan(
+    image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[PlannedDecision]
+) -> Plan | None:
     """Return how a run goes on; None when it does so anyway, or when there is nothing to go on with."""
-    now = time.time()
     if run.status is RunStatus.RUNNING:
         if not answers:
             return None
@@ -216,11 +286,12 @@ def _plan(image: RunImage, run: RunRow, answers: Answers) -> Plan | None:
     if run.status is RunStatus.WAITING_INPUT and not answers and not late:
         return None
     facts = {"checkpoint": f"{run.run_id}@{run.revision}", "changed": list(image.changed)}
-    return take_up(image, answers, now, facts)
+    return take_up(image, answers, now, facts, before=before)
 
 
-async def _found(host: RunHost, run_id: RunId) -> RunRow:
-    run = await host.lane.do(lambda ledger: ledger.run(run_id))
+async def _found(host: RunHost, run_id: RunId) -> tuple[RunRow, float]:
+    """Return a run, and what the ledger's clock shows."""
+    run, now = await host.lane.do(lambda ledger: (ledger.run(run_id), ledger.now()))
     if run is None:
         raise UnknownRunError(run_id)
-    return run
+    return run, now

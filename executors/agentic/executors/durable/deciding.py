@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.graph.messages import ActivationKey, ActivationResult
-from agentic.core.graph.planner import Decision, Ending, break_off, commit, due, is_handled, settle
+from agentic.core.graph.planner import (
+    Decision,
+    Ending,
+    break_off,
+    commit,
+    due,
+    is_handled,
+    settle,
+    take_in,
+)
 from agentic.core.graph.progress import Progress
 from agentic.core.graph.result import RunStatus
 from agentic.core.graph.state import RunState
@@ -57,15 +66,26 @@ def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Deci
     if ending is not None:
         return _broken_off(image, standing, ending, now)
     if run.status is RunStatus.WAITING_INPUT:
-        late = [a.name for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
-        if not late:
-            return None
-        answers = dict.fromkeys(late)
-        return settle(image.graph, image.config, image.state, answers, now, resumed=None)
+        # A child run hears from the run around it that a request has expired.
+        return None if run.parent is not None else _expired(image, now)
     if standing.has_open:
         return None
     state, results = _merged(image, standing)
     return commit(image.graph, image.config, state, results, now)
+
+
+def _expired(image: RunImage, now: float) -> Decision | None:
+    late = [a.name for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
+    if not late:
+        return None
+    answers = dict.fromkeys(late)
+    return settle(image.graph, image.config, image.state, answers, now, resumed=None)
+
+
+def caught_up(image: RunImage, standing: Standing, now: float) -> Decision:
+    """Return what was done of a superstep when its run was ended without its code, before it goes on."""
+    state, results = _merged(image, standing)
+    return take_in(image.graph, image.config, state, results, now, standing.tried)
 
 
 def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:

@@ -49,6 +49,29 @@ class TimeLimitError(DurableError, TimeoutError):
         )
 
 
+class CancelledRunError(DurableError, RuntimeError):
+    """An answer came to a run that was cancelled: to let that go on is a decision of its own."""
+
+    def __init__(self, run_id: RunId, *, is_over: bool) -> None:
+        state = "cancelled" if is_over else "to be cancelled"
+        super().__init__(
+            f"run {run_id!r} is {state} and cannot be answered; ask for it to go on first "
+            f"(`agentic runs retry` lets it go on)"
+        )
+        self.run_id = run_id
+
+
+class LateAnswerError(DurableError, TimeoutError):
+    """An answer came after the deadline of its request."""
+
+    def __init__(self, request: str, late_s: float) -> None:
+        super().__init__(
+            f"request {request!r} expired {late_s:.1f} s ago, and its run goes on without an answer; "
+            f"give the request a later deadline the next time"
+        )
+        self.request = request
+
+
 class PriorityError(DurableError, ValueError):
     """A priority is none."""
 

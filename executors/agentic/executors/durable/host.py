@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from agentic.core.errors import line_of
 from agentic.core.graph.events import WorkflowEvent
@@ -17,6 +17,7 @@ from agentic.core.ledger import (
     NewActivation,
 )
 from agentic.core.logging import get_logger
+from agentic.core.types import RunId
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.claiming import Claimant
 from agentic.executors.durable.image import Plan, RunImage
@@ -32,6 +33,10 @@ MAX_COUNTDOWN_S = 10.0
 
 MAX_SPREAD = 32
 """Workers told of one superstep at most: each goes on with what is left of it by itself."""
+
+
+OnCut = Callable[[Any, RunId], object]
+"""Called with the session of the transaction that ends a run whose code is not known."""
 
 
 class Dispatcher(Protocol):
@@ -60,6 +65,7 @@ class RunHost:
         tell: Takes events, durable and live, if anybody listens.
         history: Knows other runs.
         rests: Told of runs that have ended, or wait for answers, by a decision of this process.
+        on_cut: Writes what else follows when a run is ended whose code is not known.
     """
 
     lane: LedgerLane
@@ -71,6 +77,7 @@ class RunHost:
     tell: Callable[[WorkflowEvent], None] | None = None
     history: HistorySource | None = None
     rests: Rests = field(default_factory=Rests)
+    on_cut: OnCut | None = None
 
     def take(self, image: RunImage, plan: Plan) -> None:
         """Take over a plan that the ledger has taken, and tell of a run that rests by it."""

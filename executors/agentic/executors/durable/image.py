@@ -180,7 +180,9 @@ class RunImage:
         draft = self._snapshots.draft(state, now)
         clean = self._hooks.clean
         told = [clean(event) for decision in decisions for event in decision.events]
-        deadlines = [asked.deadline for asked in state.open_requests if asked.deadline is not None]
+        # Requests of a child run are those of the run around it, which hands on that they have expired.
+        asked_here = () if state.path else state.open_requests
+        deadlines = [asked.deadline for asked in asked_here if asked.deadline is not None]
         step = Step(
             checkpoint=draft.checkpoint,
             activations=self._new_activations(state),

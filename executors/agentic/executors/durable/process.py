@@ -25,6 +25,7 @@ from agentic.executors.durable.past import ProjectPast
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OnClaim, Worked
+from agentic.executors.ending import end_cut_off
 from agentic.executors.errors import AgentNotRunnableError, ExecutionFailedError
 from agentic.executors.flows import make_catalog
 from agentic.executors.host import ExecutionOutcome
@@ -88,7 +89,12 @@ class RunProcess:
                     ledger,
                     self._catalog_of(project_id),
                     dispatcher,
-                    replace(self._options, tell=partial(self._tell, project), history=past),
+                    replace(
+                        self._options,
+                        tell=partial(self._tell, project),
+                        history=past,
+                        on_cut=partial(end_cut_off, project_id=project_id),
+                    ),
                 )
                 found = self._services[project_id] = RunService(host)
             return found

@@ -15,10 +15,12 @@ from agentic.core.ledger import (
     Lease,
     LedgerTransaction,
     LedgerUnavailableError,
+    RunRow,
     Settled,
 )
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
+from agentic.executors.durable.cutting_off import cut_off
 from agentic.executors.durable.deciding import GRACE_S
 from agentic.executors.durable.encoding import write_result
 from agentic.executors.durable.errors import CrashedError, UnknownWorkflowError
@@ -125,7 +127,7 @@ class Reconciler:
                 await self._apart(row.id.run_id, self._take_back(row, swept))
         neglected = await self._host.lane.do(lambda ledger: ledger.neglected_runs(cancel_grace_s=GRACE_S))
         for run in neglected:
-            if minds(run.run_id) and await self._apart(run.run_id, tend(self._host, run.run_id)):
+            if minds(run.run_id) and await self._apart(run.run_id, self._tend(run)):
                 swept.tended += 1
         lost = await self._host.lane.do(self._lost)
         await self._host.spread(lost)
@@ -147,6 +149,18 @@ class Reconciler:
         else:
             return True
         return False
+
+    async def _tend(self, run: RunRow) -> None:
+        """Decide about a run; one that is to be cancelled ends without its code where that is not known."""
+        try:
+            await tend(self._host, run.run_id)
+        except (CheckpointError, UnknownWorkflowError):
+            on_cut = self._host.on_cut
+            is_over = run.cancel_at is not None and await self._host.lane.do(
+                lambda ledger: cut_off(ledger, run.run_id, on_cut)
+            )
+            if not is_over:
+                raise
 
     async def take_from(self, stalled: Stalled) -> None:
         """Take back what a process is at that is about to be ended, as its loop stands still.

@@ -13,7 +13,7 @@ from agentic.core.types import RunId
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.claiming import Claimant
 from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.host import Dispatcher, RunHost
+from agentic.executors.durable.host import Dispatcher, OnCut, RunHost
 from agentic.executors.durable.images import Images
 from agentic.executors.durable.lane import DirectLane, LedgerLane
 from agentic.executors.durable.leases import LEASE_S, Leases
@@ -33,6 +33,7 @@ class HostOptions:
         history: What ``ctx.history()`` asks where the workflow names nothing else.
         only: The one run to work on, with its child runs; None for any.
         worker: Name of this process, for people; host and process id when left out.
+        on_cut: Writes what else follows when a run is ended whose code is not known.
     """
 
     queues: Collection[str] = (DEFAULT_QUEUE,)
@@ -42,6 +43,7 @@ class HostOptions:
     history: HistorySource | None = None
     only: RunId | None = None
     worker: str = field(default_factory=process_name)
+    on_cut: OnCut | None = None
 
 
 def make_host(
@@ -64,6 +66,7 @@ def make_host(
         dispatcher=dispatcher,
         tell=options.tell,
         history=options.history,
+        on_cut=options.on_cut,
         me=Claimant(
             worker=options.worker,
             queues=frozenset(options.queues),

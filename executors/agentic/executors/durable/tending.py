@@ -36,7 +36,7 @@ _OPEN = frozenset(status for status in ActivationStatus if status.is_open)
 
 
 @record
-class _View:
+class View:
     """A run and its superstep, as of one moment."""
 
     run: RunRow
@@ -75,7 +75,7 @@ async def tend(
         LedgerUnavailableError: The ledger cannot be used.
     """
     for _ in range(_MAX_ROUNDS):
-        view = await host.lane.do(lambda ledger: _look(ledger, run_id))
+        view = await host.lane.do(lambda ledger: look(ledger, run_id))
         if view is None or view.run.status.is_final:
             return None
         image = await host.images.get(run_id, view.run.workflow, view.run.revision)
@@ -131,7 +131,7 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
     if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
         return False
     if plan.state.status in BROKEN_OFF:
-        stop_children(ledger, run.run_id)
+        stop_children(ledger, run.run_id, plan.state.status)
     if plan.on_commit:
         ledger.apply(plan.on_commit)
     return True
@@ -169,7 +169,7 @@ def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispat
     return [dispatchable_of(row, outer.workflow)]
 
 
-def standing_of(image: RunImage, view: _View) -> Standing:
+def standing_of(image: RunImage, view: View) -> Standing:
     """Return the superstep as the ledger has it; what closed activations came to is kept in the image."""
     codec = image.workflow.codec
     results, tried = {}, {}
@@ -195,11 +195,12 @@ def standing_of(image: RunImage, view: _View) -> Standing:
     return Standing(results, tried, waiting, bool(view.open), has_running)
 
 
-def _look(ledger: LedgerTransaction, run_id: RunId) -> _View | None:
+def look(ledger: LedgerTransaction, run_id: RunId) -> View | None:
+    """Return a run and its superstep; None when there is no such run."""
     run = ledger.run(run_id)
     if run is None:
         return None
-    return _View(
+    return View(
         run,
         ledger.outcomes(run_id, run.superstep),
         ledger.list_activations(run_id=run_id, statuses=_OPEN, limit=NO_LIMIT),
