@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Self
@@ -23,7 +23,8 @@ from agentic.executors.ending import end_cut_off
 from agentic.executors.flows import make_catalog
 from agentic.executors.loop import LoopThread
 from agentic.executors.observing import Observers
-from agentic.mappers import Database, find_project
+from agentic.mappers import Database
+from agentic.mappers.catalog import ensure_project
 from agentic.mappers.ledger import SqlLedger
 from agentic.migrations import require_current
 
@@ -98,23 +99,28 @@ class RunHandle:
 class RunClient:
     """Submits durable runs of a project; with the dispatcher ``local`` it works on them, too.
 
-    Use it as a context manager, or call :meth:`close`.
+    Use it as a context manager, or call :meth:`close`. The project is added if there is none of its name.
 
     Args:
         settings: Name the database, the broker, the dispatcher and the project.
 
     Raises:
-        AgenticError: The database cannot be used, lacks tables, or has no such project.
+        AgenticError: The database cannot be used, or lacks tables.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._database = Database.configured(settings)
         require_current(self._database, get_registry())
-        with self._database.reading() as session:
-            self._project_id = find_project(session, settings.project).id
+        with self._database.writing() as session:
+            self._project_id = ensure_project(session, settings.project).id
         self._opened = AsyncExitStack()
         self.loop = LoopThread(self._opened.aclose)
-        self._service = self.loop.run(self._start(settings))
+        try:
+            self._service = self.loop.run(self._start(settings))
+        except BaseException:
+            self.loop.close("it could not begin")
+            self._database.dispose()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -199,5 +205,19 @@ def current_client() -> RunClient:
         client = _clients.get(os.getpid())
         if client is None:
             client = _clients[os.getpid()] = RunClient(load_settings())
-            atexit.register(client.close)
+            _at_exit(client.close)
         return client
+
+
+def _at_exit(close: Callable[[], object]) -> None:
+    """Have something closed while threads can still be started, as what is closed may need them.
+
+    What ``atexit`` calls comes after the pools of :mod:`concurrent.futures` have ended. Those are ended by
+    :mod:`threading`, which calls first what was registered last.
+    """
+    import concurrent.futures.thread  # noqa: F401  # registers the end of the pools, before this
+
+    register: Callable[[Callable[[], object]], object] = getattr(
+        threading, "_register_atexit", atexit.register
+    )
+    register(close)

@@ -105,6 +105,17 @@ def find_project(session: Session, name: str) -> ProjectModel:
     return project
 
 
+def ensure_project(session: Session, name: str) -> ProjectModel:
+    """Return the project called ``name``, which is added if there is none."""
+    try:
+        return find_project(session, name)
+    except UnknownProjectError:
+        try:
+            return add_project(session, name)
+        except DuplicateProjectError:  # another process was quicker
+            return find_project(session, name)
+
+
 def list_projects(session: Session) -> Sequence[ProjectModel]:
     """Return all projects by name."""
     return session.scalars(select(ProjectModel).order_by(ProjectModel.name)).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, func, null, select
 from sqlalchemy.orm import Session
@@ -25,8 +26,26 @@ from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, RUNS
 _LARGE = frozenset({"progress", "result"})
 _LIGHT_COLUMNS = [null().label(one.name) if one.name in _LARGE else one for one in ACTIVATION_COLUMNS]
 
+_LOOKED_AT = 1_000
+"""Activations of a run that are looked at to say whether it is at work."""
+
 IS_OUTERMOST = RUNS.c.parent_run_id.is_(None)
 """Of a run: no other one waits for its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What of a run is there to be done, child runs included, while nobody is at work on it.
+
+    Attributes:
+        queue: Where it waits for longest.
+        waits_s: For how long that could have been claimed.
+        note: Why the last worker that tried did not do it.
+    """
+
+    queue: str
+    waits_s: float
+    note: str | None
 
 
 class LedgerReader:
@@ -88,6 +107,21 @@ class LedgerReader:
             newest = [RunId(child) for child in self._session.scalars(query.limit(limit)) if child]
             found += newest
         return found[: limit + 1]
+
+    def backlog(self, run: RunRow) -> Backlog | None:
+        """Return what waits for a worker; None while one is at work, or nothing could be claimed."""
+        columns = ACTIVATIONS.c
+        query = select(columns.status, columns.queue, columns.not_before, columns.note, NOW).where(
+            *self._of_runs(self.family(run.run_id, _LOOKED_AT)),
+            columns.finished_at.is_(None),
+            columns.status.in_((ActivationStatus.RUNNING, ActivationStatus.PENDING)),
+        )
+        rows = self._session.execute(query.order_by(columns.not_before).limit(_LOOKED_AT)).all()
+        if not rows or any(status == ActivationStatus.RUNNING for status, *_ in rows):
+            return None
+        _, queue, not_before, _, now = rows[0]
+        note = run.note or next((note for *_, note, _ in rows if note), None)
+        return Backlog(queue=queue, waits_s=now - not_before, note=note)
 
     def counts(self, run_ids: Collection[RunId]) -> Mapping[ActivationStatus, int]:
         """Return how many activations of runs there are, by where they stand."""

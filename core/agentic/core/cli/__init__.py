@@ -7,6 +7,7 @@ from agentic.core.cli.output import (
     print_lines,
     print_rows,
     print_sample,
+    whole_console,
     write_json,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "print_lines",
     "print_rows",
     "print_sample",
+    "whole_console",
     "write_json",
 ]

@@ -40,6 +40,15 @@ err_console = HarmlessConsole(stderr=True)
 """Standard error: progress, warnings and errors."""
 
 
+_WHOLE = 100_000
+"""Columns of a console that cuts nothing."""
+
+
+def whole_console() -> Console:
+    """Return what prints to standard output: fitted to a terminal, and whole in files and pipes."""
+    return console if console.is_terminal else HarmlessConsole(width=_WHOLE)
+
+
 def print_rows(
     title: str,
     columns: Sequence[str],

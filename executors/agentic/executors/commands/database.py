@@ -61,11 +61,7 @@ def ensured_project(session: Session, name: str | None, settings: Settings) -> P
     Raises:
         UnknownProjectError: There is none called ``name``.
     """
-    from agentic.mappers import UnknownProjectError, add_project, find_project
+    from agentic.mappers import find_project
+    from agentic.mappers.catalog import ensure_project
 
-    try:
-        return find_project(session, name or settings.project)
-    except UnknownProjectError:
-        if name is not None:
-            raise
-        return add_project(session, settings.project)
+    return ensure_project(session, settings.project) if name is None else find_project(session, name)

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationRow, RunRow
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
+    from agentic.mappers.ledger_reading import Backlog
     from agentic.mappers.ledger_requests import OpenRequest
 
 SHORT_ID_CHARS = 10
@@ -23,19 +25,26 @@ _DRAWN_ID = re.compile("[0-9a-f]{32}")
 """An id that nobody thought of; its beginning is enough for people."""
 
 
-def run_row(run: RunRow, agents: Mapping[str, str] = MappingProxyType({})) -> dict[str, object]:
+LONG_S = 60.0
+"""So long after it could have been claimed, a worker that has the queue would have come."""
+
+
+def run_row(
+    run: RunRow, agents: Mapping[str, str] = MappingProxyType({}), backlog: Backlog | None = None
+) -> dict[str, object]:
     """Return a run; ``state`` is its status in words, and the short forms are for tables.
 
     Args:
         run: The run.
         agents: Id -> name: the run of an agent is shown by that.
+        backlog: What of it waits for a worker, if that is known.
     """
     return {
         "run_id": run.run_id,
         "short_id": shown_id(run.run_id),
         "workflow": run.workflow,
         "short_workflow": shown_workflow(run.workflow, agents),
-        "state": state_of(run),
+        "state": state_of(run, backlog),
         "status": str(run.status),
         "superstep": run.superstep,
         "revision": run.revision,
@@ -47,7 +56,7 @@ def run_row(run: RunRow, agents: Mapping[str, str] = MappingProxyType({})) -> di
         "idempotency_key": run.idempotency_key,
         "cancel_reason": run.cancel_reason,
         "is_paused": run.is_paused,
-        "note": run.note,
+        "note": run.note if backlog is None else backlog.note,
         "error": run.error,
     }
 
@@ -83,13 +92,28 @@ def shown_id(run_id: str) -> str:
     return f"{short}{slash}{within}"
 
 
-def state_of(run: RunRow) -> str:
+def goes_on(run: RunRow) -> bool:
+    """Whether a run is to go on by itself, so that a worker should be at work on it."""
+    return run.status is RunStatus.RUNNING and not run.is_paused and run.cancel_reason is None
+
+
+def state_of(run: RunRow, backlog: Backlog | None = None) -> str:
     """Return the status of a run with what keeps it from going on: ``running, paused``."""
     if run.status.is_final:
         return str(run.status)
     if run.cancel_reason is not None:
         return f"{run.status}, to be cancelled"
-    return f"{run.status}, paused" if run.is_paused else str(run.status)
+    hindrance = "paused" if run.is_paused else _missing(backlog)
+    return f"{run.status}, {hindrance}" if hindrance else str(run.status)
+
+
+def _missing(backlog: Backlog | None) -> str | None:
+    """Return which worker is not there that a run needs, as far as its backlog tells."""
+    if backlog is None:
+        return None
+    if backlog.note is not None:
+        return "no worker has its code"
+    return f"no worker for {backlog.queue}" if backlog.waits_s > LONG_S else None
 
 
 def activation_row(row: ActivationRow, outermost: str, now: float) -> dict[str, object]:

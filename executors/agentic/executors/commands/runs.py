@@ -37,15 +37,19 @@ def list_them(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of a project, the newest first; child runs are seen with their parents."""
-    from agentic.executors.commands.run_views import run_row
+    """List the runs of a project, the newest first; child runs are seen with their parents.
+
+    Of a run that no worker can go on with it says so: none has its code, or none works off its queue.
+    """
+    from agentic.executors.commands.run_views import goes_on, run_row
     from agentic.mappers import list_agents
     from agentic.mappers.ledger_reading import LedgerReader
 
     with opened_desk(project) as desk, desk.database.reading() as session:
-        found = LedgerReader(session, desk.project_id).runs(status=status, workflow=workflow, limit=limit)
+        reader = LedgerReader(session, desk.project_id)
+        found = reader.runs(status=status, workflow=workflow, limit=limit)
         agents = {each.id: each.agent_name for each in list_agents(session, desk.project_id)}
-        rows = [run_row(run, agents) for run in found]
+        rows = [run_row(run, agents, reader.backlog(run) if goes_on(run) else None) for run in found]
     shown = rows if as_json else list(map(_for_people, rows))
     styles = [STATUS_STYLES.get(str(row["status"])) for row in rows]
     print_rows(f"Runs of {desk.project}", COLUMNS, shown, as_json=as_json, styles={"state": styles})
@@ -143,10 +147,12 @@ def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
         UnknownRunError: There is no such run.
         RunEndedError: It has ended.
     """
-    found = desk.find(run_id)
-    if not desk.decide(lambda service: service.handle(run_id).cancel(reason)):
-        raise RunEndedError(run_id, found.status, "be cancelled")
-    is_over = desk.find(run_id).status is RunStatus.CANCELLED
+    desk.find(run_id)
+    is_asked = desk.decide(lambda service: service.handle(run_id).cancel(reason))
+    status = desk.find(run_id).status  # as it is now: it may have ended since the look
+    if not is_asked:
+        raise RunEndedError(run_id, status, "be cancelled")
+    is_over = status is RunStatus.CANCELLED
     return "cancelled" if is_over else "to be cancelled, as soon as its handlers stop"
 
 
@@ -154,5 +160,5 @@ def _pause(run: str, project: str | None, *, is_paused: bool) -> str:
     with opened_desk(project) as desk:
         found = desk.find(run)
         if not desk.decide(lambda service: service.handle(found.run_id).pause(is_paused=is_paused)):
-            raise RunEndedError(found.run_id, found.status, "be paused or resumed")
+            raise RunEndedError(found.run_id, desk.find(found.run_id).status, "be paused or resumed")
     return found.run_id

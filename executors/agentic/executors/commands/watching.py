@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.cli import console, print_json, write_json
+from agentic.core.cli import console, print_json, whole_console, write_json
 from agentic.core.graph import RunStatus
 from agentic.core.types import RunId
 from agentic.executors.commands.steering import Desk, say
@@ -69,7 +69,7 @@ def _show_once(look: Look, project: str, *, as_json: bool) -> None:
     if as_json:
         print_json(look_data(look))
     else:
-        console.print(frame(look, list(look.events)[-_SHOWN_EVENTS:], project))
+        whole_console().print(frame(look, list(look.events)[-_SHOWN_EVENTS:], project))
 
 
 @contextmanager
@@ -120,12 +120,13 @@ class _Lines:
     def __init__(self, project: str) -> None:
         self._project = project
         self._standing = ""
+        self._console = whole_console()
 
     def __call__(self, look: Look) -> None:
         from agentic.executors.commands.frames import event_line, standing
 
         for event in look.events:
-            console.print(event_line(event, self._project), soft_wrap=True)
+            self._console.print(event_line(event, self._project))
         if standing(look) != self._standing:
             self._standing = standing(look)
             say(self._standing)

@@ -136,7 +136,8 @@ async def retry(host: RunHost, run_id: RunId) -> int:
     again = await host.lane.do(lambda ledger: _retried(ledger, run))
     if not again:
         await host.images.get(run_id, run.workflow, run.revision)
-        raise NothingToRetryError(run_id, run.status)
+        latest, _ = await _found(host, run_id)
+        raise NothingToRetryError(run_id, latest.status)
     await host.spread(again)
     return len(again)
 

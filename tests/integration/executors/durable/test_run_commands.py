@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import text
 
 from agentic.core import RunStatus
 from agentic.core.graph.errors import AnswerError, RunEndedError
 from agentic.core.ledger import ActivationStatus, LedgerError, UnknownRunError
+from agentic.core.types import RunId
 from agentic.executors.commands.options import OptionError
+from agentic.executors.commands.steering import Desk
+from agentic.executors.durable import cutting_off
 from agentic.executors.durable.control import NothingToRetryError
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office
+
+    from agentic.core.ledger import RunRow
 
 pytestmark = pytest.mark.integration
 
@@ -126,9 +132,58 @@ class TestRuns:
         office.floor.submit("adding", 1, "one")
         monkeypatch.delenv("AGENTIC_WORKFLOW_MODULES")
 
-        office("runs", "cancel", "one")
+        monkeypatch.setattr(cutting_off, "PATIENCE_S", 0.0)
+
+        assert "one is cancelled" in office("runs", "cancel", "one")
 
         assert office.row("one").cancel_reason == "cancelled by hand"
+        assert "run.cancelled" in office("runs", "show", "one")
+        office("projects", "remove", "default", "--yes")
+
+    def test_what_is_said_of_a_run_that_ended_meanwhile_is_how_it_ended(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looked = Desk.find
+
+        def look_and_be_late(desk: Desk, name: str) -> RunRow:
+            found = looked(desk, name)
+            office.floor.work()
+            return found
+
+        monkeypatch.setattr(Desk, "find", look_and_be_late)
+        for number, command in enumerate(("cancel", "pause", "resume", "retry")):
+            office.floor.submit("adding", 1, f"run-{number}")
+            assert f"run 'run-{number}' is completed" in str(office.fails("runs", command, f"run-{number}"))
+
+    def test_a_note_is_whole_where_there_is_no_terminal(self, office: Office) -> None:
+        office.floor.submit("adding", 1, "one")
+        note = "there is no workflow 'adding': " + "it went away with an old release, " * 10
+        with office.floor.store.transaction() as ledger:
+            ledger.note(RunId("one"), note + "the end")
+
+        assert note + "the end" in office("runs", "show", "one")
+        assert office.json("runs", "list")[0]["note"].endswith("the end")
+
+    def test_a_run_that_no_worker_goes_on_with_is_told_from_one_at_work(self, office: Office) -> None:
+        for run_id in ("at-work", "unknown", "waiting", "new"):
+            office.floor.submit("adding", 1, run_id)
+        with office.floor.store.transaction() as ledger:
+            (best,) = ledger.first_in_line("agentic.default")
+            assert ledger.claim(best, "host/1", 60.0)
+            ledger.note(RunId("unknown"), "there is no workflow 'adding'")
+        with office.database.writing() as session:
+            session.execute(
+                text("UPDATE activations SET not_before = not_before - 90 WHERE run_id = 'waiting'")
+            )
+
+        states = {run["run_id"]: run["state"] for run in office.json("runs", "list")}
+
+        assert states == {
+            "at-work": "running",
+            "unknown": "running, no worker has its code",
+            "waiting": "running, no worker for agentic.default",
+            "new": "running",
+        }
 
     def test_nothing_of_a_paused_run_begins_until_it_is_resumed(self, office: Office) -> None:
         office.floor.submit("adding", 1, "one")
