@@ -155,7 +155,7 @@ async def test_what_had_finished_is_not_done_again_when_it_goes_on(ledger: Memor
         handle = runs.handle(handle.run_id)
         await handle.resume()
         result = await handle.result(10)
-    assert (sorted(result.outputs), done) == (["quick", "slow"], ["quick", "slow"])
+    assert (sorted(map(str, result.outputs)), done) == (["quick", "slow"], ["quick", "slow"])
     sequences = [event.sequence for event in result.events]
     assert sequences == list(range(1, len(sequences) + 1))
     assert EventKind.RUN_CANCELLED in {event.kind for event in result.events}
