@@ -38,9 +38,8 @@ class HostTimes:
     def due_at(self, interval_s: float) -> float:
         """Return when the next request of a client with that interval may leave."""
         due_at = self.blocked_until
-        for other_s, taken_at in self.turns:  # asked for each request: no min() and max()
-            free_at = taken_at + (min(interval_s, other_s))
-            due_at = max(due_at, free_at)
+        for other_s, taken_at in self.turns:
+            due_at = max(due_at, taken_at + min(other_s, interval_s))
         return due_at
 
 
