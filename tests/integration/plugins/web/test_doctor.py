@@ -36,7 +36,7 @@ def told(database: Database) -> list[tuple[Severity, str]]:
 def test_an_agent_that_has_all_it_needs_is_not_told_of(
     database: Database, make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AGENTIC_SECRET_KNOWN", "x")
+    monkeypatch.setenv("AGENTIC_SECRET_SHOPS__KNOWN", "x")
     http: JSONValue = {"transport": "curl_cffi", "proxy": "${secrets.known}"}
     make_agent(pipeline=spec(ARTICLE, http=http), inputs={})
     assert told(database) == []
