@@ -266,9 +266,7 @@ async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     source = result.activation.delivery.target
     cancelled_before = cancel_count()
     try:
-        verdicts = await in_own_context(
-            judge(link.graph, source, result.sends, is_failure=result.error is not None)
-        )
+        verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
     except GeneratorExit:
         raise
     except BaseException as exc:

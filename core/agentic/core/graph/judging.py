@@ -101,14 +101,22 @@ async def _ask(graph: Graph, edge: Edge, message: object) -> Verdict | None:
 
 
 async def _holds(condition: Condition, message: object) -> bool:
-    answer = condition(message)
-    return bool(await answer if inspect.isawaitable(answer) else answer)
+    try:
+        answer = condition(message)
+        if not inspect.isawaitable(answer):
+            return bool(answer)
+    except GeneratorExit as exc:  # whoever awaits this would take it for the order to close
+        raise RuntimeError("the condition raised GeneratorExit") from exc
+    return bool(await answer)
 
 
 async def _selected(edge: FanOutEdge, message: object) -> tuple[ExecutorId, ...]:
     if edge.select is None:
         return edge.targets
-    answer = edge.select(message, edge.targets)
+    try:
+        answer = edge.select(message, edge.targets)
+    except GeneratorExit as exc:  # as above
+        raise RuntimeError("the selector raised GeneratorExit") from exc
     answer = await answer if inspect.isawaitable(answer) else answer
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise SelectorError(edge.source, answer)
