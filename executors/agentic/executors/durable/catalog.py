@@ -106,7 +106,7 @@ class WorkflowCatalog:
             return Flow(executor.workflow, hooks_within(around.hooks), around.queue)
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
-            return self._builders[kind](rest)
+            return _built(name, self._builders[kind], rest)
         built = _called(name, self._factory(name))
         if not isinstance(built, Workflow):
             raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, no Workflow")
@@ -143,6 +143,15 @@ def _imported(name: str, module: str, attribute: str) -> object:
         raise UnknownWorkflowError(name, text_of(exc)) from exc
     except BaseException as exc:  # a module that ends the process when it is imported must not end ours
         raise UnknownWorkflowError(name, f"importing {module!r} raised {line_of(exc)}") from exc
+
+
+def _built(name: str, builder: Builder, rest: str) -> Flow:
+    try:
+        return builder(rest)
+    except Exception:  # what is wrong says so itself, a database that is away too
+        raise
+    except BaseException as exc:  # a plugin's code, as below
+        raise UnknownWorkflowError(name, f"to build it raised {line_of(exc)}") from exc
 
 
 def _called(name: str, factory: Factory) -> object:

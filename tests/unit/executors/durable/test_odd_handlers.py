@@ -15,6 +15,8 @@ from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerStore, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
+from agentic.executors.durable.catalog import Flow
+from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.guarding import EngineTask, HandlerTask
 from agentic.executors.loop import LoopThread
 from agentic.mappers import Base, Database
@@ -325,3 +327,13 @@ def test_ctrl_c_ends_a_program_whose_handler_is_at_work(start: str, tmp_path: Pa
     )
     assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
     assert ended.returncode != 0
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), PanicException("unwrap")])
+def test_a_builder_that_ends_the_process_ends_none(error: BaseException) -> None:
+    def build(_: str) -> Flow:
+        raise error
+
+    catalog = WorkflowCatalog({}, builders={"agent": build})
+    with pytest.raises(UnknownWorkflowError, match=f"to build it raised {type(error).__name__}"):
+        catalog.get("agent:x")
