@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, false, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, decisions_of
+from agentic.core.audit.deriving import telling
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.ledger import EventBatch, UnknownRunError
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
 from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
 from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_sql import EVENTS, RUNS
+from agentic.mappers.ledger_sql import EVENTS
+from agentic.mappers.prefixes import begins_with, is_within
 
 _BATCHES_AT_A_TIME = 200
 
@@ -33,10 +35,12 @@ def audit_trail(session: Session, project_id: str, wanted: DecisionFilter, limit
     found = _Newest(limit)
     for decision in newest_decisions(session, project_id, wanted, limit):
         found.add(decision)
-    for run_id, updated_at in _runs(session, project_id, wanted):
-        if found.is_older(updated_at):
+    for decided_at, batch in _batches(session, project_id, wanted):
+        if found.is_older(decided_at):
             break
-        _read_run(session, project_id, run_id, wanted, found)
+        for decision in _decisions(batch):
+            if wanted.takes(decision):
+                found.add(decision)
     return found.in_order()
 
 
@@ -51,7 +55,7 @@ def find_subject(session: Session, project_id: str, name: str) -> str:
         return LedgerReader(session, project_id).run(name).run_id
     except UnknownRunError:
         subject = AUDIT.c.subject
-        named = or_(subject == name, subject.startswith(name, autoescape=True))
+        named = or_(subject == name, begins_with(subject, name))
         query = select(subject).where(AUDIT.c.project_id == project_id, named).order_by(subject).limit(1)
         found = session.scalar(query)
         if found is None:
@@ -93,61 +97,30 @@ def _place(decision: Decision) -> tuple[float, str, int]:
     return (decision.time, run_id, int(sequence) if sequence.isdecimal() else 0)
 
 
-def _runs(session: Session, project_id: str, wanted: DecisionFilter) -> Iterator[tuple[str, float]]:
-    """Yield the runs that may hold decisions, the newest change first, each with those inside it."""
-    query = select(RUNS.c.run_id, RUNS.c.updated_at).where(RUNS.c.project_id == project_id)
-    if wanted.run_id is not None:
-        within = RUNS.c.run_id.startswith(f"{wanted.run_id}/", autoescape=True)
-        query = query.where(or_(RUNS.c.run_id == wanted.run_id, within))
-    if wanted.since is not None:
-        query = query.where(RUNS.c.updated_at >= wanted.since)
-    rows = session.execute(query.order_by(RUNS.c.updated_at.desc())).all()
-    inside = _inside(session, project_id, {run_id for run_id, _ in rows})
-    for run_id, updated_at in rows:
-        yield run_id, updated_at
-        yield from ((name, updated_at) for name in inside.get(run_id, ()))
-
-
-def _inside(session: Session, project_id: str, rows: set[str]) -> dict[str, list[str]]:
-    """Return the runs that only events tell of, by the run whose process they went on in."""
-    names = select(EVENTS.c.run_id).where(EVENTS.c.project_id == project_id, EVENTS.c.run_id.contains("/"))
-    found: dict[str, list[str]] = {}
-    for name in session.scalars(names.distinct()):
-        around = name
-        while around and around not in rows:
-            around = around.rpartition("/")[0]
-        if around and around != name:
-            found.setdefault(around, []).append(name)
-    return found
-
-
-def _read_run(session: Session, project_id: str, run_id: str, wanted: DecisionFilter, found: _Newest) -> None:
-    """Read the decisions of a run backwards, as far as they may be among the newest."""
-    for batch in _backwards(session, project_id, RunId(run_id)):
-        try:
-            events = list(read_batch(batch))
-        except (CorruptContentError, ValueError):
-            continue
-        for decision in decisions_of(events):
-            if wanted.takes(decision):
-                found.add(decision)
-        newest = max((event.time for event in events), default=0.0)
-        if found.is_older(newest) or (wanted.since is not None and newest < wanted.since):
-            return
-
-
-def _backwards(session: Session, project_id: str, run_id: RunId) -> Iterator[EventBatch]:
+def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Iterator[tuple[float, EventBatch]]:
+    """Yield the batches of events that may tell of what is wanted, each with its time, the newest first."""
     columns = EVENTS.c
-    before: int | None = None
-    while True:
-        query = select(columns.first, columns.last, columns.text).where(
-            columns.project_id == project_id, columns.run_id == run_id
-        )
-        if before is not None:
-            query = query.where(columns.last < before)
-        rows = session.execute(query.order_by(columns.last.desc()).limit(_BATCHES_AT_A_TIME)).all()
-        for first, last, text in rows:
-            yield EventBatch(run_id=run_id, first=first, last=last, text=text)
-            before = last
-        if len(rows) < _BATCHES_AT_A_TIME:
-            return
+    kinds = telling(wanted.kinds, wanted.who)
+    query = select(columns.decided_at, columns.run_id, columns.first, columns.last, columns.text).where(
+        columns.project_id == project_id,
+        columns.decided_at.is_not(None),
+        or_(false(), *(columns.text.contains(f'"kind":"{kind}"', autoescape=True) for kind in sorted(kinds))),
+    )
+    if wanted.since is not None:
+        query = query.where(columns.decided_at >= wanted.since)
+    newest: ColumnElement[float] = columns.decided_at
+    if wanted.run_id is not None:
+        query = query.where(or_(columns.run_id == wanted.run_id, is_within(columns.run_id, wanted.run_id)))
+        newest += literal_column("0")  # or the index of all decisions would be read for the few of a run
+    query = query.order_by(newest.desc())
+    # Read while they are taken: who wants the newest few does not read a year.
+    rows = session.execute(query, execution_options={"yield_per": _BATCHES_AT_A_TIME})
+    for decided_at, run_id, first, last, text in rows:
+        yield decided_at, EventBatch(run_id=RunId(run_id), first=first, last=last, text=text)
+
+
+def _decisions(batch: EventBatch) -> Sequence[Decision]:
+    try:
+        return decisions_of(read_batch(batch))
+    except (CorruptContentError, ValueError):
+        return ()

@@ -20,6 +20,7 @@ from agentic.mappers import (
     find_execution,
 )
 from agentic.mappers.catalog import change_agent, disable_agent, enable_agent
+from agentic.mappers.prefixes import begins_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def find_by_prefix(session: Session, project: ProjectModel, prefix: str) -> Exec
         ExecutionError: Several do.
     """
     of_project = ExecutionModel.project_id == project.id
-    begins = ExecutionModel.id.startswith(prefix, autoescape=True)
+    begins = begins_with(ExecutionModel.id, prefix)
     found = session.scalars(select(ExecutionModel).where(of_project, begins).limit(2)).all()
     if len(found) > 1:
         raise ExecutionError(

@@ -15,9 +15,6 @@ from agentic.mappers.ledger_reading import IS_OUTERMOST
 from agentic.mappers.ledger_requests import open_requests
 from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, PROJECTS, RUNS, word
 
-_TOLD = frozenset(str(status) for status in ActivationStatus if status.is_open or status == "dead")
-"""Activations that have ended well are history, of which a metric would only grow."""
-
 # As the index of what can be claimed has it.
 _IS_OFFERED = and_(
     ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.is_held == literal_column("0")
@@ -41,11 +38,17 @@ def activations(scope: Scope) -> Iterator[Metric]:
     """Tell what is to be done, by queue, what was given up, and how often leases ended unrenewed."""
     counts: Counter[Labels] = Counter()
     expiries: Counter[Labels] = Counter()
+    by = [ACTIVATIONS.c.queue, ACTIVATIONS.c.status]
+    for project, queue, status, count in _sums(
+        scope, ACTIVATIONS, [func.count()], ACTIVATIONS.c.finished_at.is_(None), by=by
+    ):
+        counts[project, queue, str(status)] += count
     sums = [func.count(), func.sum(ACTIVATIONS.c.crashes)]
-    found = _sums(scope, ACTIVATIONS, sums, by=[ACTIVATIONS.c.queue, ACTIVATIONS.c.status])
-    for project, queue, status, count, crashes in found:
+    for project, queue, status, count, crashes in _sums(
+        scope, ACTIVATIONS, sums, ACTIVATIONS.c.crashes > literal_column("0"), by=by
+    ):
         expiries[project,] += crashes
-        if str(status) in _TOLD:
+        if status == ActivationStatus.DEAD:  # of crashes
             counts[project, queue, str(status)] += count
     text = "Activations that have not ended, or were given up, by where they stand now."
     labels = ["project", "queue", "status"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from sqlalchemy import Select, select
 
@@ -90,16 +89,10 @@ class ExecutionRemoval:
     def _run_of(self, execution: ExecutionModel) -> OldRun | None:
         if execution.status not in ENDED:
             raise ExecutionGoesOnError(execution.id, execution.status)
-        run = self._ended.get(execution.id)
+        run = self._retention.of(RunId(execution.id), even_unpublished=self._even_unpublished)
         if run is None and self._has_run(execution.id):
             raise ExecutionHeldError(execution.id)
         return run
-
-    @cached_property
-    def _ended(self) -> dict[str, OldRun]:
-        """The runs that may be removed; looked for once, however many are."""
-        found = self._retention.find(even_unpublished=self._even_unpublished)
-        return {run.run_id: run for run in found.runs}
 
     def _has_run(self, execution_id: str) -> bool:
         with self._database.reading() as session:

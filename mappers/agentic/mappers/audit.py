@@ -19,6 +19,7 @@ from agentic.mappers.audit_models import AuditModel
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
 from agentic.mappers.ledger_sql import NOW
+from agentic.mappers.prefixes import is_within
 
 AUDIT = cast("Table", AuditModel.__table__)
 
@@ -145,8 +146,9 @@ def newest_decisions(session: Session, project_id: str, wanted: DecisionFilter, 
     """Return the newest decisions of a project that are wanted, the newest first."""
     query = select(*_DECISION).where(_COLUMNS.project_id == project_id)
     if wanted.run_id is not None:
-        within = _COLUMNS.subject.startswith(f"{wanted.run_id}/", autoescape=True)
-        query = query.where(or_(_COLUMNS.subject == wanted.run_id, within))
+        query = query.where(
+            or_(_COLUMNS.subject == wanted.run_id, is_within(_COLUMNS.subject, wanted.run_id))
+        )
     if wanted.kinds:
         query = query.where(_COLUMNS.kind.in_([str(kind) for kind in wanted.kinds]))
     if wanted.who is not None:

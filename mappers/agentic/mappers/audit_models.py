@@ -22,6 +22,9 @@ class AuditModel(Base):
     __table_args__ = (
         UniqueConstraint("project_id", "id"),
         Index(None, "project_id", "time"),
+        Index(None, "project_id", "kind", "time"),
+        Index(None, "project_id", "who", "time"),
+        Index(None, "project_id", "subject", "time"),
         Index(
             "ix_audit_unpublished",
             "project_id",

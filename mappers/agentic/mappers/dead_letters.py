@@ -22,6 +22,7 @@ from agentic.mappers.columns import utc_now
 from agentic.mappers.content import clean, clean_text
 from agentic.mappers.errors import UnknownLetterError
 from agentic.mappers.models import DeadLetterModel, ExecutionModel, FrontierModel, FrontierState
+from agentic.mappers.prefixes import begins_with, follows
 
 BATCH_SIZE = 500
 CRAWL = "crawl"
@@ -50,13 +51,31 @@ def keep_letters(session: Session, execution: ExecutionModel, result: PipelineRe
 
 
 def list_letters(
-    session: Session, project_id: str, limit: int | None = None, *, execution_id: str | None = None
+    session: Session,
+    project_id: str,
+    limit: int | None = None,
+    *,
+    execution_id: str | None = None,
+    after: DeadLetterModel | None = None,
 ) -> Sequence[DeadLetterModel]:
-    """Return the dead letters of a project, or of one of its executions, the newest first."""
-    query = select(DeadLetterModel).where(DeadLetterModel.project_id == project_id)
+    """Return the dead letters of a project, or of one of its executions, the newest first.
+
+    Args:
+        session: In a transaction.
+        project_id: Owns them.
+        limit: No more than this; None for all.
+        execution_id: Only of this execution.
+        after: Only those that follow this one in that order: the last one of the page before.
+    """
+    of = DeadLetterModel
+    name = of.execution_id.concat(of.item_key)
+    query = select(of).where(of.project_id == project_id)
     if execution_id is not None:
-        query = query.where(DeadLetterModel.execution_id == execution_id)
-    return session.scalars(query.order_by(DeadLetterModel.created_at.desc()).limit(limit)).all()
+        query = query.where(of.execution_id == execution_id)
+    if after is not None:
+        last = f"{after.execution_id}{after.item_key}"
+        query = query.where(follows(of.created_at, after.created_at, name, last))
+    return session.scalars(query.order_by(of.created_at.desc(), name).limit(limit)).all()
 
 
 def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
@@ -68,7 +87,7 @@ def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetter
     execution_id, _, item_key = letter_id.partition("-")
     query = select(DeadLetterModel).where(
         DeadLetterModel.project_id == project_id,
-        DeadLetterModel.execution_id.startswith(execution_id, autoescape=True),
+        begins_with(DeadLetterModel.execution_id, execution_id),
         DeadLetterModel.item_key.startswith(item_key, autoescape=True),
     )
     found = session.scalars(query.limit(2)).all()

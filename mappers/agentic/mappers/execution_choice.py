@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
 from agentic.mappers.audit import audit
 from agentic.mappers.errors import DataError
 from agentic.mappers.models import AgentModel, CrawlModel, ExecutionModel, ExecutionStatus, FrontierModel
+from agentic.mappers.prefixes import follows
 
 ENDED = (
     ExecutionStatus.SUCCEEDED,
@@ -51,23 +52,58 @@ class ExecutionFilter:
 
 
 def choose_executions(
-    session: Session, project_id: str, wanted: ExecutionFilter, limit: int | None = None
+    session: Session,
+    project_id: str,
+    wanted: ExecutionFilter,
+    limit: int | None = None,
+    *,
+    after: ExecutionModel | None = None,
 ) -> Sequence[ExecutionModel]:
-    """Return the executions of a project that are wanted, the newest first, up to ``limit`` of them."""
-    query = select(ExecutionModel).where(ExecutionModel.project_id == project_id)
-    if wanted.agent_id is not None:
-        query = query.where(ExecutionModel.agent_id == wanted.agent_id)
+    """Return the executions of a project that are wanted, the newest first.
+
+    Args:
+        session: In a transaction.
+        project_id: Owns them.
+        wanted: Which ones.
+        limit: No more than this; None for all.
+        after: Only those that follow this one in that order: the last one of the page before.
+    """
+    of = ExecutionModel
+    where = [of.project_id == project_id]
+    if wanted.since is not None:
+        where.append(of.created_at >= wanted.since)
+    if after is not None:
+        where.append(follows(of.created_at, after.created_at, of.id, after.id))
+    # Each part is in the order of an index, and so its newest are found without those before them.
+    parts = list(_parts(session, project_id, wanted))
+    found: list[ExecutionModel] = []
+    for part in parts:
+        newest = select(of).where(*where, *part).order_by(of.created_at.desc(), of.id)
+        found += session.scalars(newest.limit(limit))
+    if len(parts) > 1:
+        found.sort(key=lambda one: (-one.created_at.timestamp(), one.id))
+    return found[:limit]
+
+
+def _parts(
+    session: Session, project_id: str, wanted: ExecutionFilter
+) -> Iterator[tuple[ColumnElement[bool], ...]]:
+    """Yield what the rows of each part have in common: agent and status, or one of them, or nothing."""
+    of = ExecutionModel
+    agents = None if wanted.agent_id is None else [wanted.agent_id]
     if wanted.platform is not None:
-        of_platform = select(AgentModel.id).where(
+        query = select(AgentModel.id).where(
             AgentModel.project_id == project_id, AgentModel.agent_platform == wanted.platform
         )
-        query = query.where(ExecutionModel.agent_id.in_(of_platform))
-    if wanted.statuses:
-        query = query.where(ExecutionModel.status.in_(wanted.statuses))
-    if wanted.since is not None:
-        query = query.where(ExecutionModel.created_at >= wanted.since)
-    newest = query.order_by(ExecutionModel.created_at.desc(), ExecutionModel.id)
-    return session.scalars(newest.limit(limit)).all()
+        of_platform = session.scalars(query).all()
+        agents = [one for one in of_platform if agents is None or one in agents]
+    statuses = wanted.statuses or (() if agents is None else tuple(ExecutionStatus))
+    if agents is None and not statuses:
+        yield ()
+    elif agents is None:
+        yield from ((of.status == status,) for status in statuses)
+    else:
+        yield from ((of.agent_id == agent, of.status == status) for agent in agents for status in statuses)
 
 
 def remove_execution(session: Session, execution: ExecutionModel, agent_name: str) -> None:

@@ -17,6 +17,7 @@ from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
 from agentic.mappers.errors import AgentDisabledError, UnknownExecutionError
 from agentic.mappers.execution_counts import crawl_counts
+from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
 from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus
 
@@ -285,11 +286,7 @@ def list_executions(
     session: Session, project_id: str, limit: int = 50, *, agent_id: str | None = None
 ) -> Sequence[ExecutionModel]:
     """Return up to ``limit`` executions of that project, or of one of its agents, the newest first."""
-    query = select(ExecutionModel).where(ExecutionModel.project_id == project_id)
-    if agent_id is not None:
-        query = query.where(ExecutionModel.agent_id == agent_id)
-    newest = query.order_by(ExecutionModel.created_at.desc(), ExecutionModel.id)
-    return session.scalars(newest.limit(limit)).all()
+    return choose_executions(session, project_id, ExecutionFilter(agent_id=agent_id), limit)
 
 
 def _is(project_id: str, execution_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -15,6 +15,7 @@ from agentic.core.ledger.records import ActivationStatus
 from agentic.mappers.columns import Base
 from agentic.mappers.models import names, owner
 
+_OUTERMOST = "parent_run_id IS NULL"
 _PENDING = "status = 'pending' AND is_held = 0"
 _DELAYED = "status = 'pending' AND is_held = 2"
 
@@ -34,7 +35,10 @@ class RunModel(Base):
     __tablename__ = "runs"
     __table_args__ = (
         UniqueConstraint("project_id", "idempotency_key"),
-        Index("ix_runs_created", "project_id", "created_at"),
+        _some("ix_runs_created", "created_at", where=_OUTERMOST),
+        _some("ix_runs_status", "status", "created_at", where=_OUTERMOST),
+        _some("ix_runs_workflow", "workflow", "status", "created_at", where=_OUTERMOST),
+        _some("ix_runs_ended", "finished_at", where=f"finished_at IS NOT NULL AND {_OUTERMOST}"),
         _some("ix_runs_children", "parent_run_id", where="finished_at IS NULL AND parent_run_id IS NOT NULL"),
         _some("ix_runs_to_decide", "decide_at", where="finished_at IS NULL AND decide_at IS NOT NULL"),
     )
@@ -141,6 +145,7 @@ class ActivationModel(Base):
             where="status = 'blocked'",
         ),
         _some("ix_activations_leases", "lease_until", where="status = 'running'"),
+        _some("ix_activations_crashed", "status", "queue", "crashes", where="crashes > 0"),
     )
 
 
@@ -157,14 +162,21 @@ class EffectModel(Base):
 
 
 class RunEventModel(Base):
-    """A batch of durable events; see :class:`agentic.core.ledger.EventBatch`."""
+    """A batch of durable events; see :class:`agentic.core.ledger.EventBatch`.
+
+    ``decided_at`` is the time of its newest decision; none: there is none in it.
+    """
 
     __tablename__ = "run_events"
-    __table_args__ = (_some("ix_run_events_unpublished", "run_id", "last", where="published_at IS NULL"),)
+    __table_args__ = (
+        _some("ix_run_events_unpublished", "run_id", "last", where="published_at IS NULL"),
+        _some("ix_run_events_decided", "decided_at", where="decided_at IS NOT NULL"),
+    )
 
     project_id: Mapped[str] = owner()
     run_id: Mapped[str] = mapped_column(Text, primary_key=True)
     last: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     first: Mapped[int]
     published_at: Mapped[float | None] = mapped_column(Float)
+    decided_at: Mapped[float | None] = mapped_column(Float)
     text: Mapped[str] = mapped_column(Text)

@@ -12,7 +12,7 @@ from agentic.mappers import ledger_queue_statements as statements
 from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, DISPATCHED, UNDISPATCHED
 from agentic.mappers.ledger_base import UsesCursor
 from agentic.mappers.ledger_rows import Row, activation_row, dispatchable
-from agentic.mappers.ledger_sql import ACTIVATIONS, of_project
+from agentic.mappers.ledger_sql import ACTIVATIONS, of_project, word
 
 _MAX_LATE = 100
 """Activations that have their turn at a time because their time has come; the next look finds more."""
@@ -80,8 +80,8 @@ class SqlQueues(UsesCursor):
         query = select(*ACTIVATION_COLUMNS).where(of_project(ACTIVATIONS))
         if run_id is not None:
             query = query.where(columns.run_id == run_id)
-        if statuses is not None:
-            query = query.where(columns.status.in_(statuses))
+        if statuses is not None:  # as constants, for the indexes of those that stand so
+            query = query.where(columns.status.in_([word(status) for status in statuses]))
         query = query.order_by(columns.superstep.desc(), columns.position, columns.run_id).limit(limit)
         with self._activations.joined() as connection:
             return [activation_row(row) for row in connection.execute(query, self._of_project())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy import ColumnElement, func, null, select
 from sqlalchemy.orm import Session
@@ -22,6 +23,7 @@ from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS
 from agentic.mappers.ledger_rows import activation_row, read_run
 from agentic.mappers.ledger_run_statements import RUN_COLUMNS
 from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, RUNS
+from agentic.mappers.prefixes import begins_with, follows
 
 _LARGE = frozenset({"progress", "result"})
 _LIGHT_COLUMNS = [null().label(one.name) if one.name in _LARGE else one for one in ACTIVATION_COLUMNS]
@@ -74,7 +76,7 @@ class LedgerReader:
         if not name:  # which every id begins with
             raise LedgerError("an empty id names no run; see `agentic executions list`")
         exactly = self._runs(RUNS.c.run_id == name)
-        found = exactly or self._runs(RUNS.c.run_id.startswith(name, autoescape=True), IS_OUTERMOST, limit=2)
+        found = exactly or self._begun_so(name)
         if not found:
             raise UnknownRunError(RunId(name))
         if len(found) > 1:
@@ -85,14 +87,30 @@ class LedgerReader:
         """Return those of the runs that there are, by id."""
         return {run.run_id: run for run in self._runs(RUNS.c.run_id.in_(run_ids), limit=len(run_ids))}
 
-    def runs(self, *, status: RunStatus | None, workflow: str | None, limit: int) -> Sequence[RunRow]:
-        """Return runs that are no child runs, the newest first."""
+    def runs(
+        self, *, status: RunStatus | None, workflow: str | None, limit: int, after: RunRow | None = None
+    ) -> Sequence[RunRow]:
+        """Return runs that are no child runs, the newest first.
+
+        Args:
+            status: Only those that stand so.
+            workflow: Only of this workflow.
+            limit: No more than this.
+            after: Only those that follow this one in that order: the last one of the page before.
+        """
         where: list[ColumnElement[bool]] = [IS_OUTERMOST]
         if status is not None:
             where.append(RUNS.c.status == status)
         if workflow is not None:
             where.append(RUNS.c.workflow == workflow)
-        return self._runs(*where, limit=limit)
+        if after is not None:
+            where.append(follows(RUNS.c.created_at, after.created_at, RUNS.c.run_id, after.run_id))
+        if workflow is None or status is not None:
+            return self._runs(*where, limit=limit)
+        # The index of a workflow's runs has those of each status in order: the newest of each, then of all.
+        of_each = [self._runs(*where, RUNS.c.status == one, limit=limit) for one in RunStatus]
+        found = sorted(chain.from_iterable(of_each), key=lambda run: (-run.created_at, run.run_id))
+        return found[:limit]
 
     def family(self, run_id: RunId, limit: int) -> list[RunId]:
         """Return a run, and up to so many child runs that it waits for now, and they do."""
@@ -156,6 +174,12 @@ class LedgerReader:
         )
         rows = self._session.execute(query.order_by(columns.last).limit(limit))
         return [EventBatch(run_id=run_id, first=first, last=last, text=text) for first, last, text in rows]
+
+    def _begun_so(self, name: str) -> Sequence[RunRow]:
+        """Return up to two runs whose ids begin so."""
+        query = select(*RUN_COLUMNS).where(RUNS.c.project_id == self._project_id, IS_OUTERMOST)
+        query = query.where(begins_with(RUNS.c.run_id, name)).limit(2)
+        return [read_run(row) for row in self._session.execute(query)]
 
     def _runs(self, *where: ColumnElement[bool], limit: int = 1) -> Sequence[RunRow]:
         query = select(*RUN_COLUMNS).where(RUNS.c.project_id == self._project_id, *where)

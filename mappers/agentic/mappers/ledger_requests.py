@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
+from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Row, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.graph.progress import request_id
+from agentic.core.graph.result import RunStatus
+from agentic.core.ledger import RunRow
 from agentic.core.types import JSONValue, RunId
 from agentic.mappers.checkpoint_statements import PARTS
 from agentic.mappers.ledger_reading import IS_OUTERMOST
@@ -44,17 +49,41 @@ class OpenRequest:
 
 
 def open_requests(
-    session: Session, *, project_id: str | None = None, run_id: RunId | None = None
+    session: Session,
+    *,
+    project_id: str | None = None,
+    run_id: RunId | None = None,
+    after: RunRow | None = None,
 ) -> Iterator[OpenRequest]:
-    """Yield the open requests of a project, or of one of its runs; without either, all there are."""
+    """Yield the open requests of a project, or of one of its runs; without either, all there are.
+
+    Those of the oldest run come first. They are looked for while they are taken: who wants a few takes a few.
+
+    Args:
+        session: Sees one state of the database.
+        project_id: Only of this project.
+        run_id: Only of this run.
+        after: Only of runs that follow this one in that order.
+    """
     where: list[ColumnElement[bool]] = []
     if project_id is not None:
         where.append(RUNS.c.project_id == project_id)
     if run_id is not None:
         where.append(RUNS.c.run_id == run_id)
-    for *run, text in session.execute(_PARKED.where(*where)):
-        if text is not None:  # an activation that has gone on since
-            yield from _asked(text, *run)
+    if after is not None:
+        created_at, name = RUNS.c.created_at, RUNS.c.run_id
+        is_later = or_(created_at > after.created_at, name > after.run_id)
+        where += [created_at >= after.created_at, is_later]
+    # The index of runs by status has each status in order.
+    of_each = [_parked(session, [*where, RUNS.c.status == status]) for status in _UNFINISHED]
+    for row in merge(*of_each, key=itemgetter(_CREATED, 1)):
+        if row.text is not None:  # else an activation that has gone on since
+            yield from _asked(row.text, row.project_id, row.run_id, row.workflow)
+
+
+def _parked(session: Session, where: Sequence[ColumnElement[bool]]) -> Iterator[Row[*tuple[Any, ...]]]:
+    options = {"yield_per": _AT_A_TIME}
+    return iter(session.execute(_PARKED.where(*where), execution_options=options))
 
 
 def _asked(text: str, project_id: str, run_id: str, workflow: str) -> Iterator[OpenRequest]:
@@ -96,6 +125,10 @@ class _Parked(BaseModel):
     progress: _Progress
 
 
+_UNFINISHED = [status for status in RunStatus if not status.is_final]
+_CREATED = 4
+_AT_A_TIME = 100
+
 _NEWER = PARTS.alias("newer")
 _NEWEST = (
     select(func.max(_NEWER.c.revision))
@@ -108,11 +141,11 @@ _NEWEST = (
 )
 
 _PARKED = (
-    select(RUNS.c.project_id, RUNS.c.run_id, RUNS.c.workflow, PARTS.c.text)
+    select(RUNS.c.project_id, RUNS.c.run_id, RUNS.c.workflow, PARTS.c.text, RUNS.c.created_at)
     .join(PARTS, and_(PARTS.c.project_id == RUNS.c.project_id, PARTS.c.run_id == RUNS.c.run_id))
     .where(
-        RUNS.c.finished_at.is_(None),
         IS_OUTERMOST,
+        RUNS.c.superstep > 0,  # who asks has ended a superstep
         PARTS.c.part.like("parked/%"),
         PARTS.c.revision == _NEWEST,
     )

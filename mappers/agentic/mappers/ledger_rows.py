@@ -263,5 +263,6 @@ def event_values(project_id: str, batch: EventBatch) -> dict[str, Value]:
         "run_id": batch.run_id,
         "first": batch.first,
         "last": batch.last,
+        "decided_at": batch.decided_at,
         "text": batch.text,
     }

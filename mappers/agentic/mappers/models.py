@@ -119,7 +119,8 @@ class ExecutionModel(Base):
     __tablename__ = "executions"
     __table_args__ = (
         Index(None, "project_id", "created_at"),
-        Index(None, "agent_id"),
+        Index(None, "project_id", "status", "created_at"),
+        Index(None, "agent_id", "status", "created_at"),
         Index(None, "project_id", "idempotency_key", unique=True),
     )
 
@@ -153,7 +154,7 @@ class AgentResultModel(Base):
     """What an execution gave, in short; its rows are in the platform's own tables."""
 
     __tablename__ = "agent_results"
-    __table_args__ = (Index(None, "project_id", "created_at"), Index(None, "agent_id"))
+    __table_args__ = (Index(None, "agent_id"),)
 
     id: Mapped[str] = _key()
     project_id: Mapped[str] = _reference("projects")

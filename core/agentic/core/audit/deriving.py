@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from agentic.core.audit.decision import ENGINE, Decision, DecisionKind, shown_details, shown_reason
 from agentic.core.graph.events import EventKind, WorkflowEvent
@@ -19,6 +19,17 @@ def decisions_of(events: Iterable[WorkflowEvent]) -> list[Decision]:
     without the credentials of URLs.
     """
     return [found for event in events if (found := _decision(event)) is not None]
+
+
+def decided_at(events: Iterable[WorkflowEvent]) -> float | None:
+    """Return the time of the newest event that tells of a decision; None when none does."""
+    times = [event.time for event in events if event.kind in DECIDING and _tells(event)]
+    return max(times) if times else None
+
+
+def _tells(event: WorkflowEvent) -> bool:
+    """Whether it may tell of a decision; most edges take every message, and tell of none."""
+    return event.kind is not EventKind.EDGE_ACTIVATED or bool(event.data.get("rule"))
 
 
 def _decision(event: WorkflowEvent) -> Decision | None:
@@ -156,3 +167,29 @@ _ENDS = {
 
 DECIDING = frozenset(_TOLD)
 """The kinds of events that may tell of a decision."""
+
+_TOLD_BY: Mapping[DecisionKind, EventKind] = {
+    DecisionKind.ROUTE_TAKEN: EventKind.EDGE_ACTIVATED,
+    DecisionKind.ATTEMPT_RETRIED: EventKind.EXECUTOR_FAILED,
+    DecisionKind.EXECUTOR_GIVEN_UP: EventKind.EXECUTOR_FAILED,
+    DecisionKind.MESSAGE_DROPPED: EventKind.MESSAGE_UNDELIVERABLE,
+    DecisionKind.REQUEST_RAISED: EventKind.REQUEST_RAISED,
+    DecisionKind.REQUEST_ANSWERED: EventKind.REQUEST_ANSWERED,
+    DecisionKind.REQUEST_EXPIRED: EventKind.REQUEST_EXPIRED,
+    DecisionKind.RUN_RESUMED: EventKind.RUN_RESUMED,
+    DecisionKind.RUN_FAILED: EventKind.RUN_FAILED,
+    DecisionKind.RUN_TIMED_OUT: EventKind.RUN_FAILED,
+    DecisionKind.RUN_DIVERGED: EventKind.RUN_FAILED,
+    DecisionKind.RUN_CANCELLED: EventKind.RUN_CANCELLED,
+}
+
+
+def telling(kinds: Collection[DecisionKind], who: str | None) -> frozenset[EventKind]:
+    """Return the kinds of events that may tell of such decisions.
+
+    Args:
+        kinds: Of decisions; none for any.
+        who: Who decided, if that matters: people decide in runs by answering.
+    """
+    found = frozenset(_TOLD_BY[kind] for kind in kinds if kind in _TOLD_BY) if kinds else DECIDING
+    return found if who in {None, ENGINE} else found & {EventKind.REQUEST_ANSWERED}

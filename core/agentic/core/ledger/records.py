@@ -101,12 +101,14 @@ class EventBatch:
         first: Sequence of the first one.
         last: Sequence of the last one.
         text: A JSON array of them.
+        decided_at: Time of the newest one that tells of a decision; None when none does.
     """
 
     run_id: RunId
     first: int
     last: int
     text: str
+    decided_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

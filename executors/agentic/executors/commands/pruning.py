@@ -46,11 +46,12 @@ def prune_runs(desk: Desk, older_than_s: float, *, even_unpublished: bool, is_dr
     from agentic.mappers.ledger_retention import Retention
 
     retention = Retention(desk.database, desk.project_id, older_than_s)
-    old = retention.find(even_unpublished=even_unpublished)
-    row_count = 0
+    run_count = row_count = held_count = 0
     with progress_bars() as bars:
-        bar = bars.add_task("runs", total=len(old.runs), facts="")
-        for run in () if is_dry else old.runs:
-            row_count += retention.remove(run)
-            bars.update(bar, advance=1, facts=f"{row_count} rows")
-    return Pruned(runs=len(old.runs), rows=row_count, held=old.held_count, is_dry=is_dry)
+        bar = bars.add_task("runs", total=None, facts="")
+        for page in retention.pages(even_unpublished=even_unpublished):
+            run_count += len(page.runs)
+            held_count += page.held_count
+            row_count += 0 if is_dry or not page.runs else retention.remove(*page.runs)
+            bars.update(bar, advance=len(page.runs), facts=f"{run_count} runs, {row_count} rows")
+    return Pruned(runs=run_count, rows=row_count, held=held_count, is_dry=is_dry)

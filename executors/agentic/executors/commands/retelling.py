@@ -56,8 +56,9 @@ def _within(session: Session, project_id: str, run_id: RunId) -> Sequence[RunId]
     from sqlalchemy import select
 
     from agentic.mappers.ledger_sql import EVENTS
+    from agentic.mappers.prefixes import is_within
 
     columns = EVENTS.c
-    is_within = columns.run_id.startswith(f"{run_id}/", autoescape=True)
-    query = select(columns.run_id).where(columns.project_id == project_id, is_within).distinct()
+    query = select(columns.run_id).where(columns.project_id == project_id, is_within(columns.run_id, run_id))
+    query = query.distinct()
     return [RunId(name) for name in session.scalars(query)]

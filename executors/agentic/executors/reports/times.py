@@ -29,6 +29,7 @@ from agentic.core.hooks import Platform
 from agentic.executors.reports.facts import STEP_BOUNDS_S, StepFacts, Timeline
 from agentic.mappers import ExecutionModel, SourceColumns
 from agentic.mappers.ledger_models import ActivationModel, RunModel
+from agentic.mappers.prefixes import is_within
 
 INTERVALS = 60
 """Of a timeline, at most."""
@@ -115,7 +116,7 @@ def nice_step(span_s: float) -> float:
 
 def run_ids(session: Session, execution: ExecutionModel) -> list[str]:
     """Return the run of an execution and its child runs, not more than :data:`_RUNS`."""
-    is_child = RunModel.run_id.startswith(f"{execution.id}/", autoescape=True)
+    is_child = is_within(RunModel.run_id, execution.id)
     query = select(RunModel.run_id).where(
         RunModel.project_id == execution.project_id, (RunModel.run_id == execution.id) | is_child
     )

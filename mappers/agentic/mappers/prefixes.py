@@ -1,0 +1,67 @@
+"""Rows by how a text begins, and pages of rows in an order, found through an index on any database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, FromClause, SQLColumnExpression, Text, and_, func, literal, or_, select
+from sqlalchemy.dialects.postgresql import ARRAY
+
+TimeT = TypeVar("TimeT")
+
+_FOLLOWING = {**{str(digit): str(digit + 1) for digit in range(9)}, "9": "a"} | {
+    chr(first + number): chr(first + number + 1) for first in map(ord, "aA") for number in range(25)
+}
+"""What comes after a character, in the order of bytes and of every language that databases know."""
+
+
+def range_of(prefix: str) -> tuple[str, str] | None:
+    """Return from where to where texts are that begin so; None when they may be anywhere.
+
+    The end is not part of the range, and other texts may be in it: of a prefix that ends in a character which
+    languages put in different places, the part before it counts.
+    """
+    known = prefix
+    while known and known[-1] not in _FOLLOWING:
+        known = known[:-1]
+    return (known, known[:-1] + _FOLLOWING[known[-1]]) if known else None
+
+
+def begins_with(column: SQLColumnExpression[str], prefix: str) -> ColumnElement[bool]:
+    """Say that a text begins with ``prefix``.
+
+    ``LIKE`` alone reads a whole table: on SQLite it ignores case, and on PostgreSQL the index may be in the
+    order of a language. The range is never too small; ``LIKE`` then says exactly.
+    """
+    exactly = column.startswith(prefix, autoescape=True)
+    found = range_of(prefix)
+    return exactly if found is None else and_(column >= found[0], column < found[1], exactly)
+
+
+def is_within(column: SQLColumnExpression[str], run_id: str) -> ColumnElement[bool]:
+    """Say that a run is within another one: that its id goes on after that and a slash."""
+    return begins_with(column, f"{run_id}/")
+
+
+def follows(
+    time: SQLColumnExpression[TimeT], last_time: TimeT, name: SQLColumnExpression[str], last_name: str
+) -> ColumnElement[bool]:
+    """Say that a row comes after the last one of a page, the newest first, and by name where times are equal.
+
+    ``time <= ...`` stands apart, as no database looks for a range in an ``OR``.
+    """
+    return and_(time <= last_time, or_(time < last_time, name > last_name))
+
+
+def begins_and_ends(ranges: Sequence[tuple[str, str]], *, is_sqlite: bool) -> FromClause:
+    """Return ranges as a table of ``low`` and ``high``, to be joined: one value, however many they are."""
+    if not is_sqlite:
+        lows, highs = (literal(list(column), ARRAY(Text)) for column in zip(*ranges, strict=True))
+        return func.unnest(lows, highs).table_valued("low", "high", name="ranges").render_derived()
+    pairs = func.json_each(json.dumps(ranges)).table_valued("value", name="pairs")
+    sides = (func.json_extract(pairs.c.value, f"$[{side}]") for side in (0, 1))
+    return select(*(one.label(name) for one, name in zip(sides, ("low", "high"), strict=True))).subquery(
+        "ranges"
+    )
