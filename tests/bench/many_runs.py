@@ -50,6 +50,9 @@ TABLES = (
     "effects",
 )
 
+KEYS = {"executions": "id", "agent_results": "execution_id"}
+"""Where the id of a run is, if not in ``run_id``."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableCopy:
@@ -159,13 +162,14 @@ def _add_copies(  # what a row is copied with
             values[column.name] = moved.format(values[column.name])
     values |= {"agent_id": "c.agent_id"} if "agent_id" in values else {}
     values |= {"workflow": "c.flow"} if table.name == "runs" else {}
-    key = {"executions": "id", "agent_results": "execution_id"}.get(table.name, "run_id")
+    key = KEYS.get(table.name, "run_id")
     names = ", ".join(f'"{name}"' for name in values)
-    of_template = f"(t.{key} = '{template.run_id}' OR t.{key} LIKE '{template.run_id}/%')"
+    of_template = ", ".join(sorted({f"'{row[key]}'" for row in copied.rows}))
     _execute(
         connection,
         f"INSERT INTO {table.name} ({names}) SELECT {', '.join(values.values())} "  # constants of ours
-        f"FROM copies AS c CROSS JOIN {table.name} AS t WHERE c.kind = '{kind}' AND {of_template}",
+        f"FROM {table.name} AS t CROSS JOIN copies AS c WHERE c.kind = '{kind}' "
+        f"AND t.project_id = '{owner['project_id']}' AND t.{key} IN ({of_template})",
     )
 
 
@@ -181,7 +185,7 @@ def _template(connection: Connection, run_id: str) -> Template:
 
 
 def _copy_of(connection: Connection, table: Table, run_id: str) -> TableCopy:
-    key = table.c[{"executions": "id", "agent_results": "execution_id"}.get(table.name, "run_id")]
+    key = table.c[KEYS.get(table.name, "run_id")]
     found = connection.execute(select(table).where(or_(key == run_id, key.startswith(f"{run_id}/"))))
     rows = [dict(row) for row in found.mappings()]
     if table.name == "agent_results":  # there is one of each execution: it may have its id

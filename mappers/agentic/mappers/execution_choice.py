@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, and_, delete, false, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
@@ -14,6 +14,10 @@ from agentic.mappers.audit import audit
 from agentic.mappers.errors import DataError
 from agentic.mappers.models import AgentModel, CrawlModel, ExecutionModel, ExecutionStatus, FrontierModel
 from agentic.mappers.prefixes import follows
+
+Part = tuple[ColumnElement[bool], ...]
+_MAX_PARTS = 250
+"""SQLite takes 500 in a statement."""
 
 ENDED = (
     ExecutionStatus.SUCCEEDED,
@@ -69,25 +73,47 @@ def choose_executions(
         after: Only those that follow this one in that order: the last one of the page before.
     """
     of = ExecutionModel
-    where = [of.project_id == project_id]
+    where: list[ColumnElement[bool]] = []
     if wanted.since is not None:
         where.append(of.created_at >= wanted.since)
     if after is not None:
         where.append(follows(of.created_at, after.created_at, of.id, after.id))
     # Each part is in the order of an index, and so its newest are found without those before them.
     parts = list(_parts(session, project_id, wanted))
-    found: list[ExecutionModel] = []
-    for part in parts:
-        newest = select(of).where(*where, *part).order_by(of.created_at.desc(), of.id)
-        found += session.scalars(newest.limit(limit))
-    if len(parts) > 1:
-        found.sort(key=lambda one: (-one.created_at.timestamp(), one.id))
-    return found[:limit]
+    newest = (of.created_at.desc(), of.id)
+    if len(parts) > 1 and limit is not None:
+        where.append(of.id.in_(_newest(session, parts, where, limit)))
+    elif len(parts) == 1:
+        where += parts[0]
+    else:
+        where.append(or_(false(), *(and_(*part) for part in parts)))
+    return session.scalars(select(of).where(*where).order_by(*newest).limit(limit)).all()
 
 
-def _parts(
-    session: Session, project_id: str, wanted: ExecutionFilter
-) -> Iterator[tuple[ColumnElement[bool], ...]]:
+def _newest(
+    session: Session, parts: Sequence[Part], where: Sequence[ColumnElement[bool]], limit: int
+) -> list[str]:
+    """Return the ids of the newest executions of all parts, and of some that are not among them."""
+    of = ExecutionModel
+    found: list[str] = []
+    for start in range(0, len(parts), _MAX_PARTS):
+        queries = [
+            select(
+                select(of.id, of.created_at)
+                .where(*where, *part)
+                .order_by(of.created_at.desc(), of.id)
+                .limit(limit)
+                .subquery()
+            )
+            for part in parts[start : start + _MAX_PARTS]
+        ]
+        together = union_all(*queries).subquery()
+        best = select(together.c.id).order_by(together.c.created_at.desc(), together.c.id).limit(limit)
+        found += session.scalars(best)
+    return found
+
+
+def _parts(session: Session, project_id: str, wanted: ExecutionFilter) -> Iterator[Part]:
     """Yield what the rows of each part have in common: agent and status, or one of them, or nothing."""
     of = ExecutionModel
     agents = None if wanted.agent_id is None else [wanted.agent_id]
@@ -97,13 +123,18 @@ def _parts(
         )
         of_platform = session.scalars(query).all()
         agents = [one for one in of_platform if agents is None or one in agents]
-    statuses = wanted.statuses or (() if agents is None else tuple(ExecutionStatus))
+    statuses = wanted.statuses
+    own = of.project_id == project_id
     if agents is None and not statuses:
-        yield ()
+        yield (own,)
     elif agents is None:
-        yield from ((of.status == status,) for status in statuses)
+        yield from ((own, of.status == status) for status in statuses)
     else:
-        yield from ((of.agent_id == agent, of.status == status) for agent in agents for status in statuses)
+        # Computed, or SQLite would take the index of the project's executions of that status.
+        own = of.project_id.concat("") == project_id
+        for agent in agents:
+            of_agent = (own, of.agent_id == agent)
+            yield from ((*of_agent, of.status == status) for status in statuses) if statuses else (of_agent,)
 
 
 def remove_execution(session: Session, execution: ExecutionModel, agent_name: str) -> None:

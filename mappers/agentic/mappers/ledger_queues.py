@@ -80,8 +80,12 @@ class SqlQueues(UsesCursor):
         query = select(*ACTIVATION_COLUMNS).where(of_project(ACTIVATIONS))
         if run_id is not None:
             query = query.where(columns.run_id == run_id)
-        if statuses is not None:  # as constants, for the indexes of those that stand so
-            query = query.where(columns.status.in_([word(status) for status in statuses]))
+        if statuses is not None and {*statuses} == {ActivationStatus.RUNNING} and run_id is None:
+            # SQLite cannot know how few of them there are.
+            query = query.where(columns.status == word(ActivationStatus.RUNNING))
+            query = query.with_hint(ACTIVATIONS, "INDEXED BY ix_activations_leases", "sqlite")
+        elif statuses is not None:
+            query = query.where(columns.status.in_(statuses))
         query = query.order_by(columns.superstep.desc(), columns.position, columns.run_id).limit(limit)
         with self._activations.joined() as connection:
             return [activation_row(row) for row in connection.execute(query, self._of_project())]

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Row, and_, func, or_, select
+from sqlalchemy import ColumnElement, Row, and_, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.graph.progress import request_id
@@ -77,7 +77,7 @@ def open_requests(
     # The index of runs by status has each status in order.
     of_each = [_parked(session, [*where, RUNS.c.status == status]) for status in _UNFINISHED]
     for row in merge(*of_each, key=itemgetter(_CREATED, 1)):
-        if row.text is not None:  # else an activation that has gone on since
+        if row.text is not None:  # else it asks nothing, or what asked has gone on since
             yield from _asked(row.text, row.project_id, row.run_id, row.workflow)
 
 
@@ -142,13 +142,18 @@ _NEWEST = (
 
 _PARKED = (
     select(RUNS.c.project_id, RUNS.c.run_id, RUNS.c.workflow, PARTS.c.text, RUNS.c.created_at)
-    .join(PARTS, and_(PARTS.c.project_id == RUNS.c.project_id, PARTS.c.run_id == RUNS.c.run_id))
-    .where(
-        IS_OUTERMOST,
-        RUNS.c.superstep > 0,  # who asks has ended a superstep
-        PARTS.c.part.like("parked/%"),
-        PARTS.c.revision == _NEWEST,
+    .select_from(RUNS)
+    # Outer, so that SQLite begins with the runs; one that asks nothing gives a row without text.
+    .outerjoin(
+        PARTS,
+        and_(
+            PARTS.c.project_id == RUNS.c.project_id,
+            PARTS.c.run_id == RUNS.c.run_id,
+            PARTS.c.part.like("parked/%"),
+            PARTS.c.revision == _NEWEST,
+        ),
     )
+    .where(IS_OUTERMOST, RUNS.c.superstep > literal_column("0"))  # who asks has ended a superstep
     .order_by(RUNS.c.created_at, RUNS.c.run_id, PARTS.c.part)
 )
 """The activations that are parked in runs that have not ended; those that went on have no text any more."""

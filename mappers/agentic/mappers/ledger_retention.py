@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from agentic.core.audit import Decision, DecisionKind, decided, decisions_of
+from agentic.core.audit import Decision, DecisionKind, acting_user, decided, decisions_of
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import read_batch
@@ -33,17 +33,17 @@ from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
 from agentic.mappers.database import Database
 from agentic.mappers.ledger_reading import IS_OUTERMOST
 from agentic.mappers.ledger_sql import ACTIVATIONS, EFFECTS, EVENTS, NOW, RUNS
-from agentic.mappers.prefixes import begins_and_ends, range_of
+from agentic.mappers.prefixes import begins_and_ends, range_of, texts
 
 log = get_logger(__name__)
 
-MAX_ROWS = 2_000
+MAX_ROWS = 5_000
 """Rows that one transaction removes at most; on SQLite others wait for it."""
 
-PAGE_SIZE = 200
+PAGE_SIZE = 500
 """Runs that are looked for, and removed, together."""
 
-_MAX_NAMES = 500
+_MAX_NAMES = 5_000
 
 _BATCH = ("run_id", "first", "last", "text")
 
@@ -92,6 +92,7 @@ class Retention:
         self._database = database
         self._project_id = project_id
         self._is_old = RUNS.c.finished_at <= NOW - older_than_s
+        self._who = acting_user()
         self._why = f"it ended more than {older_than_s:g} s before"
 
     def find(self, *, even_unpublished: bool = False) -> OldRuns:
@@ -175,29 +176,38 @@ class Retention:
         roots = set(names)
         query = self._in_ranges(session, table, names, null() if fact is None else fact)
         for run_id, found in session.execute(query.distinct()):
-            root, slash, _ = run_id.partition("/")
+            root, slash, _ = (run_id or "").partition("/")
             if slash and root in roots:
                 yield RunId(run_id), found
 
     def _unpublished(self, session: Session, names: Sequence[str]) -> set[str]:
         """Return those runs of which events are not published yet, or of runs within them."""
-        query = self._in_ranges(session, EVENTS, names, null()).where(EVENTS.c.published_at.is_(None))
-        return {run_id.partition("/")[0] for run_id, _ in session.execute(query.distinct())}
+        query = self._in_ranges(session, EVENTS, names, null(), EVENTS.c.published_at.is_(None))
+        return {run_id.partition("/")[0] for run_id, _ in session.execute(query.distinct()) if run_id}
 
     def _in_ranges(
-        self, session: Session, table: Table, names: Sequence[str], fact: ColumnElement[Any]
+        self,
+        session: Session,
+        table: Table,
+        names: Sequence[str],
+        fact: ColumnElement[Any],
+        *where: ColumnElement[bool],
     ) -> Select[tuple[str, Any]]:
         """Return a query for the rows of runs and of what is within them; it may find others, too."""
         ranges = [range_of(name) for name in names]
         known = [one for one in ranges if one is not None]
-        query = select(table.c.run_id, fact.label("fact")).where(self._of_project(table))
+        query = select(table.c.run_id, fact.label("fact")).where(self._of_project(table), *where)
         if len(known) < len(ranges):  # names in another script: they may be anywhere in the order
             return query
         if not known:
             return query.where(false())
         begins = begins_and_ends(known, is_sqlite=session.get_bind().dialect.name == "sqlite")
-        is_there = and_(table.c.run_id >= begins.c.low, table.c.run_id < begins.c.high)
-        return query.select_from(begins.join(table, is_there))
+        is_there = and_(
+            self._of_project(table), table.c.run_id >= begins.c.low, table.c.run_id < begins.c.high, *where
+        )
+        # An outer join, so that SQLite begins with the ranges and not with all rows of the project. A range
+        # without rows gives one of nothing: a condition that leaves it out would undo that.
+        return select(table.c.run_id, fact.label("fact")).select_from(begins.outerjoin(table, is_there))
 
     def _remove_some(self, *runs: OldRun) -> int:
         with self._database.writing() as session:
@@ -217,11 +227,12 @@ class Retention:
 
     def _pruned(self, run: OldRun) -> Decision:
         what = f"the run is removed from the ledger, with {len(run.within)} runs within it"
-        return decided(DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why)
+        return decided(DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why, who=self._who)
 
     def _remove_rows(self, session: Session, table: Table, names: Sequence[RunId], limit: int) -> int:
-        of_runs = self._of_project(table), table.c.run_id.in_(names)
-        place = literal_column("rowid" if session.get_bind().dialect.name == "sqlite" else "ctid")
+        is_sqlite = session.get_bind().dialect.name == "sqlite"
+        of_runs = self._of_project(table), table.c.run_id.in_(texts(names, is_sqlite=is_sqlite))
+        place: ColumnElement[Any] = literal_column("rowid" if is_sqlite else "ctid")
         some = (
             select(place).select_from(table).where(*of_runs).order_by(*table.primary_key.columns).limit(limit)
         )

@@ -120,6 +120,7 @@ class ExecutionModel(Base):
     __table_args__ = (
         Index(None, "project_id", "created_at"),
         Index(None, "project_id", "status", "created_at"),
+        Index(None, "agent_id", "created_at"),
         Index(None, "agent_id", "status", "created_at"),
         Index(None, "project_id", "idempotency_key", unique=True),
     )

@@ -6,7 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, FromClause, SQLColumnExpression, Text, and_, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    SQLColumnExpression,
+    Text,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 TimeT = TypeVar("TimeT")
@@ -65,3 +76,10 @@ def begins_and_ends(ranges: Sequence[tuple[str, str]], *, is_sqlite: bool) -> Fr
     return select(*(one.label(name) for one, name in zip(sides, ("low", "high"), strict=True))).subquery(
         "ranges"
     )
+
+
+def texts(values: Sequence[str], *, is_sqlite: bool) -> Select[tuple[str]]:
+    """Return texts as a query for ``IN``: one value to be bound, however many they are."""
+    if is_sqlite:
+        return select(func.json_each(json.dumps(values)).table_valued("value", name="texts").c.value)
+    return select(func.unnest(literal(list(values), ARRAY(Text))).column_valued("texts"))

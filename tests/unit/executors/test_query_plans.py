@@ -182,8 +182,10 @@ def scans(database: Database, statements: list[str]) -> list[tuple[str, str]]:
 
 
 def _is_scan(detail: str, names: set[str]) -> bool:
+    """Whether all rows of a table are read, or all of a project in no order that matters."""
     words = detail.split()
-    return words[0] == "SCAN" and words[1] in names
+    is_all = words[0] == "SCAN" or (detail.endswith("(project_id=?)") and " ix_" not in detail)
+    return is_all and words[1] in names
 
 
 @only_sqlite

@@ -8,10 +8,29 @@ from agentic.core.graph.codec import from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.ledger.records import EventBatch
+from agentic.core.types import JSONValue
+
+
+def event_record(event: WorkflowEvent) -> dict[str, JSONValue]:
+    """Return a durable event as a batch keeps it: without what the batch knows, and without what is not set.
+
+    That is a third less to write and to keep.
+    """
+    record: dict[str, JSONValue] = {"kind": str(event.kind), "time": event.time, "superstep": event.superstep}
+    if event.path:
+        record["path"] = event.path
+    if event.attempt:
+        record["attempt"] = event.attempt
+    if event.shard:
+        record["shard"] = event.shard
+    if event.duration_s is not None:
+        record["duration_s"] = event.duration_s
+    record["data"] = dict(event.data)
+    return record
 
 
 def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
-    """Yield the events of a batch.
+    """Yield the events of a batch. In one that an older version wrote, each event has all its facts.
 
     Raises:
         CorruptContentError: It is no batch.
@@ -20,4 +39,10 @@ def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
     events = data.get("events") if isinstance(data, dict) else None
     if not isinstance(events, list):
         raise CorruptContentError("it is no batch of events")
-    return (WorkflowEvent.from_json(to_text(event)) for event in events)
+    return (_event(batch, place, record) for place, record in enumerate(events))
+
+
+def _event(batch: EventBatch, place: int, record: JSONValue) -> WorkflowEvent:
+    if isinstance(record, dict):
+        record = {"run_id": batch.run_id, "sequence": batch.first + place, **record}
+    return WorkflowEvent.from_json(to_text(record))

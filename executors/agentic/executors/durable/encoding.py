@@ -14,6 +14,7 @@ from agentic.core.graph.progress import Progress
 from agentic.core.graph.reading import Reader
 from agentic.core.graph.writing import Writer
 from agentic.core.ledger import EventBatch
+from agentic.core.ledger.batches import event_record
 from agentic.core.types import JSONValue, RunId
 
 # Large values are written beside what names them, by their hash: each once.
@@ -93,7 +94,7 @@ def _batch(run_id: RunId, events: Sequence[WorkflowEvent]) -> EventBatch:
     contents: dict[str, JSONValue] = {}
     for event in events:
         contents |= event.contents
-    data: dict[str, JSONValue] = {"events": [event.to_dict() for event in events]}
+    data: dict[str, JSONValue] = {"events": [event_record(event) for event in events]}
     if contents:
         data["contents"] = contents
     first, last = events[0].sequence or 0, events[-1].sequence or 0

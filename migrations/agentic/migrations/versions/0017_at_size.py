@@ -38,6 +38,7 @@ def upgrade() -> None:
     _index("ix_runs_ended", "runs", ["finished_at"], ENDED)
     _index("ix_activations_crashed", "activations", ["status", "queue", "crashes"], CRASHED)
     op.drop_index("ix_executions_agent_id", "executions")
+    op.create_index("ix_executions_agent_id_created_at", "executions", ["agent_id", "created_at"])
     op.create_index(
         "ix_executions_agent_id_status_created_at", "executions", ["agent_id", "status", "created_at"]
     )
@@ -64,6 +65,7 @@ def downgrade() -> None:
     op.create_index("ix_agent_results_project_id_created_at", "agent_results", ["project_id", "created_at"])
     op.drop_index("ix_executions_project_id_status_created_at", "executions")
     op.drop_index("ix_executions_agent_id_status_created_at", "executions")
+    op.drop_index("ix_executions_agent_id_created_at", "executions")
     op.create_index("ix_executions_agent_id", "executions", ["agent_id"])
     op.drop_index("ix_activations_crashed", "activations")
     for name in ("ended", "workflow", "status", "created"):
