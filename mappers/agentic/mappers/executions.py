@@ -16,8 +16,8 @@ from agentic.core.types import JSONValue
 from agentic.mappers.columns import StoreNow
 from agentic.mappers.content import clean_text
 from agentic.mappers.errors import AgentDisabledError, UnknownExecutionError
-from agentic.mappers.execution_counts import crawl_counts
 from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.execution_counts import crawl_counts
 from agentic.mappers.ledger_models import RunModel
 from agentic.mappers.models import AgentModel, ExecutionModel, ExecutionStatus
 

@@ -59,7 +59,7 @@ ID = "3f" * 16
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 LAST_RUN = RunRow(
     run_id=RunId(ID), workflow="flow", status=RunStatus.COMPLETED, superstep=1, revision=2, priority=0,
-    created_at=1.0, updated_at=1.0,
+    created_at=1.0, updated_at=1.0, began_at=1.0,
 )  # fmt: skip
 LAST_EXECUTION = ExecutionModel(id=ID, created_at=NOW)
 LAST_LETTER = DeadLetterModel(execution_id=ID, item_key="00", created_at=NOW)

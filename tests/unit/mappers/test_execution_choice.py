@@ -97,3 +97,27 @@ def test_one_that_goes_on_by_now_is_not_removed(database: Database, agent: Agent
         pytest.raises(ExecutionGoesOnError, match="agentic executions cancel"),
     ):
         remove_execution(session, read, "watcher")
+
+
+@pytest.mark.parametrize(
+    "statuses", [(), (ExecutionStatus.SUCCEEDED,), (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED)]
+)
+@pytest.mark.parametrize("platform", [None, "another"])
+def test_pages_give_each_execution_once_the_newest_first(
+    database: Database, agent: AgentModel, statuses: tuple[ExecutionStatus, ...], platform: str | None
+) -> None:
+    with database.writing() as session:
+        others = [add_agent(session, agent.project, name, "another") for name in ("one", "two")]
+    ended = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+    for number in range(9):
+        make(database, [agent, *others][number % 3], ended[number % 2], age_h=number)
+    wanted = ExecutionFilter(statuses=statuses, platform=platform)
+    whole = chosen(database, agent.project_id, wanted)
+    paged: list[ExecutionModel] = []
+    with database.reading() as session:
+        while page := choose_executions(
+            session, agent.project_id, wanted, 2, after=paged[-1] if paged else None
+        ):
+            paged += page
+    assert [one.id for one in paged] == whole
+    assert len(whole) >= 3

@@ -36,6 +36,9 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     status: WithStatus = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
+    ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,9 +52,10 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     choice = Choice(agent=agent, platform=platform, statuses=status, since=since)
     with opened_desk(project) as desk:
         wanted = choice.filter(desk)
+        last = None if after is None else find_with_agent(desk, after)[0]
         with desk.database.reading() as session:
             names = {each.id: each.agent_name for each in list_agents(session, desk.project_id)}
-            found = choose_executions(session, desk.project_id, wanted, limit)
+            found = choose_executions(session, desk.project_id, wanted, limit, after=last)
             runs = LedgerReader(session, desk.project_id).named([RunId(each.id) for each in found])
             counts = counts_so_far(session, desk.project_id, found)
             rows = [

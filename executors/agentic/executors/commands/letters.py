@@ -24,17 +24,21 @@ letters = typer.Typer(help="Dead letters: items that were given up.", no_args_is
 def list_them(
     *,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
+    ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
     """List what rules with `then: dead_letter` have kept, the newest first; every try is in the JSON."""
     from agentic.mappers import find_project
-    from agentic.mappers.dead_letters import list_letters
+    from agentic.mappers.dead_letters import find_letter, list_letters
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)
-        rows = [_row(letter) for letter in list_letters(session, owner.id, limit)]
+        last = None if after is None else find_letter(session, owner.id, after)
+        rows = [_row(letter) for letter in list_letters(session, owner.id, limit, after=last)]
     columns = ["id", "pipeline", "step", "item", "failure_class", "message"]
     print_rows(f"Dead letters of {owner.name}", columns, rows, as_json=as_json)
 

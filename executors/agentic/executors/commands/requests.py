@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -24,6 +25,10 @@ COLUMNS = ("run", "request", "question", "expects", "deadline")
 def list_them(
     *,
     run: Annotated[str | None, typer.Option(metavar="ID", help="Only of this run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="So many, those of the oldest runs.")] = 50,
+    after: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Those of later runs than this one.")
+    ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,9 +38,10 @@ def list_them(
 
     with opened_desk(project) as desk:
         run_id = None if run is None else desk.find(run).run_id
+        last = None if after is None else desk.find(after)
         with desk.database.reading() as session:
-            found = open_requests(session, project_id=desk.project_id, run_id=run_id)
-            rows = [request_row(request) for request in found]
+            found = open_requests(session, project_id=desk.project_id, run_id=run_id, after=last)
+            rows = [request_row(request) for request in islice(found, limit)]
     shown = rows if as_json else list(map(_for_people, rows))
     print_rows(f"Requests of {desk.project}", COLUMNS, shown, as_json=as_json)
 

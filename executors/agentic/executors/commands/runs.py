@@ -34,6 +34,9 @@ def list_them(
     status: Annotated[RunStatus | None, typer.Option(help="Only those that stand so.")] = None,
     workflow: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this workflow.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
+    ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +50,8 @@ def list_them(
 
     with opened_desk(project) as desk, desk.database.reading() as session:
         reader = LedgerReader(session, desk.project_id)
-        found = reader.runs(status=status, workflow=workflow, limit=limit)
+        last = None if after is None else reader.run(after)
+        found = reader.runs(status=status, workflow=workflow, limit=limit, after=last)
         agents = {each.id: each.agent_name for each in list_agents(session, desk.project_id)}
         rows = [run_row(run, agents, reader.backlog(run) if goes_on(run) else None) for run in found]
     shown = rows if as_json else list(map(_for_people, rows))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.core.ledger import ActivationStatus, LedgerError, UnknownRunError
+from agentic.core.graph import RunStatus
+from agentic.core.ledger import ActivationStatus, LedgerError, RunRow, UnknownRunError
 from agentic.core.types import RunId
 from agentic.mappers.ledger_reading import LedgerReader
 from agentic.mappers.ledger_requests import open_requests
@@ -82,3 +83,33 @@ def test_what_runs_ask_is_read_until_it_is_answered(shelf: Shelf) -> None:
     shelf.ours.answer("one", {asked.id: "ada"})
     with shelf.database.reading() as session:
         assert not list(open_requests(session, project_id=shelf.project_id))
+
+
+def test_pages_of_runs_give_each_run_once_the_newest_first(shelf: Shelf) -> None:
+    for number in range(7):
+        shelf.ours.submit("adding", 1, f"run-{number}")
+    shelf.ours.work()
+    with shelf.database.reading() as session:
+        reader = LedgerReader(session, shelf.project_id)
+        adding = reader.run("run-0").workflow
+        for status, workflow in ((None, None), (RunStatus.COMPLETED, None), (None, adding)):
+            whole = [run.run_id for run in reader.runs(status=status, workflow=workflow, limit=99)]
+            paged: list[RunRow] = []
+            while page := reader.runs(
+                status=status, workflow=workflow, limit=2, after=paged[-1] if paged else None
+            ):
+                paged += page
+            assert [run.run_id for run in paged] == whole
+            assert len(whole) == 7
+
+
+def test_pages_of_requests_begin_after_a_run(shelf: Shelf) -> None:
+    for number in range(3):
+        shelf.ours.submit("asking", "hello", f"run-{number}")
+        shelf.ours.work()
+    with shelf.database.reading() as session:
+        asked = [request.run_id for request in open_requests(session, project_id=shelf.project_id)]
+        last = LedgerReader(session, shelf.project_id).run(asked[0])
+        after = [one.run_id for one in open_requests(session, project_id=shelf.project_id, after=last)]
+    assert len(asked) == 3
+    assert after == asked[1:]
