@@ -192,7 +192,7 @@ class Retention:
         names: Sequence[str],
         fact: ColumnElement[Any],
         *where: ColumnElement[bool],
-    ) -> Select[tuple[str, Any]]:
+    ) -> Select[str, Any]:
         """Return a query for the rows of runs and of what is within them; it may find others, too."""
         ranges = [range_of(name) for name in names]
         known = [one for one in ranges if one is not None]

@@ -78,7 +78,7 @@ def begins_and_ends(ranges: Sequence[tuple[str, str]], *, is_sqlite: bool) -> Fr
     )
 
 
-def texts(values: Sequence[str], *, is_sqlite: bool) -> Select[tuple[str]]:
+def texts(values: Sequence[str], *, is_sqlite: bool) -> Select[str]:
     """Return texts as a query for ``IN``: one value to be bound, however many they are."""
     if is_sqlite:
         return select(func.json_each(json.dumps(values)).table_valued("value", name="texts").c.value)

@@ -68,9 +68,10 @@ def edit_schedule(name: str, project: str | None, changes: Timing) -> dict[str, 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.writing() as session:
         schedule = find_schedule(session, find_project(session, project or settings.project), name)
+        timing = _as_it_is(schedule)
         if "cron" in changes or "every_s" in changes:
-            changes = {"cron": None, "every_s": None, **changes}
-        timing: Timing = {**_as_it_is(schedule), **changes}
+            timing.update({"cron": None, "every_s": None})
+        timing.update(changes)
         check_timing(timing)
         change_schedule(session, schedule, schedule.agent, **timing)
         return schedule_row(schedule, store_now(session))
