@@ -55,11 +55,15 @@ class CrawlScope:
 
     def kept(self, url: str) -> str:
         """Return a canonical URL as the frontier keeps it: without password, with a mark for each token."""
-        return without_user_info(self.credentials.stripped(url) if self.credentials else url)
+        if self.credentials:
+            url = self.credentials.stripped(url)
+        return without_user_info(url) if "@" in url else url
 
     def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
-        found = dict.fromkeys(self.kept(known) for url in urls if (known := _canonical(url)))
+        found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
+        if self.credentials or "@" in "".join(found):  # most pages have no such link: one look at all of them
+            found = dict.fromkeys(map(self.kept, found))
         return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
 
 
