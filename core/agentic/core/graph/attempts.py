@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 from agentic.core.errors import text_of
+from agentic.core.graph.cancels import cancel_count
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.edges import carries_failures
@@ -21,6 +23,7 @@ from agentic.core.graph.own_context import in_own_context
 from agentic.core.graph.progress import FailedAttempt, Progress, without_open
 from agentic.core.graph.record_events import failure_of
 from agentic.core.graph.retries import delay_before_retry
+from agentic.core.graph.state import joined
 
 Context = WorkflowContext[object, object]
 
@@ -140,7 +143,7 @@ class Attempts:
                 self._take(context, returned)
             outcome = self._result(context)
         except Exception as exc:
-            outcome = exc
+            outcome = self._noted(exc, context)
         except BaseException as exc:
             outcome = self._left_by(exc, context)
         finally:
@@ -211,6 +214,15 @@ class Attempts:
             context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told, True,
             tuple(context._commits) if context._commits else (),
         )  # fmt: skip
+
+    def _noted(self, error: Exception, context: Context) -> Exception:
+        """Return an error with a note that names the executor; one of a sub-workflow has that of its own."""
+        if error is not context._sub_error:
+            note = f"in executor {joined(self._link.path, self._executor.id)!r}"
+            with suppress(Exception):  # foreign code may have spoilt the notes
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
+        return error
 
     def _left_by(self, exc: BaseException, context: Context) -> ActivationResult | Exception:
         """Return what follows when a handler is left by what is no ``Exception``."""
@@ -287,9 +299,3 @@ def _tries_so_far(progress: Progress) -> int:
             break
         tries += 1
     return tries
-
-
-def cancel_count() -> int:
-    """Return how often the task was cancelled: code before this may have swallowed some of it."""
-    task = asyncio.current_task()
-    return 0 if task is None else task.cancelling()

@@ -66,7 +66,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
     __slots__ = (
         "_activation", "_ask_count", "_asked", "_called", "_commits", "_keeps_inputs", "_link", "_live_count",
         "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared",
-        "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way", "_writes",
+        "_sub_error", "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way",
+        "_writes",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +102,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._outputs: list[Parcel] = []
         self._writes: list[tuple[str, Parcel]] = []
         self._sub_events: list[WorkflowEvent] = []
+        self._sub_error: Exception | None = None
         self._under_way: UnderWay | None = None
 
     @property
@@ -417,6 +419,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             result, sub_run = await self._link.run_sub(workflow, message, call)
         keep(sub_run, result.events)
         if result.error is not None:
+            self._sub_error = result.error
             raise result.error
         if still_open := sub_run.state.open_requests:
             surfaced = [replace(asked, name=prefix + asked.name) for asked in still_open]

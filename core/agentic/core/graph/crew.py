@@ -6,6 +6,8 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Iterator
 
+from agentic.core.graph.cancels import OwnGroup
+
 
 async def side_by_side(jobs: Iterator[Awaitable[None]], limit: int | None) -> None:
     """Do all ``jobs``; they begin in order.
@@ -21,7 +23,7 @@ async def side_by_side(jobs: Iterator[Awaitable[None]], limit: int | None) -> No
     Raises:
         BaseExceptionGroup: Some raised something; the others were cancelled.
     """
-    async with asyncio.TaskGroup() as group:
+    async with OwnGroup() as group:
         await _Crew(group, jobs, limit or sys.maxsize).work()
 
 

@@ -28,6 +28,7 @@ GraphError
   RestoredError                           an error of an earlier process
   CheckpointError
     CheckpointVersionError (RuntimeError)   the workflow is another one than the checkpoint's
+      MigrationError                          a migration made no checkpoint that a run can go on with
     CheckpointNotFoundError (LookupError)   no such run or checkpoint
     CheckpointConflictError (RuntimeError)  another process saved first
     CorruptCheckpointError (ValueError)     what is stored is damaged or not ours
@@ -338,6 +339,13 @@ class CheckpointVersionError(CheckpointError, RuntimeError):
         super().__init__(f"checkpoint {checkpoint_id!r} cannot be resumed by this workflow: {reason}")
         self.checkpoint_id = checkpoint_id
         self.reason = reason
+
+
+class MigrationError(CheckpointVersionError):
+    """A migration made nothing of a checkpoint that a run could go on with; the stored one is as it was."""
+
+    def __init__(self, checkpoint_id: str, from_version: str | None, what: str) -> None:
+        super().__init__(checkpoint_id, f"its migration from version {from_version!r} {what}")
 
 
 class CorruptCheckpointError(CheckpointError, ValueError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types
+from asyncio import CancelledError
 from collections.abc import Coroutine, Generator
 from contextvars import copy_context
 from typing import Any, TypeVar
 
 from agentic.core.errors import text_of
+from agentic.core.graph.cancels import note_cancellation
 
 ResultT = TypeVar("ResultT")
 
@@ -30,6 +32,8 @@ def in_own_context(coroutine: Coroutine[Any, Any, ResultT]) -> Generator[Any, An
                 step(coroutine.close)
                 raise
             except BaseException as exc:
+                if isinstance(exc, CancelledError):
+                    note_cancellation(coroutine)
                 waits_for = step(coroutine.throw, exc)
             else:
                 waits_for = step(coroutine.send, value)

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from agentic.core.graph.checkpoints import StoredCheckpoint, part_digest
+from agentic.core.graph.checkpoints import CheckpointMetadata, StoredCheckpoint, part_digest
 from agentic.core.graph.codec import from_text, to_text
-from agentic.core.graph.document import Document
+from agentic.core.graph.document import Document, Migrate
 from agentic.core.graph.edges import FanInEdge, Graph, MapEdge
 from agentic.core.graph.errors import (
+    CheckpointError,
     CheckpointVersionError,
     CorruptCheckpointError,
     CorruptContentError,
+    MigrationError,
 )
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.reading import Head, Reader
@@ -62,7 +64,7 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
         CheckpointVersionError: ``workflow`` is another one, or another version of it.
         CorruptCheckpointError: The checkpoint is damaged, or names what the workflow does not have.
     """
-    checkpoint_id = stored.metadata.id
+    converted: dict[str, str | None] = {}
     try:
         _check_texts(stored)
         document = Document(
@@ -71,7 +73,6 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
         head = Head.model_validate(document.head)
         _check_digest(stored, head)
         change = _change_since(document, workflow)
-        converted: dict[str, str | None] = {}
         if change.refusal:
             document, converted = _migrated(stored, workflow, document, change.refusal)
             head = Head.model_validate(document.head)
@@ -81,10 +82,17 @@ def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
         where = "; ".join(
             ".".join(map(str, error["loc"])) + ": " + error["msg"] for error in exc.errors()[:3]
         )
-        raise CorruptCheckpointError(checkpoint_id, where) from exc
+        raise _unusable(stored, where, is_migrated=bool(converted)) from exc
     except CorruptContentError as exc:
         where = f"{exc.path}: " if exc.path else ""
-        raise CorruptCheckpointError(checkpoint_id, where + exc.reason) from exc
+        raise _unusable(stored, where + exc.reason, is_migrated=bool(converted)) from exc
+
+
+def _unusable(stored: StoredCheckpoint, reason: str, *, is_migrated: bool) -> CheckpointError:
+    metadata = stored.metadata
+    if is_migrated:
+        return MigrationError(metadata.id, metadata.version, f"gave what is no checkpoint: {reason}")
+    return CorruptCheckpointError(metadata.id, reason)
 
 
 def _check_texts(stored: StoredCheckpoint) -> None:
@@ -123,14 +131,52 @@ def _migrated(
     migrate = workflow.migrations.get(metadata.version)
     if migrate is None or metadata.workflow_id != workflow.id:
         raise CheckpointVersionError(metadata.id, refusal)
-    after = migrate(document)
+    after = _converted(migrate, document, metadata)
     parts = {**after.parts, SIGNATURE: workflow.signature.to_dict()}
-    texts = {name: to_text(part) for name, part in parts.items()}
+    try:
+        texts = {name: to_text(part) for name, part in parts.items()}
+    except (TypeError, ValueError) as exc:
+        raise MigrationError(metadata.id, metadata.version, f"gave a part that is no JSON ({exc})") from exc
     converted: dict[str, str | None] = {
         name: text for name, text in texts.items() if stored.parts.get(name) != text
     }
     converted |= dict.fromkeys(stored.parts.keys() - texts.keys())
     return Document(after.head, parts), converted
+
+
+def _converted(migrate: Migrate, document: Document, metadata: CheckpointMetadata) -> Document:
+    """Return what a migration makes of a checkpoint, if a run can go on with it."""
+    try:
+        after: object = migrate(document)
+    except Exception as exc:
+        exc.add_note(f"in the migration of checkpoint {metadata.id!r} from version {metadata.version!r}")
+        raise
+    if not isinstance(after, Document):
+        given = "nothing" if after is None else f"a {type(after).__name__}"
+        raise MigrationError(metadata.id, metadata.version, f"returned {given}; return a Document")
+    before, kept = (_open_requests(one) for one in (document, after))
+    if len(kept) < len(before):
+        lost = ", ".join(sorted(before - kept))
+        raise MigrationError(
+            metadata.id,
+            metadata.version,
+            f"dropped {lost}, which the run waits for; keep the parts parked/..., or have it answered with "
+            f"the earlier version",
+        )
+    return after
+
+
+def _open_requests(document: Document) -> set[str]:
+    """Return the names of the requests that parked activations of a checkpoint wait for."""
+    found: set[str] = set()
+    for name, part in document.parts.items():
+        progress = part.get("progress") if name.startswith("parked/") and isinstance(part, dict) else None
+        tables = progress if isinstance(progress, dict) else {}
+        for asked in (tables.get("asked"), tables.get("surfaced")):
+            for one in asked if isinstance(asked, list) else ():
+                if isinstance(one, dict) and one.get("answer") is None and not one.get("has_expired"):
+                    found.add(f"request {one.get('name')!r}")
+    return found
 
 
 class _Restoring:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from agentic.core.errors import text_of
 from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.annotations import type_name
-from agentic.core.graph.attempts import Attempts, cancel_count, judged
+from agentic.core.graph.attempts import Attempts, judged
+from agentic.core.graph.cancels import cancel_count
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.crew import side_by_side
 from agentic.core.graph.errors import (

@@ -227,6 +227,71 @@ async def fail() -> None:
     raise ConnectionError("down")
 
 
+async def fail_later() -> None:
+    await asyncio.sleep(0)
+    raise ConnectionError("down")
+
+
+async def gather_what_fails(depth: int = 0) -> None:
+    """Wait for the end of a group whose task fails: before Python 3.13 it leaves the task cancelled."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(gather_what_fails(depth - 1) if depth else fail_later())
+        group.create_task(asyncio.Event().wait())
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+async def test_task_groups_that_fail_in_a_handler_do_not_cancel_the_run(depth: int) -> None:
+    @executor(id="careful")
+    async def careful(number: int) -> int:
+        for _ in range(2):
+            with contextlib.suppress(ExceptionGroup):
+                await gather_what_fails(depth)
+        return number
+
+    @executor(id="careless", retry=RetryPolicy(max_attempts=2, first_delay_s=0))
+    async def careless(number: int, ctx: WorkflowContext) -> int:
+        if ctx.attempt == 1:
+            await gather_what_fails(depth)
+        return number
+
+    flow = WorkflowBuilder("w").set_start(careful).add_edge(careful, careless).build()
+    assert (await flow.run(7)).outputs == (7,)
+
+
+async def test_cancellation_is_seen_after_a_task_group_that_failed() -> None:
+    begun = asyncio.Event()
+
+    @executor(id="one")
+    async def one(number: int) -> int:
+        with contextlib.suppress(ExceptionGroup):
+            await gather_what_fails()
+        begun.set()
+        return await swallow(number)
+
+    task = asyncio.create_task(WorkflowBuilder("w").set_start(one).build().run(0))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_superstep_that_fails_fast_fails_the_run_and_does_not_cancel_it() -> None:
+    @executor(id="fails")
+    async def fails(number: int) -> None:
+        await fail_later()
+
+    @executor(id="waits")
+    async def waits(number: int) -> None:
+        await asyncio.Event().wait()
+
+    flow = WorkflowBuilder("w", config=WorkflowConfig(fail_fast=True)).set_start(waits, fails).build()
+    with pytest.raises(ConnectionError):
+        await flow.run(0)
+    inner = WorkflowBuilder("o").set_start(flow.as_executor("box")).build()
+    with pytest.raises(ConnectionError):
+        await inner.run(0)
+
+
 async def test_handler_that_catches_its_own_cancellations_is_not_disturbed() -> None:
     @executor(id="polite")
     async def polite(number: int) -> int:
