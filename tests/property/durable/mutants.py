@@ -91,7 +91,7 @@ FAULTS: Mapping[str, Fault] = {
         children, "return bool(names & call.answers.keys())", "return False", seed=38
     ),
     "what is expired is not taken back": Fault(
-        reconciler, "await self._take_back(row, swept)", "pass", seed=46
+        reconciler, "await self._apart(row.id.run_id, self._take_back(row, swept))", "pass", seed=46
     ),
     "runs that nobody decides about stay so": Fault(
         reconciler, "for run in neglected:", "for run in ():", seed=31

@@ -19,6 +19,7 @@ from agentic.core.types import RunId
 from agentic.executors.dispatch import agent_queue
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.crew import WorkerCrew
+from agentic.executors.durable.errors import RunFailedError
 from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.messages import MessageDispatcher
 from agentic.executors.durable.past import ProjectPast
@@ -124,6 +125,7 @@ class RunProcess:
         Raises:
             UnknownExecutionError: The agent has no such execution.
             ExecutionFailedError: It failed.
+            RunFailedError: Other runs failed, whose work went first.
             LedgerUnavailableError: The ledger cannot be used.
         """
         await self._connect()
@@ -143,6 +145,8 @@ class RunProcess:
         outcome = await in_thread(outcome_of, self._database, execution_id, agent_id)
         if execution_id in worked.failed:
             raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
+        if worked.failed:  # what went first was of other runs: Flower is to show their end, too
+            raise RunFailedError(worked.failed)
         return outcome
 
     async def sweep(self, project_id: str) -> Swept:
