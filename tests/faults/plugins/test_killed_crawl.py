@@ -139,6 +139,29 @@ def test_a_killed_crawl_goes_on_at_once_with_nothing_lost_or_doubled(
     assert repeated <= (COMMIT_PAGES + PARALLEL) * len(shares)
 
 
+def test_an_interrupted_crawl_says_what_is_kept_and_how_to_continue(tmp_path: Path) -> None:
+    with FakeServer(stories=1, products=PRODUCTS) as fakes:
+        fakes.control.add(Fault(path="/shop/*", delay_s=0.02, times=None))
+        spec = tmp_path / "shop.yaml"
+        text = SPEC.format(start=fakes.shop_url, parallel=PARALLEL, commit_pages=COMMIT_PAGES)
+        spec.write_text(text, encoding="utf-8")
+        home = tmp_path / "home"
+        command = [*COMMAND, "run", str(spec)]
+        with subprocess.Popen(command, env=environment(home), stderr=subprocess.PIPE, text=True) as crawl:
+            deadline = time.monotonic() + 60
+            while len(query(home, "select 1 from web_pages")) < 60 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            crawl.send_signal(signal.SIGINT)
+            _, said = crawl.communicate()
+    pages = query(home, "select done, total from crawls")[0]
+    told = f"stopped: {pages[0]} of {pages[1]} pages and {stored_rows(home):,} rows are kept; "
+    assert told + f"continue with: agentic run {spec} --resume" in said
+    assert "Unclosed" not in said
+    assert crawl.returncode == 130
+    assert query(home, "select status from executions") == [("cancelled",)]
+    assert shown_rows(home) == stored_rows(home)
+
+
 def kill_when_asked(home: Path, spec: Path, fakes: FakeServer, path: str) -> None:
     """Go on with a crawl, and kill its process when it asks for a page."""
     asked = requests_for(fakes, path)
