@@ -353,12 +353,12 @@ class DurableWorker:
                 if len(job.image.state.activations) == 1:
                     return await self._finish_step(job, outcome)
                 return await self._finish(job, outcome)
-            except LedgerUnavailableError as exc:
-                if not await self._waited(waits, exc):
-                    raise
             except _OnCommitError as exc:
                 if not (went_away(exc.error) and await self._waited(waits, exc.error)):
                     outcome = await job.activity.fail(exc.error)
+            except Exception as exc:
+                if not (went_away(exc) and await self._waited(waits, exc)):
+                    raise
 
     async def _waited(self, waits: Iterator[float], reason: Exception) -> bool:
         """Wait a while for the database to come back; False if this process has waited for long enough."""
