@@ -69,10 +69,10 @@ def _global_options(
     """Scrapers, watchers and agents as deterministic graphs."""
     del version  # read by its callback
     settings = load_settings()
-    configure_logging(_log_level(settings, verbose=verbose), settings.log_format)
+    configure_logging(log_level_of(settings, verbose=verbose), settings.log_format)
 
 
-def _log_level(settings: Settings, *, verbose: bool) -> str:
+def log_level_of(settings: Settings, *, verbose: bool) -> str:
     """Return the lowest level that is written: a terminal shows results, and no log unless asked for."""
     if verbose:
         return settings.log_level if settings.log_level == "debug" else "info"
