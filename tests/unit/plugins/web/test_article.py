@@ -45,3 +45,9 @@ async def test_a_page_without_an_article_is_a_failure(
     with pytest.raises(ActorError) as caught:
         await act(ArticleActor, page=page(markup, content_type=content_type))
     assert caught.value.failure_class == failure_class
+
+
+async def test_a_page_of_too_many_tags_is_no_article(act: Any, page: Any) -> None:
+    with pytest.raises(ActorError, match="has 60,002 tags, more than 60,000 for an article") as caught:
+        await act(ArticleActor, page=page("<p>a</p>" * 30_001))
+    assert caught.value.failure_class == "too_large"
