@@ -74,6 +74,8 @@ class RunHandle:
 
         Raises:
             RunEndedError: It has completed.
+            CancelledRunError: It is cancelled, or to be; :meth:`resume` lets it go on.
+            LateAnswerError: The request has expired by the clock of the database.
             UnknownRequestError: An answer is to no open request; nothing is changed.
             AnswerError: An answer is of another type than was asked for; nothing is changed.
         """

@@ -15,6 +15,7 @@ from agentic.executors.commands.options import OptionError
 from agentic.executors.commands.steering import Desk
 from agentic.executors.durable import cutting_off
 from agentic.executors.durable.control import NothingToRetryError
+from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus, create_execution, find_project
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office
@@ -139,6 +140,25 @@ class TestRuns:
         assert office.row("one").cancel_reason == "cancelled by hand"
         assert "run.cancelled" in office("runs", "show", "one")
         office("projects", "remove", "default", "--yes")
+
+    def test_an_execution_ends_with_its_run_where_nobody_knows_its_workflow(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with office.database.writing() as session:
+            project = find_project(session, "default")
+            agent = AgentModel(project_id=project.id, agent_name="news", agent_platform="gone")
+            session.add(agent)
+            session.flush()
+            execution_id = create_execution(session, agent).id
+        office.floor.submit("adding", 1, execution_id)
+        monkeypatch.delenv("AGENTIC_WORKFLOW_MODULES")
+        monkeypatch.setattr(cutting_off, "PATIENCE_S", 0.0)
+
+        office("runs", "cancel", execution_id)
+
+        with office.database.reading() as session:
+            ended = session.get_one(ExecutionModel, execution_id)
+            assert (ended.status, ended.error) == (ExecutionStatus.CANCELLED, "cancelled")
 
     def test_what_is_said_of_a_run_that_ended_meanwhile_is_how_it_ended(
         self, office: Office, monkeypatch: pytest.MonkeyPatch
