@@ -78,7 +78,7 @@ class Attempts:
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
         )
         self._started = time.perf_counter()
-        self._cancel_count = cancel_count()
+        self._cancel_count = 0
 
     async def run(self) -> ActivationResult:
         """Try until it is done, parks, or has failed for good: an error becomes part of the result.

@@ -62,6 +62,8 @@ async def judge(
 def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
     """Whether the edge can carry a message: whether one of those who would get it takes it."""
     match edge:
+        case DirectEdge():
+            return graph.executors[edge.target].accepts(sent.parcel.value)
         case FanInEdge():
             return True
         case MapEdge():

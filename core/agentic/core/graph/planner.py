@@ -288,7 +288,9 @@ class _Barrier:
     def record(self, results: Sequence[ActivationResult]) -> None:
         """Record what came of activations."""
         for result in results:
-            handled = result.activation.key not in self.refused and is_handled(self.graph, self.state, result)
+            handled = is_handled(self.graph, self.state, result)
+            if self.refused:
+                handled = handled and result.activation.key not in self.refused
             record_events.result(self.log, result, is_handled=handled)
             yielded = result.progress.yielded
             self.draft.outputs.extend(result.outputs[yielded:] if yielded else result.outputs)
