@@ -28,7 +28,7 @@ from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory
 from agentic.core.graph.links import RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, OnCommit, Sent
-from agentic.core.graph.names import between_colons, sub_run_name, sub_run_name_before
+from agentic.core.graph.names import between_colons, is_storable, sub_run_name, sub_run_name_before
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.reducing import reduced
@@ -221,6 +221,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("set_state")
+        self._check_name("set_state", key)
         written = self._link.pack(value)
         self._writes.append((key, written))
         value_now = reduced(self._link.graph, self._shared.get(key), key, written)
@@ -323,6 +324,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("once")
+        self._check_name("once", key)
         with self._calling():
             async with self._once_locks.setdefault(key, asyncio.Lock()):
                 kept = self._kept_once().get(key)
@@ -441,6 +443,13 @@ class WorkflowContext(Generic[SendT, YieldT]):
         else:
             under_way.is_over = True
         return under_way
+
+    def _check_name(self, call: str, key: str) -> None:
+        if not is_storable(key):
+            raise HandlerError(
+                f"executor {self.executor_id!r}: the key {key!a} of ctx.{call} holds lone surrogates, which "
+                f"no store takes; clean the text first, as by key.encode(errors='replace').decode()"
+            )
 
     def _check_open(self, call: str) -> None:
         """Refuse a call of a handler that has ended; a task of it that is being stopped is cancelled."""

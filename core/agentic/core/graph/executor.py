@@ -15,6 +15,7 @@ from agentic.core.graph.dispatch import Dispatch, Outlet
 from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
 from agentic.core.graph.handler_types import Signature, Types, read_signature, union_of
 from agentic.core.graph.hints import enclosing_names
+from agentic.core.graph.names import is_storable
 from agentic.core.graph.retries import RetryPolicy
 from agentic.core.types import ExecutorId
 
@@ -87,6 +88,10 @@ class Executor:
         if not id or "/" in id:
             raise HandlerError(
                 f"executor id {id!r} must not be empty or hold '/' (it separates sub-workflows)"
+            )
+        if not is_storable(id):
+            raise HandlerError(
+                f"executor id {id!a} holds lone surrogates, which no store takes; clean the text"
             )
         if max_parallel < 1:
             raise HandlerError(f"executor {id!r}: max_parallel is {max_parallel}, at least 1 is needed")

@@ -40,3 +40,14 @@ def origin_of(name: str) -> str:
     """Return the activation that a sub-run is of."""
     found = _SUB_RUN.fullmatch(name)
     return name if found is None else found[1]
+
+
+def is_storable(name: str) -> bool:
+    """Whether a name can be written down: text with lone surrogates, as of broken file names, cannot."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

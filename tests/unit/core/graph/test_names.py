@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from agentic.core import (
 )
 from agentic.core.bus.envelope import to_message
 from agentic.core.bus.subjects import subject_for, token
-from agentic.core.graph import FunctionExecutor, replay
+from agentic.core.graph import FunctionExecutor, HandlerError, replay
 from agentic.core.graph.checkpoints import Checkpoint, part_digest
 from agentic.core.graph.edges import DirectEdge, Graph
 from agentic.core.graph.names import between_colons, origin_of, sub_run_name
@@ -170,3 +171,22 @@ def _unnamed(data: object) -> object:
         is_sub_run = "head" in data
         return {key: _unnamed(one) for key, one in data.items() if not (is_sub_run and key == "name")}
     return data
+
+
+BROKEN = "name-\ud800"
+
+
+async def test_names_that_no_store_takes_are_refused_where_they_are_given() -> None:
+    @executor(id="writes")
+    async def writes(text: str, ctx: WorkflowContext) -> None:
+        with pytest.raises(
+            HandlerError, match=r"the key 'name-\\ud800' of ctx\.set_state holds lone surrogates"
+        ):
+            ctx.set_state(BROKEN, 1)
+        with pytest.raises(HandlerError, match=r"of ctx\.once holds lone surrogates"):
+            await ctx.once(BROKEN, lambda: 1)
+        ctx.set_state("é", 1)
+
+    assert (await WorkflowBuilder("w").set_start(writes).build().run("x")).is_success
+    with pytest.raises(HandlerError, match=r"executor id 'name-\\ud800' holds lone surrogates"):
+        executor(id=BROKEN)(lambda text: text)
