@@ -104,7 +104,7 @@ def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Itera
     query = select(columns.decided_at, columns.run_id, columns.first, columns.last, columns.text).where(
         columns.project_id == project_id,
         columns.decided_at.is_not(None),
-        or_(false(), *(columns.text.contains(f'"kind":"{kind}"', autoescape=True) for kind in sorted(kinds))),
+        or_(false(), *(columns.deciding.contains(f" {kind} ", autoescape=True) for kind in sorted(kinds))),
     )
     if wanted.since is not None:
         query = query.where(columns.decided_at >= wanted.since)

@@ -164,13 +164,14 @@ class EffectModel(Base):
 class RunEventModel(Base):
     """A batch of durable events; see :class:`agentic.core.ledger.EventBatch`.
 
-    ``decided_at`` is the time of its newest decision; none: there is none in it.
+    ``decided_at`` is the time of its newest decision; none: there is none in it. ``deciding`` names the kinds
+    of events that tell of its decisions, with a space before and after each.
     """
 
     __tablename__ = "run_events"
     __table_args__ = (
         _some("ix_run_events_unpublished", "run_id", "last", where="published_at IS NULL"),
-        _some("ix_run_events_decided", "decided_at", where="decided_at IS NOT NULL"),
+        _some("ix_run_events_decided", "decided_at", "deciding", where="decided_at IS NOT NULL"),
     )
 
     project_id: Mapped[str] = owner()
@@ -179,4 +180,5 @@ class RunEventModel(Base):
     first: Mapped[int]
     published_at: Mapped[float | None] = mapped_column(Float)
     decided_at: Mapped[float | None] = mapped_column(Float)
+    deciding: Mapped[str | None] = mapped_column(Text)
     text: Mapped[str] = mapped_column(Text)

@@ -264,5 +264,6 @@ def event_values(project_id: str, batch: EventBatch) -> dict[str, Value]:
         "first": batch.first,
         "last": batch.last,
         "decided_at": batch.decided_at,
+        "deciding": batch.deciding,
         "text": batch.text,
     }

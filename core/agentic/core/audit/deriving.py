@@ -21,10 +21,16 @@ def decisions_of(events: Iterable[WorkflowEvent]) -> list[Decision]:
     return [found for event in events if (found := _decision(event)) is not None]
 
 
-def decided_at(events: Iterable[WorkflowEvent]) -> float | None:
-    """Return the time of the newest event that tells of a decision; None when none does."""
-    times = [event.time for event in events if event.kind in DECIDING and _tells(event)]
-    return max(times) if times else None
+def decided_by(events: Iterable[WorkflowEvent]) -> tuple[float | None, str | None]:
+    """Return the time of the newest event that tells of a decision, and the kinds of all that do.
+
+    The kinds are words of a text, each once. None when no event does.
+    """
+    telling = [event for event in events if event.kind in DECIDING and _tells(event)]
+    if not telling:
+        return None, None
+    kinds = sorted({str(event.kind) for event in telling})
+    return max(event.time for event in telling), f" {' '.join(kinds)} "
 
 
 def _tells(event: WorkflowEvent) -> bool:

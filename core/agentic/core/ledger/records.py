@@ -102,6 +102,7 @@ class EventBatch:
         last: Sequence of the last one.
         text: A JSON array of them.
         decided_at: Time of the newest one that tells of a decision; None when none does.
+        deciding: Kinds of those that tell of decisions, with a space before and after each.
     """
 
     run_id: RunId
@@ -109,6 +110,7 @@ class EventBatch:
     last: int
     text: str
     decided_at: float | None = None
+    deciding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

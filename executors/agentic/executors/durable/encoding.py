@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from agentic.core.audit.deriving import decided_at
+from agentic.core.audit.deriving import decided_by
 from agentic.core.graph.codec import Codec, from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.graph.events import WorkflowEvent
@@ -98,8 +98,10 @@ def _batch(run_id: RunId, events: Sequence[WorkflowEvent]) -> EventBatch:
     if contents:
         data["contents"] = contents
     first, last = events[0].sequence or 0, events[-1].sequence or 0
-    decided = decided_at(events)
-    return EventBatch(run_id=run_id, first=first, last=last, text=to_text(data), decided_at=decided)
+    decided_at, deciding = decided_by(events)
+    return EventBatch(
+        run_id=run_id, first=first, last=last, text=to_text(data), decided_at=decided_at, deciding=deciding
+    )
 
 
 def _packed(data: JSONValue, writer: Writer) -> str:
