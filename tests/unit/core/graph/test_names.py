@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.core import (
@@ -31,6 +31,7 @@ from agentic.core.types import ExecutorId, RunId
 ids = st.text("a.:%~0123456789-é", min_size=1, max_size=5)
 counts = st.integers(0, 12)
 places = st.tuples(ids, counts, counts)
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def nested(keys: list[str]) -> Workflow:
@@ -81,6 +82,7 @@ async def test_sub_runs_belong_to_the_activation_that_called_them_when_told_agai
     assert [0 if one is None else one.activation_count for one in counts] == [0, 0, 3, 3]
 
 
+@quick
 @given(st.lists(st.tuples(places, st.integers(1, 12), st.integers(0, 3)), unique=True, max_size=30))
 def test_names_of_sub_runs_are_told_apart(calls: list[tuple[tuple[str, int, int], int, int]]) -> None:
     origins = [f"{name}.{step}.{shard}" for (name, step, shard), _, _ in calls]
@@ -89,6 +91,7 @@ def test_names_of_sub_runs_are_told_apart(calls: list[tuple[tuple[str, int, int]
     assert [origin_of(name) for name in names] == origins
 
 
+@quick
 @given(st.lists(st.tuples(ids, places), unique=True, max_size=30))
 def test_names_over_all_runs_are_told_apart(found: list[tuple[str, tuple[str, int, int]]]) -> None:
     names = {str(ActivationId(RunId(r), step, ExecutorId(name), shard)) for r, (name, step, shard) in found}
@@ -107,12 +110,14 @@ def live_event(run: str, path: str, step: int, shard: int) -> WorkflowEvent:
     )
 
 
+@quick
 @given(st.lists(st.sampled_from(["b", "b (2)", "b (3)", "b (2) (2)"]), min_size=1, max_size=8))
 def test_names_of_edges_are_told_apart(targets: list[str]) -> None:
     edges = [DirectEdge(source=ExecutorId("a"), target=ExecutorId(target)) for target in targets]
     assert len(set(Graph({}, edges, []).edge_names)) == len(targets)
 
 
+@quick
 @given(ids, ids)
 def test_subjects_of_executors_are_told_apart(one: str, other: str) -> None:
     subjects = {subject_for(live_event("r", name, 0, 0), "p") for name in (one, other)}
