@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from tests.property.durable.auditing import AuditedLedger, Closed, Stepped
@@ -18,6 +18,8 @@ from tests.property.graph.shapes import Shape
 from tests.property.graph.world import World
 
 from agentic.core import EventKind, Workflow, WorkflowEvent
+
+_REFUSALS = {"RetriesExhaustedError", "StateConflictError", "UndeliverableMessageError"}
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,25 @@ def compare(quiet: Quiet, struck: Struck) -> None:
         if not _is_stopped_at_rest(struck.story):
             check(struck.shape, struck.workflow, struck.story)
         if not is_failed and "answer" not in hits:
-            # What had finished when a superstep was broken off is told before the rest of it.
-            assert struck.story.outcome.unordered == quiet.story.outcome.unordered
+            _compare_broken_off(quiet.story, struck.story)
         return
     assert struck.story.outcome == quiet.story.outcome
     assert logs_of(struck.story.events) == logs_of(quiet.story.events)
-    assert _results(struck.ledger) == Counter(entry.key for entry in quiet.world.left)
+    expected, found = Counter(entry.key for entry in quiet.world.left), _results(struck.ledger)
+    assert found <= expected
+    assert expected - found <= _refusals(struck.story.events), "a result that counts has no row"
     if hits <= HARMLESS:
         assert _entries(struck.world) == _entries(quiet.world), "something was begun in vain"
+
+
+def _compare_broken_off(quiet: Story, struck: Story) -> None:
+    """What had finished when a superstep was broken off is told before the rest of it."""
+    expected, found = quiet.outcome.unordered, struck.outcome.unordered
+    if _refusals(struck.events):
+        # What a result had yielded by then is the run's, though the barrier refuses the result later on.
+        assert not Counter(map(repr, expected.outputs)) - Counter(map(repr, found.outputs))
+        found = replace(found, outputs=expected.outputs)
+    assert found == expected
 
 
 def _is_stopped_at_rest(story: Story) -> bool:
@@ -104,7 +117,9 @@ def _is_stopped_at_rest(story: Story) -> bool:
 
 def _check_rows(struck: Struck) -> None:
     """What joins transactions is done once: for each result, and when the run begins, rests or goes on."""
-    assert set(_results(struck.ledger).values()) <= {1}
+    # Others of a superstep have written theirs by the time the barrier refuses it; they are asked again.
+    again = _results(struck.ledger) - Counter(_results(struck.ledger).keys())
+    assert again <= _refusals(struck.story.events)
     told = [row.text for row in struck.ledger.session.rows if row.kind == "run"]
     steps = [
         change.step.checkpoint.metadata for change in struck.ledger.changes if isinstance(change, Stepped)
@@ -118,6 +133,20 @@ def _check_tries(world: World) -> None:
     for entry in world.entries:
         assert newest.get(entry.key, 1) <= entry.attempt, f"{entry} comes too late"
         newest[entry.key] = entry.attempt
+
+
+def _refusals(events: Sequence[WorkflowEvent]) -> Counter[str]:
+    """Count how often the barrier refused the result of each activation."""
+    keys: dict[tuple[str, str, int, int], str] = {}
+    refused = Counter[str]()
+    for event in events:
+        place = event.run_id, event.path, event.superstep, event.shard
+        if event.kind is EventKind.EXECUTOR_INVOKED:
+            own = f"{event.path.rpartition('/')[2]}.{event.superstep}.{event.shard}"
+            keys[place] = f"{event.run_id}:{event.data.get('origin', own)}"
+        elif event.kind is EventKind.EXECUTOR_FAILED and event.data["error_type"] in _REFUSALS:
+            refused[keys[place]] += 1
+    return refused
 
 
 def _results(ledger: AuditedLedger) -> Counter[str]:

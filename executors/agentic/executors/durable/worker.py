@@ -397,7 +397,11 @@ class DurableWorker:
             return _LOST
         if run.cancel_reason is not None or run.revision != job.image.revision:
             return self._write_result(ledger, job, result, run)
-        counts = plan.state.status is not RunStatus.FAILED or result.activation.key in plan.state.kept
+        counts = (
+            plan.state.status is not RunStatus.FAILED
+            or plan.state.superstep > job.claimed.lease.id.superstep  # merged; the next one was one too many
+            or result.activation.key in plan.state.kept
+        )
         if not self._close(ledger, job, result if counts else replace(result, on_commit=()), text=None):
             return _LOST
         if not advance(ledger, run, plan):

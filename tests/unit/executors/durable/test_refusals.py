@@ -8,7 +8,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowContext, executor
+from agentic.core import (
+    RunStatus,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowConfig,
+    WorkflowContext,
+    executor,
+)
 from agentic.core.ledger import LedgerTransaction, MemoryLedger, OnCommit
 from agentic.core.ledger.memory import _Transaction
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
@@ -106,3 +113,28 @@ async def test_what_was_refused_runs_again_and_nothing_else(
         await handle.resume()
         done = await handle.result()
     assert (done.status, done.outputs, code.kept) == (RunStatus.COMPLETED, outputs, kept)
+
+
+def endless(code: Code) -> Workflow:
+    @executor(id="send")
+    async def send(number: int, ctx: WorkflowContext) -> int:
+        ctx.on_commit(lambda _: code.kept.append("send"))
+        return number
+
+    @executor(id="take")
+    async def take(number: int) -> int:
+        return number
+
+    config = WorkflowConfig(max_supersteps=1)
+    return WorkflowBuilder("w", version="1", config=config).set_start(send).add_edge(send, take).build()
+
+
+async def test_the_last_superstep_that_is_allowed_keeps_what_it_has_done() -> None:
+    code = Code()
+    async with (
+        asyncio.timeout(20),
+        LocalRuns(Joinable(), WorkflowCatalog({"w": lambda: endless(code)})) as runs,
+    ):
+        failed = await (await runs.submit("w", 7)).result()
+    assert (failed.status, code.kept) == (RunStatus.FAILED, ["send"])
+    assert "ConvergenceError" in repr(failed.error)
