@@ -29,7 +29,12 @@ from agentic.migrations import upgrade
 
 CHECKOUT = Path(__file__).parents[4]
 DEADLINE_S = 60.0
-ENDS = {ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
+ENDS = {
+    ExecutionStatus.SUCCEEDED,
+    ExecutionStatus.PARTIAL,
+    ExecutionStatus.FAILED,
+    ExecutionStatus.CANCELLED,
+}
 
 
 @dataclass
