@@ -71,6 +71,8 @@ def failed_by(error: Exception, result: ActivationResult, *, is_new: bool) -> Ac
             before,
             origin=result.activation.origin,
             failures=(*before.failures, failure),
+            surfaced=(),
+            sub_runs={},  # they begin anew, under other names
             yielded=yielded,
             refused=before.refused + 1,
         ),
