@@ -60,7 +60,8 @@ def everything(canaries: Canaries) -> tuple[str, ...]:
 
 def test_all_of_it_has_run(scene: Scene) -> None:
     ends = facts(scene)
-    assert sum(str(end).startswith(("succeeded", "partial")) for end in ends.values()) == 13
+    # All items of `letters` were given up, so it failed.
+    assert sum(str(end).startswith(("succeeded", "partial")) for end in ends.values()) == 12
     assert {name for name, end in ends.items() if "not configured rightly" in str(end)} == set()
     assert "careless-kill" in ends
 
