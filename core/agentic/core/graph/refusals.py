@@ -46,9 +46,9 @@ def with_later(
         if graph.lanes[executor_id] == 1:
             first[executor_id] = min(shard, first.get(executor_id, shard))
     return {
-        key: refused[key] if key in refused else refused[executor_id, first[executor_id]]
+        key: refused[key] if key in refused else refused[key[0], first[key[0]]]
         for key in keys
-        if key in refused or ((executor_id := key[0]) in first and key[1] > first[executor_id])
+        if key in refused or (key[0] in first and key[1] > first[key[0]])
     }
 
 

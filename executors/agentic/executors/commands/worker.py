@@ -81,9 +81,8 @@ def run_worker(app: Celery, arguments: Sequence[str]) -> int:
     finally:
         celery.params[0].default = None
     # Not "in (None, False)": the code 0 of a signal would be taken for False.
-    was_asked = any(
-        asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
-    )
+    signs: list[object] = [state.should_stop, state.should_terminate]
+    was_asked = any(sign is not None and sign is not False for sign in signs)
     if isinstance(code, str) or (was_asked and code in (None, os.EX_OK)):
         return os.EX_OK  # a text: it was stopped by remote control, and says so
     return code if isinstance(code, int) and code else os.EX_SOFTWARE

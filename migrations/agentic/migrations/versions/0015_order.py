@@ -1,7 +1,5 @@
 """Work of the run that began first goes first, and what waits for its time stands in nobody's way."""
 
-from collections.abc import Sequence
-
 import sqlalchemy as sa
 from alembic import op
 
@@ -77,7 +75,7 @@ def _drop_indexes(*names: str) -> None:
 
 
 def _index(name: str, *columns: str, where: str) -> None:
-    keys: Sequence[object] = [sa.text(column) if " " in column else column for column in columns]
+    keys: list[str | sa.TextClause] = [sa.text(column) if " " in column else column for column in columns]
     rows = sa.text(where)
     op.create_index(
         f"ix_activations_{name}",

@@ -41,11 +41,11 @@ def test_control_characters_are_written_out(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("is_terminal", "settings", "verbose", "level"),
     [
-        (True, Settings(), False, "critical"),
-        (True, Settings(), True, "info"),
-        (True, Settings(log_level="warning"), False, "warning"),
-        (False, Settings(), False, "warning"),
-        (False, Settings(log_level="debug"), True, "debug"),
+        (True, Settings.model_validate({}), False, "critical"),
+        (True, Settings.model_validate({}), True, "info"),
+        (True, Settings.model_validate({"log_level": "warning"}), False, "warning"),
+        (False, Settings.model_validate({}), False, "warning"),
+        (False, Settings.model_validate({"log_level": "debug"}), True, "debug"),
     ],
 )
 def test_log_lines_are_for_pipes_and_for_those_who_ask(

@@ -127,8 +127,9 @@ def test_a_key_of_another_alphabet_is_quoted() -> None:
 
 @pytest.mark.parametrize("name", ["\u00b2", "9" * 5_000, "\u0663"])
 def test_what_is_no_index_of_a_list_leads_nowhere(name: str) -> None:
+    found: JSONValue = ["a" for _ in range(9)]
     with pytest.raises(ReferenceFailedError):
-        descend(["a"] * 9, (name,), (name,))
+        descend(found, (name,), (name,))
 
 
 @pytest.mark.parametrize("text", ["secrets", "secrets.a.b", "join('', [secrets.a])"])
