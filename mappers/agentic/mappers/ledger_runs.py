@@ -106,14 +106,13 @@ class SqlRuns(UsesCursor):
     def list_runs(
         self, *, statuses: Collection[RunStatus] | None = None, workflow: str | None = None, limit: int = 50
     ) -> Sequence[RunRow]:
-        """Return runs, the newest first."""
+        """Return runs, the newest first; those of one moment by their ids."""
         query = select(*statements.RUN_COLUMNS).where(of_project(RUNS))
         if statuses is not None:
             query = query.where(RUNS.c.status.in_(statuses))
         if workflow is not None:
             query = query.where(RUNS.c.workflow == workflow)
-        # On SQLite an index read backwards gives those of one moment the newest first, too.
-        query = query.order_by(RUNS.c.created_at.desc()).limit(limit)
+        query = query.order_by(RUNS.c.created_at.desc(), RUNS.c.run_id).limit(limit)
         with self._cursor.joined() as connection:
             return [read_run(row) for row in connection.execute(query, self._of_project())]
 

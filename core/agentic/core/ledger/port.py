@@ -88,7 +88,7 @@ class Runs(Protocol):
     def list_runs(
         self, *, statuses: Collection[RunStatus] | None = None, workflow: str | None = None, limit: int = 50
     ) -> Sequence[RunRow]:
-        """Return runs, the newest first."""
+        """Return runs, the newest first; those of one moment come in any order."""
         ...
 
     def children(self, run_id: RunId) -> Sequence[RunRow]:

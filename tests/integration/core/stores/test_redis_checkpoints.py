@@ -71,6 +71,11 @@ def keys_of(server: redis.Redis) -> list[str]:
     return sorted(key.decode() for key in server.scan_iter())
 
 
+def without_login(url: str) -> str:
+    """Return host, port and number of a URL."""
+    return url.rpartition("@")[2]
+
+
 def left_s(server: redis.Redis, key: str) -> float:
     return int(str(server.pttl(key))) / 1000
 
@@ -256,7 +261,7 @@ async def test_a_replica_can_be_read_and_not_written(
 
 
 async def test_a_password_is_in_no_message(url: str) -> None:
-    address = url.removeprefix("redis://")
+    address = without_login(url)
     with pytest.raises(CheckpointStoreError, match="check user name and password") as caught:
         async with RedisCheckpointStore.open(f"redis://me:hunter2@{address}", project="shop"):
             pass
@@ -296,8 +301,7 @@ async def test_a_server_that_is_not_there_is_told_at_once() -> None:
 
 async def test_a_user_who_may_not_ask_for_settings_can_keep_runs(broker: Broker, url: str) -> None:
     broker.do("ACL", "SETUSER", "plain", "on", ">secret", "~agentic:*", "+@all", "-@admin", "-@dangerous")
-    address = url.removeprefix("redis://")
-    async with RedisCheckpointStore.open(f"redis://plain:secret@{address}") as store:
+    async with RedisCheckpointStore.open(f"redis://plain:secret@{without_login(url)}") as store:
         await save_history(store)
         assert len(await load_all(store)) == 8
         broker.do("ACL", "SETUSER", "plain", "-@write")
@@ -332,12 +336,15 @@ async def test_a_cluster_keeps_the_runs_of_many_projects(tmp_path: Path) -> None
     ):
         one.do("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
         two.do("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
-        host, _, port = two.url(0).removeprefix("redis://").removesuffix("/0").partition(":")
+        host, _, port = without_login(two.url(0)).removesuffix("/0").partition(":")
         one.do("CLUSTER", "MEET", host, port, ports[1])
         for node in (one, two):
+            # A client comes to each node of a cluster with the same password.
+            node.do("ACL", "SETUSER", "default", ">of-all-nodes")
             Place.eventually(partial(is_whole, node))
+        url = f"redis://:of-all-nodes@{without_login(one.url(0))}"
         for project in ("a", "b", "c", "d"):
-            async with RedisCheckpointStore.open(one.url(0), project=project) as store:
+            async with RedisCheckpointStore.open(url, project=project) as store:
                 await save_history(store)
                 assert await store.keep_last(RUN, 3) == 5
                 await store.fork(RUN, 7, OTHER)

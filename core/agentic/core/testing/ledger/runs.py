@@ -216,6 +216,7 @@ class LedgerRunsContract(UsesLedger):
             new = replace(new_run(activations, run_id=name), workflow=name, idempotency_key=name)
             assert ledger.add_run(new) == name
             assert ledger.add_run(replace(new_run(run_id="never"), idempotency_key=name)) == name
+            next_moment(ledger)
         for name in ODD_NAMES:
             self._check_odd_name(ledger, name)
         assert ids(ledger.list_runs()) == list(reversed(ODD_NAMES))
