@@ -31,11 +31,11 @@ from agentic.mappers import (
     AgentResultModel,
     Database,
     ExecutionModel,
-    ExecutionStatus,
     add_agent,
     add_project,
     find_project,
 )
+from agentic.mappers.execution_choice import ENDED
 from agentic.migrations import upgrade
 
 CHECKOUT = Path(__file__).parents[3]
@@ -167,8 +167,7 @@ class Place:
 
     def ended(self, execution_id: str) -> ExecutionModel:
         """Wait for the end of an execution."""
-        ends = {ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
-        self.eventually(lambda: self.execution(execution_id).status in ends)
+        self.eventually(lambda: self.execution(execution_id).status in ENDED)
         return self.execution(execution_id)
 
     @staticmethod

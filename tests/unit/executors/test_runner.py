@@ -84,8 +84,9 @@ class TestSuccess:
         outcome = await run_execution(execution.id, execution.agent_id, host=lab.host, on_event=events.append)
 
         child = [event for event in events if event.path == "execute/upper"]
-        assert [event.kind for event in child[:2]] == [
+        assert [event.kind for event in child[:3]] == [
             EventKind.EXECUTOR_INVOKED,
+            EventKind.OUTPUT_PROVISIONAL,
             EventKind.EXECUTOR_COMPLETED,
         ]
         assert child[0].run_id == f"{execution.id}/execute.1.0"
