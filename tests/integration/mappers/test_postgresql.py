@@ -322,7 +322,9 @@ async def test_stores_of_one_crawl_that_find_the_same_links_never_lock_each_othe
     await crawl.store().seed([link(number) for number in range(30)])
     done = [key for part in await asyncio.gather(*map(work, range(3))) for key in part]
     assert len(done) == len(set(done))
-    assert await crawl.store().begin(SLICE) == FrontierCounts(total=len(done), done=len(done))
+    assert await crawl.store().begin(SLICE) == FrontierCounts(
+        total=len(done), done=len(done), saved=SaveCounts(inserted=len(done))
+    )
 
 
 async def test_pages_are_claimed_while_another_store_commits(crawl: Crawl) -> None:

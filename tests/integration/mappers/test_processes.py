@@ -103,7 +103,9 @@ async def test_processes_share_a_frontier_without_fetching_a_page_twice(
         futures = [workers.submit(crawl, migrated_url, project_id) for _ in range(WORKERS)]
         stored = [key for future in futures for key in future.result()]
     assert sorted(stored) == keys
-    assert await frontier.begin(SLICE) == FrontierCounts(total=PAGES, done=PAGES)
+    assert await frontier.begin(SLICE) == FrontierCounts(
+        total=PAGES, done=PAGES, saved=SaveCounts(inserted=PAGES)
+    )
 
 
 def test_a_forked_child_uses_connections_of_its_own(database: Database) -> None:
