@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
 from agentic.core.actors import Actor, ActorContext, ActorError, FromResults, Page
+from agentic.core.actors.context import ignore_warning
 from agentic.core.http import HttpRequest, HttpSession
 from agentic.core.types import JSONValue
 from agentic.plugins.web.extract_list import NEXT, ExtractListActor, ExtractListInput, ListOutput
@@ -128,7 +130,8 @@ async def _results(ctx: ActorContext, given: SearchInput, page: Page) -> ListOut
     if not page.is_html and given.item_selector is None:
         return ListOutput(list_item_urls=())
     asked = ExtractListInput(page=page, item_selector=given.item_selector or NOTHING, next_selector=NEXT)
-    found = await ExtractListActor().run(ctx, asked)
+    quiet = ctx if given.item_selector else replace(ctx, warn=ignore_warning)
+    found = await ExtractListActor().run(quiet, asked)
     if given.item_selector is not None and not found.list_item_urls:
         message = (
             f"nothing was found for {given.query!r}: nothing on {page.final_url} fits {given.item_selector!r}"

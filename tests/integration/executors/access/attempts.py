@@ -36,6 +36,7 @@ FOUND = (
     "executions export {execution:.8}",
     "executions report {execution}",
     "executions list --agent {agent}",
+    "executions list --after {execution}",
     "executions remove --agent {agent} --yes",
     "executions remove {execution} --yes",
     "executions retry --agent {agent}",
@@ -46,6 +47,7 @@ FOUND = (
     "executions watch {execution} --once",
     "events replay {run} --all",
     "letters drop {execution}",
+    "letters list --after {letter}",
     "letters retry {letter}",
     "letters retry --execution {execution}",
     "pipelines show {pipeline}",
@@ -53,12 +55,14 @@ FOUND = (
     "pipelines validate {pipeline}",
     'requests answer {run} {request} "five"',
     "requests list --run {run}",
+    "requests list --after {run}",
     "run {agent}",
     "run {agent_id}",
     "run {agent} --resume",
     "run {pipeline}@",
     "run {pipeline}@1",
     "runs cancel {run}",
+    "runs list --after {run}",
     "runs cancel {run:.4}",
     "runs pause {run}",
     "runs resume {run}",
@@ -68,10 +72,12 @@ FOUND = (
     "runs watch {run} --once",
     "schedules add new --every 1h --agent {agent}",
     "schedules add new --every 1h --agent {agent_id}",
+    "schedules edit {schedule} --every 2h",
     "schedules next {schedule}",
     "schedules pause {schedule}",
     "schedules remove {schedule}",
     "schedules resume {schedule}",
+    "schedules show {schedule}",
     "secrets remove {secret}",
     "secrets remove {session}",
 )
@@ -97,6 +103,7 @@ TWINS = (
     "runs prune --older-than 1s --unpublished",
     'requests answer twin twin:talk.0.0/ask.0.0.1 "five"',
     "schedules add twin --every 2h --agent twin --replace",
+    "schedules edit twin --every 2h",
     "schedules pause twin",
     "schedules remove twin",
     "secrets remove twin",
@@ -120,6 +127,7 @@ LISTS = (
     "runs show twin --json",
     "runs prune --older-than 1s --dry-run",
     "schedules list --json",
+    "schedules show twin --json",
     "secrets list --json",
 )
 """Commands that show what a project has."""
@@ -163,8 +171,9 @@ NO_PROJECTS_BUSINESS = {
 """Commands that are not tried, and why."""
 
 FREE = {
-    "answer", "by", "config", "cron", "every", "file", "goals", "inputs", "older_than", "out", "platform",
-    "project", "reason", "since", "status", "table", "timezone", "unset", "who", "workflow", "host",
+    "answer", "by", "config", "cron", "every", "failure_class", "file", "goals", "inputs", "older_than",
+    "out", "platform", "project", "reason", "since", "status", "table", "timezone", "unset", "who",
+    "workflow", "host",
 }  # fmt: skip
 """Parameters of tried commands that name no thing of a project."""
 

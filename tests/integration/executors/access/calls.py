@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import select
@@ -14,12 +14,16 @@ from tests.integration.executors.access.worlds import KEYS, ONE, Names, World
 
 from agentic.core.graph import RunStatus
 from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
-from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, Settled, Step
+from agentic.core.http import HttpPolicy
+from agentic.core.http.budget import ProcessBudget
+from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, RunRow, Settled, Step
+from agentic.core.secret_names import project_variable
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.audit_trail import audit_trail, find_subject
+from agentic.executors.budgets import own_turns
 from agentic.executors.catalog import find_by_prefix, find_named
-from agentic.executors.ending import Ending, end_execution
+from agentic.executors.ending import Ending, end_cut_off, end_execution
 from agentic.executors.flows import flow_builder
 from agentic.executors.records import AgentRecords
 from agentic.executors.runs import RunClient
@@ -50,6 +54,7 @@ from agentic.mappers.ledger_sql import EVENTS
 from agentic.mappers.pipelines import find_stored
 from agentic.mappers.schedules import remove_schedule
 from agentic.mappers.vault import SqlSecrets, missing_secrets, remove_secret
+from agentic.mappers.vault_environment import given_secret
 from agentic.mappers.vault_sessions import SqlSessions
 
 
@@ -155,6 +160,7 @@ CALLS: dict[str, Call] = {
     "failure_tallies": lambda at, of: at.read(lambda s: len(failure_tallies(s, at.id, of.execution, 1))),
     "failed_pages": lambda at, of: at.read(lambda s: len(failed_pages(s, at.id, of.execution, None))),
     "finish_execution": lambda at, of: at.read(lambda s: finish_execution(s, at.id, of.failed, SUCCEEDED)),
+    "end_cut_off": lambda at, of: at.read(lambda s: end_cut_off(s, of.waiting, project_id=at.id)),
     "end_execution": lambda at, of: at.read(lambda s: end_execution(s, at.id, of.failed, ENDING)()),
     "newest_decisions": lambda at, of: at.read(
         lambda s: newest_decisions(s, at.id, DecisionFilter(run_id=of.agent), 9)
@@ -166,6 +172,8 @@ CALLS: dict[str, Call] = {
         lambda s: len(list(open_requests(s, project_id=at.id, run_id=RunId(of.run))))
     ),
     "remove_secret": lambda at, of: at.read(lambda s: remove_secret(s, at.id, of.secret)),
+    "own_turns": lambda at, of: asyncio.run(turn_after_those_of_all(at, of)),
+    "given_secret": lambda at, of: at.read(lambda s: given_secret(s, at.id, of.secret, environment_of(at))),
     "flow_builder": lambda at, of: (
         flow_builder(at.world.database, at.id, "tests")(f"web:{of.agent_id}:0").close
     ),
@@ -213,6 +221,7 @@ LEDGER_LISTS: dict[str, Callable[[Place], object]] = {
     "list_runs": lambda at: at.ledger(lambda ledger: ledger.list_runs()),
     "neglected_runs": lambda at: at.ledger(lambda ledger: ledger.neglected_runs(cancel_grace_s=0.0)),
     "expired": lambda at: at.ledger(lambda ledger: ledger.expired()),
+    "first_in_line": lambda at: at.ledger(lambda ledger: ledger.first_in_line("agentic.default", 9)),
     "undispatched": lambda at: at.ledger(lambda ledger: ledger.undispatched(older_than_s=0.0)),
     "unpublished": lambda at: at.ledger(lambda ledger: ledger.unpublished()),
     "decisions": lambda at: at.ledger(lambda ledger: ledger.decisions()),
@@ -231,6 +240,7 @@ READER: dict[str, Call] = {
     "activations": lambda at, of: at.reader(
         lambda reader: len(reader.activations([RunId(of.run)], [*ActivationStatus], 9))
     ),
+    "backlog": lambda at, of: at.reader(lambda reader: reader.backlog(row_of(at, of.fresh)) is None),
     "event_count": lambda at, of: at.reader(lambda reader: reader.event_count(RunId(of.run))),
     "events": lambda at, of: at.reader(lambda reader: len(reader.events(RunId(of.run), after=0, limit=9))),
 }
@@ -262,6 +272,17 @@ HANDLE: dict[str, Call] = {
 """Methods of the handle of a run."""
 
 
+def row_of(at: Place, run: str) -> RunRow:
+    """Return the row of a run, whosever it is; where there is none, one that is called so."""
+    for project_id in at.world.ids.values():
+        with at.world.database.reading() as session:
+            if found := LedgerReader(session, project_id).named([RunId(run)]):
+                return found[RunId(run)]
+    with at.world.database.reading() as session:
+        own = at.world.names[ONE].fresh
+        return replace(LedgerReader(session, at.id).run(own), run_id=RunId(run))
+
+
 def batches_of(at: Place, names: Names) -> list[EventBatch]:
     """Return the events of a run, whosever it is."""
     query = select(EVENTS.c.run_id, EVENTS.c.first, EVENTS.c.last).where(EVENTS.c.run_id == names.run)
@@ -276,6 +297,23 @@ def decisions_of(at: Place, names: Names) -> list[str]:
     """Return the ids of the decisions about an agent, whosever it is."""
     with at.world.database.reading() as session:
         return list(session.scalars(select(AUDIT.c.id).where(AUDIT.c.subject == names.agent)))
+
+
+def environment_of(at: Place) -> dict[str, str]:
+    """Return variables that give each project a secret."""
+    return {
+        project_variable(project, names.secret): word_of(names) for project, names in at.world.names.items()
+    }
+
+
+async def turn_after_those_of_all(at: Place, names: Names) -> float:
+    """Return how many minutes the project waits as an account, once each has asked a host as its own."""
+    budget, policy = ProcessBudget(), HttpPolicy()
+    for project, own in at.world.names.items():
+        turns = own_turns(budget, at.world.ids[project], policy, own.secret)
+        await turns.take("service.example:443", 3600.0)
+    turn = await own_turns(budget, at.id, policy, names.secret).take("service.example:443", 3600.0)
+    return round(turn.wait_s / 60)
 
 
 def word_of(names: Names) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import pytest
+from sqlalchemy import Update, update
 from tests.integration.executors.access import calls
 from tests.integration.executors.access.calls import Call, Place
 from tests.integration.executors.access.conftest import Shell
@@ -23,6 +24,7 @@ from agentic.executors.durable import Submission
 from agentic.executors.flows import flow_name
 from agentic.mappers import AgentModel, ExecutionStatus, find_execution
 from agentic.mappers.ledger_reading import LedgerReader
+from agentic.mappers.ledger_sql import ACTIVATIONS
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 
@@ -98,6 +100,8 @@ def test_nobodys_execution_is_ended_by_a_run_that_is_called_like_it(new_shell: N
     world = new_shell().world
     place, before = Place(world), world.rows(OTHER)
     theirs, own = world.names[OTHER], world.names[ONE]
+    # It goes first in the queue, and whoever was told of it is gone.
+    place.read(lambda session: session.execute(untold(own.fresh)))
     with world.database.reading() as session:
         agents = [session.get_one(AgentModel, names.agent_id) for names in (own, theirs)]
         flows = [flow_name(agent) for agent in agents]
@@ -109,6 +113,11 @@ def test_nobodys_execution_is_ended_by_a_run_that_is_called_like_it(new_shell: N
     with world.database.reading() as session:
         found = find_execution(session, world.ids[OTHER], theirs.waiting)
         assert found.status is ExecutionStatus.QUEUED
+
+
+def untold(run_id: str) -> Update:
+    """Return a statement after which no worker has been told of what is due of a run."""
+    return update(ACTIVATIONS).where(ACTIVATIONS.c.run_id == run_id).values(dispatched_at=None)
 
 
 def test_every_method_that_takes_a_name_is_tried() -> None:
