@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tests.property.durable.simulator import simulate
 from tests.property.graph.mutants import Mutant, mutated
@@ -28,108 +27,96 @@ from agentic.executors.durable import (
     worker,
 )
 
-
-@dataclass(frozen=True)
-class Fault(Mutant):
-    """A mutant.
-
-    Attributes:
-        seed: The first one to look at: it finds the fault, or did so when it was written down.
-    """
-
-    seed: int = 0
-
-
 _CLAIMABLE = "is_pending = row.status is ActivationStatus.PENDING and row.not_before <= now"
 _MAY_GO_ON = "not run.is_paused and run.cancel_at is None"
 _SETTLES = "if not ledger.settle(job.claimed.lease, settled):\n            return False\n"
 
-FAULTS: Mapping[str, Fault] = {
-    "who lost a claim settles that of another one": Fault(
+FAULTS: Mapping[str, Mutant] = {
+    "who lost a claim settles that of another one": Mutant(
         memory_activations,
         "row.status is ActivationStatus.RUNNING and row.fence == lease.fence",
         "row.status is ActivationStatus.RUNNING",
         seed=2,
     ),
-    "a claim made anew has the fence of an old one": Fault(
+    "a claim made anew has the fence of an old one": Mutant(
         memory_steps, "before.fence + 1 if before else 0", "0", seed=31
     ),
-    "what is claimed can be claimed": Fault(
+    "what is claimed can be claimed": Mutant(
         memory_activations, _CLAIMABLE, "is_pending = row.status.is_open and row.not_before <= now", seed=58
     ),
-    "a run goes on by a decision that was overtaken": Fault(
+    "a run goes on by a decision that was overtaken": Mutant(
         memory_runs, "(run.superstep, run.revision) != (superstep, revision)", "False", seed=10
     ),
-    "what is left of a superstep stays open": Fault(
+    "what is left of a superstep stays open": Mutant(
         memory_runs, "if not stays(run, step):", "if False:", seed=14
     ),
-    "a paused run goes on": Fault(memory_activations, _MAY_GO_ON, "run.cancel_at is None", seed=1),
-    "a run that is to be cancelled goes on": Fault(
+    "a paused run goes on": Mutant(memory_activations, _MAY_GO_ON, "run.cancel_at is None", seed=1),
+    "a run that is to be cancelled goes on": Mutant(
         memory_activations, _MAY_GO_ON, "not run.is_paused", seed=14
     ),
-    "a cancellation is never carried out": Fault(
+    "a cancellation is never carried out": Mutant(
         deciding, "if run.cancel_reason is not None and not", "if not", seed=21
     ),
-    "more run at a time than may": Fault(
+    "more run at a time than may": Mutant(
         memory_activations, 'count("running") >= limit', 'count("running") > limit', seed=32
     ),
-    "a crash forgets what was tried": Fault(
+    "a crash forgets what was tried": Mutant(
         memory_activations,
         "progress=row.progress if settled.progress is None else settled.progress",
         "progress=settled.progress",
         seed=53,
     ),
-    "failed tries are forgotten": Fault(worker, "progress=text, delay_s=again", "delay_s=again", seed=8),
-    "effects are not kept": Fault(
+    "failed tries are forgotten": Mutant(worker, "progress=text, delay_s=again", "delay_s=again", seed=8),
+    "effects are not kept": Mutant(
         memory_activations, "self._rows.effects.put(effect[:3], effect)", "pass", seed=49
     ),
-    "effects are not read": Fault(preparing, "if not effects:", "if effects:", seed=49),
-    "nobody waits for child runs that rest": Fault(
+    "effects are not read": Mutant(preparing, "if not effects:", "if effects:", seed=49),
+    "nobody waits for child runs that rest": Mutant(
         memory_steps, "if run.status is not RunStatus.RUNNING:", "if run.status.is_final:", seed=51
     ),
-    "answers do not get to child runs": Fault(
-        children, "return bool(names & call.answers.keys())", "return False", seed=38
+    "answers do not get to child runs": Mutant(
+        children, "return bool(names & call.answers.keys())", "return False", seed=46
     ),
-    "what is expired is not taken back": Fault(
+    "what is expired is not taken back": Mutant(
         reconciler, "await self._apart(row.id.run_id, self._take_back(row, swept))", "pass", seed=46
     ),
-    "runs that nobody decides about stay so": Fault(
+    "runs that nobody decides about stay so": Mutant(
         reconciler, "for run in neglected:", "for run in ():", seed=31
     ),
-    "lost messages are not sent again": Fault(
+    "lost messages are not sent again": Mutant(
         reconciler, "ledger.undispatched(older_than_s=self._redispatch_after_s)", "()", seed=18
     ),
-    "a broker that is away is an error": Fault(
+    "a broker that is away is an error": Mutant(
         host, "except Exception as exc:", "except OSError(0) as exc:", seed=12
     ),
-    "events are told twice": Fault(
+    "events are told twice": Mutant(
         image, "events=batches(told)", "events=batches([*told, *told[-1:]])", seed=12
     ),
-    "events are published when they are not": Fault(
+    "events are published when they are not": Mutant(
         outbox, "await self._store(group)", "await asyncio.sleep(0)", seed=12
     ),
-    "what waits for longest is not published": Fault(
+    "what waits for longest is not published": Mutant(
         memory_states, 'listed("unpublished"), limit', 'listed("unpublished"), 1, limit', seed=31
     ),
-    "what is known of a run is never too old": Fault(
+    "what is known of a run is never too old": Mutant(
         images, "image is None or image.revision < revision", "image is None", seed=17
     ),
-    "leases are not extended": Fault(leases, "if not held:", "if held:", seed=38),
-    "what joins a result is not done": Fault(worker, "if result.on_commit:", "if False:", seed=47),
-    "what joins a result is done although its claim was lost": Fault(
+    "leases are not extended": Mutant(leases, "if not held:", "if held:", seed=38),
+    "what joins a result is not done": Mutant(worker, "if result.on_commit:", "if False:", seed=47),
+    "what joins a result is done although its claim was lost": Mutant(
         worker, _SETTLES, _SETTLES.replace("return", "ledger.apply(result.on_commit); return"), seed=2
     ),
-    "what was written earlier in a lane is not seen": Fault(
+    "what was written earlier in a lane is not seen": Mutant(
         preparing,
         "if all(image.kept((executor_id, shard)) for shard in range(activation.shard)):",
         "if executor_id:",
-        seed=53,
+        seed=64,
     ),
-    "a submission with a known key is another one": Fault(
-        memory_runs, "if new.idempotency_key is not None:", "if False:", seed=33
+    "a submission with a known key is another one": Mutant(
+        memory_runs, "if new.idempotency_key is not None:", "if False:", seed=73
     ),
-    "what joins the beginning of a run is done again": Fault(
-        starting, "if is_known or accepted != run_id:", "if accepted != run_id:", seed=46
+    "what joins the beginning of a run is done again": Mutant(
+        starting, "if is_known or accepted != run_id:", "if accepted != run_id:", seed=73
     ),
 }
 

@@ -12,6 +12,7 @@ from tests.property.graph.history import (
     follow,
     invocation_faults,
     numbering_faults,
+    order_faults,
 )
 from tests.property.graph.mail import digest, gist
 from tests.property.graph.model import Model
@@ -47,6 +48,7 @@ def check_log(events: Sequence[WorkflowEvent]) -> None:
 def check_mail(shape: Shape, workflow: Workflow, story: Story) -> None:
     """Every message went where the reference model says, and what is under way is what the state keeps."""
     history = History(workflow, story.run_id, story.events)
+    assert not list(order_faults(shape, history))
     model = follow(shape, history, story.state)
     assert waiting_in(model) == waiting_for(workflow, story.state)
     batches = [(batch.handed_out, sorted(batch.results)) for batch in model.batches.values()]

@@ -38,6 +38,12 @@ class History:
         """Return the events of a kind, and of a superstep."""
         return [e for e in self.events if e.kind is kind and superstep in {None, e.superstep}]
 
+    def of_barrier(self, kind: EventKind, superstep: int) -> list[WorkflowEvent]:
+        """Return the events of a kind that the barrier of a superstep told of when it let all pass."""
+        refused = [n for n, e in enumerate(self.events) if _goes_on(e, superstep)]
+        after = self.events[refused[-1] :] if refused else self.events
+        return [e for e in after if e.kind is kind and e.superstep == superstep]
+
     def value(self, data: object) -> Any:
         """Return the value behind an event's JSON, also of one that is kept beside it."""
         if isinstance(data, dict) and CONTENT_KEY in data:
@@ -159,9 +165,9 @@ def expect(predicted: Sequence[Due], seen: Sequence[Due]) -> None:
 
 
 def _expect_events(model: Model, history: History, superstep: int) -> None:
-    lost = history.of(EventKind.MESSAGE_UNDELIVERABLE, superstep)
+    lost = history.of_barrier(EventKind.MESSAGE_UNDELIVERABLE, superstep)
     assert sorted(gists(history, lost)) == sorted(map(gist, model.lost))
-    superseded = history.of(EventKind.MESSAGE_SUPERSEDED, superstep)
+    superseded = history.of_barrier(EventKind.MESSAGE_SUPERSEDED, superstep)
     assert gists(history, superseded) == list(map(gist, model.superseded))
 
 
@@ -218,5 +224,21 @@ def invocation_faults(events: Sequence[WorkflowEvent]) -> Iterator[str]:
                 yield f"{run_id}: {place} ended {ended[place]} times"
 
 
+def order_faults(shape: Shape, history: History) -> Iterator[str]:
+    """Tell of executors without lanes that handled a message before an earlier one of the superstep."""
+    one_by_one = {node.id for node in shape.nodes if node.inner is None and node.script.counts}
+    last: dict[Place, int] = {}
+    for number, event in enumerate(history.of(EventKind.EXECUTOR_COMPLETED)):
+        if event.path in one_by_one:
+            last[_place(event)] = number
+    for (superstep, path, shard), number in last.items():
+        if last.get((superstep, path, shard + 1), number) < number:
+            yield f"{path} handled message {shard + 1} of superstep {superstep} before message {shard}"
+
+
 def _place(event: WorkflowEvent) -> Place:
     return event.superstep, event.path, event.shard
+
+
+def _goes_on(event: WorkflowEvent, superstep: int) -> bool:
+    return event.kind is EventKind.RUN_RESUMED and event.superstep == superstep

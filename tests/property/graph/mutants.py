@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 
+from tests.property.graph import exposing
+from tests.property.graph.shapes import Shape
 from tests.property.graph.simulator import simulate
 
 from agentic.core.graph import joins, judging, letters, maps, planner, refusals, routing, shared
@@ -20,11 +22,21 @@ from agentic.core.graph import joins, judging, letters, maps, planner, refusals,
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: ``old`` is written as ``new`` in a module's source, where it is once."""
+    """A fault: ``old`` is written as ``new`` in a module's source, where it is once.
+
+    Attributes:
+        module: That has the fault.
+        old: What it says.
+        new: What it says with the fault.
+        shape: The workflow that exposes it, if random ones seldom or never do.
+        seed: The first random run to look at: it finds the fault, or did so when it was written down.
+    """
 
     module: ModuleType
     old: str
     new: str
+    shape: Shape | None = None
+    seed: int = 0
 
 
 MUTANTS: Mapping[str, Mutant] = {
@@ -41,6 +53,7 @@ MUTANTS: Mapping[str, Mutant] = {
         planner,
         "        self.draft = Draft(self.state)\n        self.draft.outputs",
         "        self.draft.outputs",
+        seed=21,
     ),
     "what was answered stays parked": Mutant(planner, 'draft.drop("parked", origin)', "pass"),
     "a run takes a superstep too many": Mutant(
@@ -63,22 +76,37 @@ MUTANTS: Mapping[str, Mutant] = {
         "    elif not verdict:\n        routing.deliver",
     ),
     "a condition is asked about messages that its target does not take": Mutant(
-        judging, "if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):", "if False:"
+        judging,
+        "if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):",
+        "if False:",
+        exposing.CONDITION_OF_A_PICKY_TARGET,
     ),
     "a case is chosen for a target that does not take the message": Mutant(
-        judging, "graph.executors[case.target].accepts(message) and ", ""
+        judging,
+        "graph.executors[case.target].accepts(message) and ",
+        "",
+        exposing.CASE_OF_A_PICKY_TARGET,
     ),
     "what a barrier refused is kept": Mutant(
-        planner, "not in self.refused\n            and not", "not in ()\n            and not"
+        planner,
+        "not in self.refused\n            and not",
+        "not in ()\n            and not",
+        exposing.CLASHING_ITEMS,
     ),
     "an output of an earlier leg is yielded again": Mutant(
-        planner, "result.outputs[yielded:] if yielded else result.outputs", "result.outputs"
+        planner, "result.outputs[yielded:] if yielded else result.outputs", "result.outputs", seed=48
     ),
     "what once kept is forgotten with what a barrier refused": Mutant(
-        refusals, "replace(before, origin", "replace(before, once={}, origin"
+        refusals,
+        "before,\n            origin",
+        "before,\n            once={},\n            origin",
+        exposing.CLASHING_ONCES,
     ),
     "messages behind a refused one are kept": Mutant(
-        refusals, "if key in refused or ((executor_id", "if key in refused or (False and (executor_id"
+        refusals,
+        "if key in refused or (key[0]",
+        "if key in refused or (False and key[0]",
+        exposing.STRAYS_ONE_AFTER_THE_OTHER,
     ),
     "an input is delivered once too often": Mutant(routing, "< edge.max_passes", "<= edge.max_passes"),
     "receivers share one object": Mutant(
@@ -95,20 +123,28 @@ MUTANTS: Mapping[str, Mutant] = {
 }
 
 
-def runs_until_caught(name: str, limit: int = 300) -> int | None:
+def runs_until_caught(name: str, limit: int = 100) -> int | None:
     """Return how many runs it took to find a mutant, None if ``limit`` of them were as they should be."""
-    for seed in range(limit):
+    shape, first = MUTANTS[name].shape, MUTANTS[name].seed
+    for seed in range(first, first + (limit if shape is None else 1)):
         with mutated(MUTANTS[name]):
             try:
-                simulate(seed)
+                _play(shape, seed)
             except Exception:  # whatever it breaks
                 is_caught = True
             else:
                 is_caught = False
         if is_caught:
-            simulate(seed)  # without the fault it is as it should be
-            return seed + 1
+            _play(shape, seed)  # without the fault it is as it should be
+            return seed - first + 1
     return None
+
+
+def _play(shape: Shape | None, seed: int) -> None:
+    if shape is None:
+        simulate(seed)
+    else:
+        exposing.expose(shape, seed)
 
 
 @contextmanager
