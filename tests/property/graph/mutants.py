@@ -68,7 +68,7 @@ MUTANTS: Mapping[str, Mutant] = {
     "a join does not wait for what is parked": Mutant(
         joins, "index, edge, live | waiting | others", "index, edge, live | others"
     ),
-    "a message that was replaced vanishes silently": Mutant(joins, "routing.superseded +=", "_ ="),
+    "a message that was replaced vanishes silently": Mutant(joins, "routing.superseded +=", "_ =", seed=13),
     "a message that nobody takes vanishes silently": Mutant(routing, "routing.lost.append(lost)", "pass"),
     "a condition that was not asked lets a message pass": Mutant(
         routing,
@@ -108,12 +108,14 @@ MUTANTS: Mapping[str, Mutant] = {
         "if key in refused or (False and key[0]",
         exposing.STRAYS_ONE_AFTER_THE_OTHER,
     ),
-    "an input is delivered once too often": Mutant(routing, "< edge.max_passes", "<= edge.max_passes"),
+    "an input is delivered once too often": Mutant(
+        routing, "< edge.max_passes", "<= edge.max_passes", seed=11
+    ),
     "receivers share one object": Mutant(
         letters, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"
     ),
     "more items of a map are under way than its window has": Mutant(
-        maps, "edge.window - live", "edge.window"
+        maps, "edge.window - live", "edge.window", seed=29
     ),
     "what was written first is reduced last": Mutant(
         shared,
