@@ -95,7 +95,7 @@ def retry(  # noqa: PLR0913  # one parameter for each option
             chosen,
             lambda pair: act(desk, _continued(desk, *pair, failed=failed), pair[1]),
             manner,
-            check=lambda pair: _check_enabled(pair[1]),
+            check=lambda pair: _check_continued(*pair, failed=failed),
         )
 
 
@@ -191,12 +191,20 @@ def _continued(desk: Desk, execution: ExecutionModel, agent: AgentModel, *, fail
     """
     from agentic.executors.commands.failed_pages import retry_failed
 
+    _check_continued(execution, agent, failed=failed)
+    return retry_failed(desk, execution, agent) if _is_for_pages(execution, failed=failed) else execution
+
+
+def _check_continued(execution: ExecutionModel, agent: AgentModel, *, failed: bool) -> None:
     _check_enabled(agent)
+    if not _is_for_pages(execution, failed=failed):
+        check_unfinished(execution)
+
+
+def _is_for_pages(execution: ExecutionModel, *, failed: bool) -> bool:
+    """Whether it is the failed pages of an execution that are left to do."""
     has_ended = execution.status in ENDED
-    if (failed and has_ended) or (execution.has_all_results and execution.status != "succeeded"):
-        return retry_failed(desk, execution, agent)
-    check_unfinished(execution)
-    return execution
+    return (failed and has_ended) or (execution.has_all_results and execution.status != "succeeded")
 
 
 def _retry_one(  # one parameter for each option
