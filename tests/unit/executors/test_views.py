@@ -46,6 +46,7 @@ def test_a_config_nobody_understands_is_masked_whole(lab: Lab, platform: str) ->
 )
 def test_a_run_says_what_keeps_it_from_going_on(status: RunStatus, facts: dict[str, Any], state: str) -> None:
     known: dict[str, Any] = {"superstep": 0, "revision": 1, "priority": 0, "created_at": 0, "updated_at": 0}
+    known["began_at"] = 0
     run = RunRow(run_id=RunId("one"), workflow="w", status=status, **known, **facts)
 
     assert state_of(run) == state
