@@ -163,8 +163,9 @@ async def test_an_item_without_its_key_is_rejected_with_a_reason(
         ],
     }  # fmt: skip
     outcome = await run_agent(make_agent(pipeline=spec, inputs={}))
-    assert outcome.status is ExecutionStatus.SUCCEEDED, outcome.error
-    assert (outcome.counts.rejected, count(database, ItemModel)) == (1, 0)
+    assert outcome.status is ExecutionStatus.FAILED, "no item was stored"
+    assert "it has no 'isbn' that `item_key` names" in str(outcome.error)
+    assert (outcome.counts.rejected, count(database, ItemModel)) == (2, 0)
 
 
 @pytest.mark.requirement("SP11")
