@@ -6,6 +6,7 @@ import pytest
 from tests.integration.plugins.reddit.conftest import Config, local
 
 from agentic.executors.testing import PlatformContract
+from agentic.plugins.fakes.reddit.credentials import CLIENT_SECRET
 from agentic.plugins.fakes.reddit.things import HARBOR
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.reddit.models import RedditPostModel
@@ -19,5 +20,7 @@ class TestReddit(PlatformContract):
     row_count = 130
 
     @pytest.fixture
-    def config(self, fakes: FakeServer) -> Config:
+    def config(self, fakes: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Config:
+        for project in ("ONE", "OTHER"):  # of several projects each has variables of its own
+            monkeypatch.setenv(f"AGENTIC_SECRET_{project}__REDDIT", CLIENT_SECRET)
         return {**local(fakes), "subreddits": [HARBOR], "limit": 200}
