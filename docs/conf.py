@@ -41,6 +41,7 @@ nitpick_ignore = [
     ("py:class", "BaseModel"),
     ("py:class", "Check"),
     ("py:class", "FieldInfo"),
+    ("py:class", "Judgement"),
     ("py:class", "NoneType"),
     ("py:class", "SecretKeys"),
     ("py:class", "Session"),

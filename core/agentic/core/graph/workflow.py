@@ -325,7 +325,7 @@ class RunStream:
         """Cancel the run if it has not ended, and wait until its handlers have ended.
 
         The wait is limited: a handler that catches the cancellation and continues for more than
-        :data:`STOP_GRACE_S` seconds is left behind with a :class:`GraphWarning`. The run is then cancelled
+        10 seconds is left behind with a :class:`GraphWarning`. The run is then cancelled
         without it, and what the handler does later does not count.
         """
         self._task.cancel()

@@ -2,8 +2,10 @@
 
 from agentic.executors.durable.catalog import Flow, WorkflowCatalog
 from agentic.executors.durable.errors import (
+    CancelledRunError,
     CrashedError,
     DurableError,
+    LateAnswerError,
     PriorityError,
     RunFailedError,
     UnknownWorkflowError,
@@ -16,10 +18,12 @@ from agentic.executors.durable.starting import Submission
 
 __all__ = [
     "AsyncRunHandle",
+    "CancelledRunError",
     "CrashedError",
     "DurableError",
     "Flow",
     "HostOptions",
+    "LateAnswerError",
     "LocalRuns",
     "PriorityError",
     "RunFailedError",
