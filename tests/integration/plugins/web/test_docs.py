@@ -66,7 +66,7 @@ async def test_every_page_links_lead_to_is_stored_once_with_its_title(
 ) -> None:
     agent = make_agent(pipeline="docs", inputs={"start_url": f"{docs}/index.html"})
     first = await run_agent(agent)
-    assert first.status is ExecutionStatus.SUCCEEDED, first.error
+    assert first.status is ExecutionStatus.PARTIAL, first.error  # one link leads nowhere
     assert stored(database) == {
         "index.html": "Start",
         "a.html": "A & B",
