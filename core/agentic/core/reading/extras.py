@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from agentic.core.actors import ActorError
@@ -30,3 +31,13 @@ def load(library: str, extra: str) -> Any:  # noqa: ANN401 - a module, of whatev
         return import_module(library)
     except ImportError as exc:
         raise MissingExtraError(library, extra) from exc
+
+
+def require(library: str, extra: str) -> None:
+    """Check that ``library`` is installed, without loading it.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    if find_spec(library) is None:
+        raise MissingExtraError(library, extra)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin
 
 from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
+from agentic.core.reading.apart import ApartError, TookTooLongError, call_apart
 from agentic.core.reading.dates import iso_moment
-from agentic.core.reading.extras import load
+from agentic.core.reading.extras import load, require
 from agentic.core.reading.markup import Ended, MarkupError, elements
 from agentic.core.types import JSONValue
 
@@ -60,7 +62,7 @@ def read_feed(body: bytes, url: str) -> Feed:
     """Return a feed: RSS, Atom, RDF or JSON Feed.
 
     What is well-formed is read by fastfeedparser, all else by feedparser: the one recovers by leaving out
-    what it cannot read, the other costs fifty times as much.
+    what it cannot read, the other costs fifty times as much, and is called in a process of its own. Blocks.
 
     Args:
         body: As it came.
@@ -70,10 +72,31 @@ def read_feed(body: bytes, url: str) -> Feed:
         MarkupError: It is no feed.
         MissingExtraError: A library is not installed.
     """
-    found = _read_fast(body) or _read_broken(body)
-    if found is None:
+    found = _read_fast(body)
+    feed = _feed_of(*found, body, url) if found else _read_broken(body, url)
+    if feed is None:
         raise MarkupError("it is neither RSS, Atom, RDF nor JSON Feed")
-    feed, entries = found
+    return feed
+
+
+def read_slowly(payload: bytes) -> JSONValue:
+    """Return what feedparser reads, for the process that :func:`read_feed` calls it in.
+
+    None if it is no feed.
+
+    Args:
+        payload: The URL in JSON, a line feed, and the body.
+    """
+    head, _, body = payload.partition(b"\n")
+    feedparser = load("feedparser", EXTRA)
+    # Given bytes it would first try to open a file of that name.
+    found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
+    if not found.get("version"):
+        return None
+    return cast(JSONValue, asdict(_feed_of(found.feed, found.entries, body, str(json.loads(head)))))
+
+
+def _feed_of(feed: _Found, entries: Sequence[_Found], body: bytes, url: str) -> Feed:
     named = XML_BASE.search(_head(body))
     base = urljoin(url, named[1]) if named else url
     home = _text(feed.get("link"))
@@ -110,7 +133,7 @@ def _is_lost(element: Ended) -> bool:
     return element.path[-2:-1] in TEXTS or element.attributes.get("mode") == "base64"
 
 
-def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
+def _read_broken(body: bytes, url: str) -> Feed | None:
     if b"<!ENTITY" in body:  # which may stand behind a long comment
         return None
     if len(body) > MAX_BROKEN_BYTES:
@@ -118,13 +141,19 @@ def _read_broken(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
             f"it is broken, or has markup in its texts, and of such a feed no more than {MAX_BROKEN_BYTES} "
             f"bytes are read"
         )
-    feedparser = load("feedparser", EXTRA)
+    require("feedparser", EXTRA)
     try:
-        # Given bytes it would first try to open a file of that name.
-        found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
-    except Exception:  # it reads nearly everything, and fails in many ways at the rest
+        # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy
+        # for minutes.
+        found = call_apart(f"{__name__}:{read_slowly.__name__}", json.dumps(url).encode() + b"\n" + body)
+    except TookTooLongError as exc:
+        raise MarkupError(f"it is broken, and {exc}") from None
+    except ApartError:  # it reads nearly everything, and fails in many ways at the rest
         return None
-    return (found.feed, found.entries) if found.get("version") else None
+    if found is None:
+        return None
+    facts = cast("dict[str, Any]", found)
+    return Feed(**{**facts, "items": tuple(facts["items"])})
 
 
 def _item(entry: _Found, base: str) -> Item:

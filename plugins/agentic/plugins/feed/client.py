@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from agentic.core.http import Fetcher, HttpRequest, HttpResponse
 from agentic.core.reading.extras import MissingExtraError
 from agentic.core.reading.feeds import ACCEPT, Feed, read_feed
+from agentic.core.threads import in_spare_thread
 from agentic.plugins.feed.errors import UnreadableFeedError
 from agentic.plugins.feed.polls import FeedState
 
@@ -41,7 +41,7 @@ class FeedClient:
             response = await fetcher.fetch(HttpRequest(url=feed.url, headers=headers))
         if response.status == 304:
             return response, None
-        return response, await asyncio.to_thread(_read, response)
+        return response, await in_spare_thread(_read, response)
 
     async def opml(self, url: str) -> bytes:
         """Return a list of feeds, as it is.

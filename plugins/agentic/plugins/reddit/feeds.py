@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +14,7 @@ from agentic.core.http.policy import SECRET
 from agentic.core.reading.dates import as_utc, parse_moment
 from agentic.core.reading.extras import MissingExtraError
 from agentic.core.reading.feeds import ACCEPT, read_feed
+from agentic.core.threads import in_spare_thread
 from agentic.core.types import JSONValue
 from agentic.plugins.reddit.items import Answer, Found, Target
 from agentic.plugins.reddit.judging import no_subreddit
@@ -49,7 +49,7 @@ class FeedReader:
         response = await self._fetch(url)
         if missing := no_subreddit(target.name, response):
             raise missing
-        return Found(posts=(await asyncio.to_thread(_posts, response))[: target.limit])
+        return Found(posts=(await in_spare_thread(_posts, response))[: target.limit])
 
     async def _fetch(self, url: str) -> HttpResponse:
         """Return the answer; whatever it is, the next one who asks is told at once how long to wait."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
-from agentic.core.reading.extras import load
+from agentic.core.reading.apart import ApartError, TookTooLongError, call_apart
+from agentic.core.reading.extras import load, require
+from agentic.core.threads import in_spare_thread
 from agentic.core.types import JSONValue
 from agentic.plugins.web.html import canonical_url_of, document_of, language_of
 
@@ -41,7 +43,7 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
     async def run(self, ctx: ActorContext, given: ArticleInput, /) -> ItemOutput:  # noqa: ARG002 - as declared
         """Return the item."""
         document = document_of(given.page)
-        found = await asyncio.to_thread(read_article, given)
+        found = await in_spare_thread(read_article, given)
         if found is None:
             raise ActorError(
                 f"{given.page.final_url} has no article; read it with `extract_detail`, or fetch it with "
@@ -56,16 +58,37 @@ class ArticleActor(Actor[ArticleInput, ItemOutput]):
 
 
 def read_article(given: ArticleInput) -> dict[str, JSONValue] | None:
-    """Return the article's words and what is known of it, None if there is none. Takes 20 to 40 ms.
+    """Return the article's words and what is known of it, None if there is none. Blocks for 20 to 40 ms.
 
     Raises:
-        ActorError: The page has so many tags that it would take seconds (``too_large``).
+        ActorError: The page has so many tags that it would take seconds, or keeps the library busy for longer
+            than it may (``too_large``); or the library failed (``error``).
         MissingExtraError: trafilatura is not installed.
     """
     # trafilatura takes time by the square of their number: 64,000 take 3 s.
     if (count := given.page.text.count("<")) > MAX_TAGS:
         message = f"{given.page.final_url} has {count:,} tags, more than {MAX_TAGS:,} for an article"
         raise ActorError(f"{message}; read it with extract_detail", failure_class="too_large")
+    require("trafilatura", "article")
+    try:
+        # 20 KB of `{` for the name of an author keep its regular expressions busy for minutes.
+        found = call_apart(f"{__name__}:{extract_article.__name__}", given.model_dump_json().encode())
+    except TookTooLongError as exc:
+        message = f"no article was read from {given.page.final_url}: {exc}; read it with extract_detail"
+        raise ActorError(message, failure_class="too_large") from None
+    except ApartError as exc:
+        message = f"no article was read from {given.page.final_url}: {exc}"
+        raise ActorError(message, failure_class="error") from None
+    return cast("dict[str, JSONValue] | None", found)
+
+
+def extract_article(payload: bytes) -> JSONValue:
+    """Return what :func:`read_article` does, for the process that it calls this in.
+
+    Args:
+        payload: An :class:`ArticleInput` in JSON.
+    """
+    given = ArticleInput.model_validate_json(payload)
     trafilatura = load("trafilatura", "article")
     found = trafilatura.bare_extraction(
         given.page.text,

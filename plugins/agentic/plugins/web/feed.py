@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
@@ -12,6 +11,7 @@ from agentic.core.http import HttpRequest, HttpResponse, HttpSession
 from agentic.core.reading.addresses import absolute
 from agentic.core.reading.feeds import ACCEPT, Feed, Item, read_feed
 from agentic.core.reading.markup import MarkupError
+from agentic.core.threads import in_spare_thread
 from agentic.plugins.web.html import parse
 from agentic.plugins.web.sessions import used_session
 
@@ -81,7 +81,7 @@ async def _get(ctx: ActorContext, url: str, session: HttpSession | None) -> Http
 
 async def _read(response: HttpResponse) -> Feed:
     try:
-        return await asyncio.to_thread(read_feed, response.body, response.url)
+        return await in_spare_thread(read_feed, response.body, response.url)
     except MarkupError as exc:
         message = f"{response.url} is no feed: {exc}"
         raise ActorError(message, failure_class="decode", status=response.status) from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.reading import feeds
+from agentic.core.reading import apart, feeds
 from agentic.core.reading.feeds import read_feed
 from agentic.core.reading.markup import MarkupError, elements
 from agentic.plugins.fakes.feeds.site import Feeds
@@ -130,6 +130,22 @@ def test_a_broken_feed_that_would_take_minutes_is_refused_with_the_limit(
     assert len(read_feed(whole, BASE).items) == 100
     with pytest.raises(MarkupError, match="no more than 1000 bytes"):
         read_feed(whole + b"<", BASE)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n" * 50_000 + b"<" + EMPTY,
+        EMPTY.replace(b"</channel>", b"<item><author>" + b"a" * 50_000 + b"</author></item>") + b"<",
+        EMPTY.replace(b"</channel>", b"<item><author>" + b"a." * 25_000 + b"</author></item>") + b"<",
+    ],
+)
+def test_a_feed_that_keeps_its_library_busy_for_minutes_is_refused(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apart, "CPU_S", 1)
+    with pytest.raises(MarkupError, match="it is broken, and reading it took more than 1 s of a processor"):
+        read_feed(body, BASE)
 
 
 def test_elements_are_read_as_they_come_also_from_one_large_piece() -> None:

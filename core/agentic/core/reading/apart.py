@@ -1,0 +1,206 @@
+"""Libraries that a page can keep busy without end, each call in a process that can be ended.
+
+A backtracking regular expression holds Python's lock: neither a timeout nor a cancellation reaches its
+process. So what is not our own code, and reads what anybody may have written, is called in a process beside
+this one. The system ends that process when a call has had its time, and no other call notices.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, cast
+
+from agentic.core.reading import apart_process
+from agentic.core.types import JSONValue
+
+CPU_S = 20
+"""Of a processor, for one call. A broken feed of 1 MB takes up to eight."""
+MEMORY_BYTES = 2 * 1024**3
+PROCESSES = 2
+"""At a time; further calls wait, in the order they came."""
+WALL_S = 600.0
+"""Until a process that answers nothing is given up: one that is stopped uses no processor."""
+PIECE_BYTES = 1024 * 1024
+
+_KEPT = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "HOME",
+)  # nothing that may be a secret
+
+
+class ApartError(ValueError):
+    """A library did not come to an end with what it was given, or failed."""
+
+
+class TookTooLongError(ApartError):
+    """A library was ended, as it had used its time or its memory."""
+
+    def __init__(self) -> None:
+        super().__init__(f"reading it took more than {CPU_S} s of a processor, or too much memory")
+
+
+def call_apart(function: str, payload: bytes) -> JSONValue:
+    """Call a function in another process and return its answer. Blocks: call it in a spare thread.
+
+    Args:
+        function: ``module:name`` of a function that takes bytes and returns JSON.
+        payload: What it is given.
+
+    Raises:
+        ApartError: It failed, or was ended.
+    """
+    with _crew.process() as process:
+        return process.call(function, payload)
+
+
+class _Process:
+    """One such process. It starts with the first call, and ends by itself when it is idle for a minute."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def call(self, function: str, payload: bytes) -> JSONValue:
+        answer = self._asked(function, payload)
+        if answer is None and self._end() == 0:  # it was idle, and had just ended by itself
+            answer = self._asked(function, payload)
+        if answer is None:
+            self._end()
+            raise TookTooLongError
+        told = cast("dict[str, Any]", json.loads(answer))
+        if "fault" in told:
+            raise ApartError(str(told["fault"]))
+        return cast(JSONValue, told["value"])
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        if self._child is not None:
+            self._child.kill()
+            self._end()
+
+    def forget(self) -> None:
+        """Leave the process to the one that this process was forked from."""
+        if self._child is not None:
+            self._close_pipes(self._child)
+            self._child.returncode = 0
+            self._child = None
+
+    def _asked(self, function: str, payload: bytes) -> bytes | None:
+        """Return the line of the answer, None if the process has ended before."""
+        child = self._child = self._child or _started()
+        head = {"function": function, "size": len(payload), "cpu_s": CPU_S}
+        try:
+            _write(child, json.dumps(head).encode() + b"\n" + payload)
+        except BrokenPipeError:
+            return None
+        return _read_line(child)
+
+    def _end(self) -> int:
+        child, self._child = self._child, None
+        if child is None:
+            return 0
+        self._close_pipes(child)
+        try:
+            return child.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return child.wait()
+
+    @staticmethod
+    def _close_pipes(child: subprocess.Popen[bytes]) -> None:
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+class _Crew:
+    """The processes of this one."""
+
+    def __init__(self) -> None:
+        self._places = threading.Semaphore(PROCESSES)
+        self._idle = [_Process() for _ in range(PROCESSES)]
+        self._all = tuple(self._idle)
+
+    @contextmanager
+    def process(self) -> Iterator[_Process]:
+        """Give a process that nobody else has."""
+        with self._places:
+            process = self._idle.pop()  # the one that worked last: the others may end
+            try:
+                yield process
+            finally:
+                self._idle.append(process)
+
+    def close(self) -> None:
+        for process in self._all:
+            process.close()
+
+    def forget(self) -> None:
+        for process in self._all:
+            process.forget()
+
+
+def _write(child: subprocess.Popen[bytes], data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(cast("IO[bytes]", child.stdin).fileno(), rest) :]
+
+
+def _read_line(child: subprocess.Popen[bytes]) -> bytes | None:
+    place = cast("IO[bytes]", child.stdout).fileno()
+    waiting = select.poll()
+    waiting.register(place, select.POLLIN)
+    pieces: list[bytes] = []
+    while waiting.poll(WALL_S * 1000) and (piece := os.read(place, PIECE_BYTES)):
+        pieces.append(piece)
+        if piece.endswith(b"\n"):
+            return b"".join(pieces)
+    child.kill()
+    return None
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # Its own session: a Ctrl-C ends this process, and by the end of its input that one.
+    paths = [os.path.abspath(path) for path in sys.path if path]  # noqa: PTH100 - zip files are among them
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", apart_process.__name__, str(MEMORY_BYTES)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,  # nothing may be left in a buffer when this process is forked
+        env={**environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+        start_new_session=True,
+    )
+
+
+_crew = _Crew()
+
+
+def _begin_anew() -> None:
+    """Forget the processes of the process that this one was forked from."""
+    global _crew  # noqa: PLW0603 - one for each process
+    _crew.forget()
+    _crew = _Crew()
+
+
+def _close() -> None:
+    _crew.close()
+
+
+atexit.register(_close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

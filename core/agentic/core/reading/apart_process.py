@@ -1,0 +1,53 @@
+"""The process beside another one: takes calls from its input and writes answers to its output.
+
+It is a program: ``python -m agentic.core.reading.apart_process MEMORY_BYTES``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import BinaryIO, cast
+
+from agentic.core.types import JSONValue
+
+IDLE_S = 60.0
+
+
+def main() -> None:
+    """Answer until nobody asks."""
+    _limit(resource.RLIMIT_AS, int(sys.argv[1]))
+    calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    waiting = select.poll()
+    waiting.register(calls, select.POLLIN)
+    while waiting.poll(IDLE_S * 1000) and (head := calls.readline()):
+        answers.write(json.dumps(_answer(json.loads(head), calls)).encode() + b"\n")
+        answers.flush()
+
+
+def _answer(head: dict[str, JSONValue], calls: BinaryIO) -> dict[str, JSONValue]:
+    payload = calls.read(int(str(head["size"])))
+    # The system ends the process at the soft limit, whatever it does.
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + int(str(head["cpu_s"])))
+    module, _, name = str(head["function"]).partition(":")
+    try:
+        function = cast("Callable[[bytes], JSONValue]", getattr(import_module(module), name))
+        return {"value": function(payload)}
+    except Exception as exc:  # of a library, of which each fails in its own ways
+        return {"fault": f"{type(exc).__name__}: {str(exc)[:200]}"}
+
+
+def _limit(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+if __name__ == "__main__":
+    main()
