@@ -22,6 +22,7 @@ from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
 
 DISTRIBUTION = "agentic-pipelines"
+INTERRUPTED = 130
 
 
 def build_app() -> typer.Typer:
@@ -45,6 +46,9 @@ def main() -> None:
     except AgenticError as exc:
         sys.stderr.write(f"agentic: {harmless(mask_known(str(exc)))}\n")
         sys.exit(exc.exit_code)
+    except KeyboardInterrupt:  # while plugins are loaded: nothing has begun that anybody could go on with
+        sys.stderr.write("agentic: interrupted\n")
+        sys.exit(INTERRUPTED)
 
 
 def _tell_crash(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
