@@ -65,8 +65,9 @@ class CookieJar:
 
     def store(self, url: str, set_cookies: Sequence[str]) -> None:
         """Take the ``Set-Cookie`` fields that came from ``url``, as far as it may set them."""
-        host = urlsplit(url).hostname or ""
-        plain = [line for line in set_cookies if _is_plain(line)]
+        parts = urlsplit(url)
+        host, is_safe = parts.hostname or "", parts.scheme == "https"
+        plain = [line for line in set_cookies if _is_plain(line) and _keeps_its_name(line, is_safe=is_safe)]
         fields = [own for line in plain if (own := _own_part(line, host)) is not None]
         if fields and len(self) < MAX_COOKIES:
             # Of an answer, the standard library's rules want nothing but these two calls.
@@ -164,6 +165,21 @@ def _asked(url: str) -> Request:
 def _is_plain(line: str) -> bool:
     """Tell whether a field can be sent back and stored: no lone surrogate, no control character."""
     return len(line) <= MAX_CHARACTERS and all(mark >= " " and not _is_surrogate(mark) for mark in line)
+
+
+def _keeps_its_name(line: str, *, is_safe: bool) -> bool:
+    """Tell whether a field may set a cookie of this name (RFC 6265bis, 4.1.3).
+
+    ``__Secure-`` says that it came over https, ``__Host-`` besides that no other host of the site set it.
+    """
+    first, *rest = line.split(";")
+    name = first.partition("=")[0].strip().lower()
+    if not name.startswith(("__secure-", "__host-")):
+        return True
+    attributes = dict(map(_attribute, rest))  # of two with one name the last one counts
+    if not (is_safe and "secure" in attributes):
+        return False
+    return not name.startswith("__host-") or ("domain" not in attributes and attributes.get("path") == "/")
 
 
 def _own_part(line: str, host: str) -> str | None:

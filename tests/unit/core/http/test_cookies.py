@@ -17,6 +17,28 @@ def jar_with(*set_cookies: str, url: str = "https://shop.example/list/page") -> 
     return jar
 
 
+@pytest.mark.parametrize(
+    ("set_cookie", "url", "is_kept"),
+    [
+        ("__Secure-a=1; Path=/; Secure", "https://shop.example/", True),
+        ("__Secure-a=1; Path=/; Secure; Domain=shop.example", "https://shop.example/", True),
+        ("__Secure-a=1; Path=/", "https://shop.example/", False),
+        ("__Secure-a=1; Path=/; Secure", "http://shop.example/", False),
+        ("__Host-a=1; Path=/; Secure", "https://shop.example/", True),
+        ("__Host-a=1; Secure", "https://shop.example/", False),
+        ("__Host-a=1; Path=/list; Secure", "https://shop.example/list", False),
+        ("__Host-a=1; Path=/; Path=/list; Secure", "https://shop.example/list", False),
+        ("__Host-a=1; Path=/; Secure; Domain=shop.example", "https://shop.example/", False),
+        ("__HOST-a=1; Path=/", "https://shop.example/", False),
+        ("__Hosta=1; Path=/", "https://shop.example/", True),
+    ],
+)
+def test_a_name_that_promises_where_a_cookie_came_from_is_kept_to(
+    set_cookie: str, url: str, is_kept: bool
+) -> None:
+    assert len(jar_with(set_cookie, url=url)) == is_kept
+
+
 def test_a_cookie_goes_back_to_where_it_came_from() -> None:
     jar = jar_with("sid=abc; Path=/", "lang=en; Path=/")
     assert jar.header_for("https://shop.example/") == "sid=abc; lang=en"
