@@ -6,6 +6,7 @@ import pytest
 
 from agentic.core.types import JSONValue
 from agentic.executors.commands.run_views import minute, question_text, shown_workflow
+from agentic.executors.commands.runs import _for_people
 
 AGENT = "9539b802c6ad409d8d377cbf697c5f38"
 
@@ -38,3 +39,10 @@ def test_a_question_is_shown_without_the_names_of_types(question: JSONValue, tex
 def test_a_time_is_shown_to_the_minute() -> None:
     assert minute("2026-05-01 12:00:59Z") == "2026-05-01 12:00"
     assert minute(None) == ""
+
+
+def test_a_day_stands_once_in_a_row_of_80_columns() -> None:
+    row = dict.fromkeys(("short_id", "short_workflow", "state", "superstep"), "a")
+    same = _for_people({**row, "created_at": "2026-05-01 12:00:01Z", "updated_at": "2026-05-01 12:05:00Z"})
+    later = _for_people({**row, "created_at": "2026-05-01 12:00:01Z", "updated_at": "2026-05-02 12:05:00Z"})
+    assert (same["updated"], later["updated"]) == ("12:05", "2026-05-02 12:05")

@@ -41,7 +41,7 @@ def failures(
     for name, pages in found.items():
         say(f"{name} ({len(pages):,})")
         for page in pages:
-            say(harmless(f"  {shown.text(page.url)}  {shown.text(page.message)}"))
+            say(harmless(f"  {shown.text(page.url)}  {shown.text(_reason(page, name))}"))
     if not found:
         say("no page failed" if failure_class is None else f"no page failed with {failure_class}")
 
@@ -110,6 +110,11 @@ def _failures(
         names = [tally.failure_class for tally in failure_tallies(session, *of, examples=0)]
         wanted = [name for name in names if failure_class in (None, name)]
         return {name: list(failed_pages(session, *of, name)) for name in wanted}
+
+
+def _reason(page: GivenUpPage, failure_class: str) -> str:
+    """Return why a page failed, without its URL and class, which stand beside it."""
+    return page.message.removeprefix(f"{page.url} was not fetched ({failure_class}): ")
 
 
 def _as_data(failure_class: str, page: GivenUpPage, shown: Shown) -> dict[str, str]:

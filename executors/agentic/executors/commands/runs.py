@@ -60,14 +60,19 @@ def list_them(
 
 
 def _for_people(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a run as a table of 80 columns has room for it; times are of UTC."""
+    """Return a run as a table of 80 columns has room for it; times are of UTC.
+
+    A day is written once if a run was made and updated on it.
+    """
+    created, updated = minute(row["created_at"]), minute(row["updated_at"])
+    day = created.partition(" ")[0]
     return {
         "run": row["short_id"],
         "of": row["short_workflow"],
         "state": row["state"],
         "step": row["superstep"],
-        "created": minute(row["created_at"]),
-        "updated": minute(row["updated_at"]),
+        "created": created,
+        "updated": updated.removeprefix(f"{day} ") if day else updated,
     }
 
 
