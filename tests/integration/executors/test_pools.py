@@ -181,6 +181,9 @@ def prefork(
     place = make_place(tmp_path_factory.mktemp("prefork"), empty_database, f"{valkey.connection_url}/2")
     lab = make_lab(place, servers)
     lab.configure(worker_max_tasks_per_child=3)
+    place.env["AGENTIC_SWEEP_S"] = (
+        "1"  # a message that was lost with a process is sent again within a test's time
+    )
     place.start_worker("--queues", "agentic.default,agentic.sys")
     yield lab
     place.close()

@@ -189,7 +189,7 @@ def test_an_execution_whose_worker_was_killed_can_be_gone_on_with_by_hand(place:
 
 
 def test_an_execution_whose_message_was_lost_is_begun_all_the_same(place: Place) -> None:
-    place.env |= SHORT_LEASES
+    place.env["AGENTIC_SWEEP_S"] = SHORT_LEASES["AGENTIC_SWEEP_S"]
     agent = place.agent(say="late")
     with place.database.writing() as session:
         execution = create_execution(session, agent)
@@ -219,6 +219,7 @@ async def test_a_message_whose_process_was_killed_begins_nothing_when_it_comes_b
 @pytest.mark.requirement("PL28", "SC08")
 def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> None:
     place.start_worker("--concurrency", "2")
+    meet_all_processes(place, 2)
     with FakeServer(stories=1, products=120) as fakes:
         fakes.control.add(Fault(path="/shop/*", delay_s=0.05, times=None))
         found = place.ended(place.submit(crawler(place, fakes.shop_url)).id)
@@ -232,6 +233,18 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
     expected = {f"{fakes.url}/shop{path}" for path in Shop(products=120).paths()}
     assert sorted(stored) == sorted(expected)
     assert len(workers) == 2
+
+
+def meet_all_processes(place: Place, count: int) -> None:
+    """Have each process of a pool do something: one that still loads leaves its share to the others."""
+    gates = [f"gate-{number}" for number in range(count)]
+    met = [place.submit(place.agent(gate=gate)) for gate in gates]
+    for gate in gates:
+        place.eventually((place.path / f"{gate}.open").exists)
+    for gate in gates:
+        (place.path / gate).touch()
+    for execution in met:
+        place.ended(execution.id)
 
 
 def crawler(place: Place, start: str) -> AgentModel:

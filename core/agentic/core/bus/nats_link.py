@@ -29,6 +29,9 @@ _CONNECT_S = 5.0
 _PREPARE_S = 2.0
 """A server that was just started takes connections before JetStream answers; what comes meanwhile is lost."""
 
+_CLOSE_S = 5.0
+"""Closing, the client waits without end for a server that does not read."""
+
 NATS_FAULTS = (nats.errors.Error, OSError)
 """Everything the client raises when a server is away, slow or unwilling."""
 
@@ -107,10 +110,19 @@ class NatsLink:
         return BusUnavailableError(self._url, reason)
 
     async def aclose(self) -> None:
-        """Close the connection."""
+        """Close the connection; a server that does not read delays that for a few seconds at most."""
         self._is_closing = True
         if self._client is not None:
-            await self._client.close()
+            # Not `asyncio.timeout`: the client swallows a cancellation while it ends a reconnection.
+            closing = asyncio.ensure_future(self._client.close())
+            try:
+                done, _ = await asyncio.wait({closing}, timeout=_CLOSE_S)
+            finally:
+                closing.cancel()
+            if done:
+                await closing
+            else:
+                log.warning("bus.not_closed", after_s=_CLOSE_S)
 
     async def _connect(self) -> Client:
         self.last_error = ""
