@@ -246,6 +246,7 @@ def busy_place(
 ) -> Iterator[Place]:
     """A place with a worker, for all tests of a module."""
     made = make_place(tmp_path_factory.mktemp("busy"), empty_database, f"{valkey.connection_url}/1")
+    made.app.control.purge()  # what a module before left is of another database
     made.start_worker()
     yield made
     made.close()

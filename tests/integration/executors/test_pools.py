@@ -178,12 +178,10 @@ def prefork(
     tmp_path_factory: pytest.TempPathFactory, valkey: ValkeyServer, empty_database: Path, servers: Servers
 ) -> Iterator[Lab]:
     """A lab with a worker of one process, which is replaced after three runs."""
-    place = make_place(tmp_path_factory.mktemp("prefork"), empty_database, f"{valkey.connection_url}/2")
+    place = make_place(tmp_path_factory.mktemp("prefork"), empty_database, f"{valkey.connection_url}/4")
     lab = make_lab(place, servers)
     lab.configure(worker_max_tasks_per_child=3)
-    place.env["AGENTIC_SWEEP_S"] = (
-        "1"  # a message that was lost with a process is sent again within a test's time
-    )
+    place.app.control.purge()
     place.start_worker("--queues", "agentic.default,agentic.sys")
     yield lab
     place.close()
