@@ -17,6 +17,7 @@ from agentic.core.http import budget, cache, robots, wire
 from agentic.core.http.budget import ProcessBudget
 from agentic.core.http.cache import CachedAnswer, MemoryCache
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
+from agentic.core.reading import isolated
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
 from agentic.executors import observing
@@ -37,6 +38,10 @@ PROMISED = {
     "times of hosts": f"{budget.MAX_HOSTS:,}",
     "secrets that logs mask": f"{MAX_KNOWN:,}",
     "events that wait for NATS, without": f"{publisher._MAX_QUEUED:,}",
+    "a broken feed, or an article": (
+        f"{isolated.PROCESSES} at a time, "
+        f"each {isolated.CPU_S} s of CPU and {isolated.MEMORY_BYTES // GIB} GiB"
+    ),
     "events that wait for observers": f"{observing.MAX_WAITING:,}",
     "messages that a listener": f"{listening._MOST:,}",
     "questions on the bus": f"{asking.MAX_ASKED:,}",

@@ -27,11 +27,8 @@ REFUSED = (30, 55)
 """Which requests for pages are answered with 429, by their number."""
 
 WINDOW_S = 2
-UNDER_WAY_S = 1.2
-"""What is sent by one worker before it can know what another was answered has come within so long.
-
-Also on a busy machine; how many these may be is counted.
-"""
+UNDER_WAY_S = 0.5
+"""What is sent by one worker before it can know what another was answered has come within so long."""
 
 PARALLEL = 4
 

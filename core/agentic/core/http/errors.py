@@ -45,6 +45,17 @@ class HttpError(AgenticError):
     """Something about fetching over HTTP."""
 
 
+_NOT_FETCHED, _BECAUSE = " was not fetched (", "): "
+
+
+def reason_in(message: str, url: str) -> str:
+    """Return what the message of a :class:`FetchError` says besides ``url`` and class; others as they are."""
+    named, mark, rest = message.partition(_NOT_FETCHED)
+    if not mark or not url.startswith(named.removesuffix("...")):
+        return message
+    return rest.partition(_BECAUSE)[2] or message
+
+
 class FetchError(HttpError):
     """A URL was not fetched.
 
@@ -76,7 +87,7 @@ class FetchError(HttpError):
         if len(shown) > MAX_SHOWN:
             shown = f"{shown[:MAX_SHOWN]}..."
         told = f"{failure_class}, {detail}" if detail else failure_class
-        super().__init__(f"{shown} was not fetched ({told}): {mask_known(reason)}")
+        super().__init__(f"{shown}{_NOT_FETCHED}{told}{_BECAUSE}{mask_known(reason)}")
         self.url = shown
         self.failure_class = str(failure_class)
         self.status = status

@@ -11,9 +11,9 @@ from urllib.parse import urljoin
 
 from agentic.core.linear import LinearPattern
 from agentic.core.reading.addresses import absolute
-from agentic.core.reading.apart import ApartError, TookTooLongError, call_apart
 from agentic.core.reading.dates import iso_moment
 from agentic.core.reading.extras import load, require
+from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
 from agentic.core.reading.markup import Ended, MarkupError, elements
 from agentic.core.types import JSONValue
 
@@ -145,10 +145,10 @@ def _read_broken(body: bytes, url: str) -> Feed | None:
     try:
         # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy
         # for minutes.
-        found = call_apart(f"{__name__}:{read_slowly.__name__}", json.dumps(url).encode() + b"\n" + body)
-    except TookTooLongError as exc:
+        found = call_isolated(f"{__name__}:{read_slowly.__name__}", json.dumps(url).encode() + b"\n" + body)
+    except ProcessEndedError as exc:
         raise MarkupError(f"it is broken, and {exc}") from None
-    except ApartError:  # it reads nearly everything, and fails in many ways at the rest
+    except IsolatedCallError:  # it reads nearly everything, and fails in many ways at the rest
         return None
     if found is None:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import print_json
+from agentic.core.http.errors import reason_in
 from agentic.core.terminal import harmless
 from agentic.core.types import RunId
 from agentic.executors.commands.finding import ExecutionId, find_with_agent
@@ -41,7 +42,7 @@ def failures(
     for name, pages in found.items():
         say(f"{name} ({len(pages):,})")
         for page in pages:
-            say(harmless(f"  {shown.text(page.url)}  {shown.text(_reason(page, name))}"))
+            say(harmless(f"  {shown.text(page.url)}  {shown.text(reason_in(page.message, page.url))}"))
     if not found:
         say("no page failed" if failure_class is None else f"no page failed with {failure_class}")
 
@@ -110,11 +111,6 @@ def _failures(
         names = [tally.failure_class for tally in failure_tallies(session, *of, examples=0)]
         wanted = [name for name in names if failure_class in (None, name)]
         return {name: list(failed_pages(session, *of, name)) for name in wanted}
-
-
-def _reason(page: GivenUpPage, failure_class: str) -> str:
-    """Return why a page failed, without its URL and class, which stand beside it."""
-    return page.message.removeprefix(f"{page.url} was not fetched ({failure_class}): ")
 
 
 def _as_data(failure_class: str, page: GivenUpPage, shown: Shown) -> dict[str, str]:

@@ -7,8 +7,8 @@ from typing import cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentic.core.actors import Actor, ActorContext, ActorError, ItemOutput, Page
-from agentic.core.reading.apart import ApartError, TookTooLongError, call_apart
 from agentic.core.reading.extras import load, require
+from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
 from agentic.core.threads import in_spare_thread
 from agentic.core.types import JSONValue
 from agentic.plugins.web.html import canonical_url_of, document_of, language_of
@@ -72,13 +72,11 @@ def read_article(given: ArticleInput) -> dict[str, JSONValue] | None:
     require("trafilatura", "article")
     try:
         # 20 KB of `{` for the name of an author keep its regular expressions busy for minutes.
-        found = call_apart(f"{__name__}:{extract_article.__name__}", given.model_dump_json().encode())
-    except TookTooLongError as exc:
+        found = call_isolated(f"{__name__}:{extract_article.__name__}", given.model_dump_json().encode())
+    except IsolatedCallError as exc:
+        is_too_large = isinstance(exc, ProcessEndedError) and exc.is_limit
         message = f"no article was read from {given.page.final_url}: {exc}; read it with extract_detail"
-        raise ActorError(message, failure_class="too_large") from None
-    except ApartError as exc:
-        message = f"no article was read from {given.page.final_url}: {exc}"
-        raise ActorError(message, failure_class="error") from None
+        raise ActorError(message, failure_class="too_large" if is_too_large else "error") from None
     return cast("dict[str, JSONValue] | None", found)
 
 

@@ -87,7 +87,7 @@ def ended_in_flower(place: Place, url: str) -> tuple[dict[str, str], dict[str, d
         Their ids, and the last task of each.
     """
     agent = place.agent(name="shown", fail="quota used up")
-    for _ in range(6):
+    for _ in range(3):
         runs = {"agent": place.ended(place.submit(agent).id).id, **worked_on()}
         deadline = time.monotonic() + 8
         while time.monotonic() < deadline:
@@ -104,7 +104,7 @@ def worked_on() -> dict[str, str]:
     with RunClient(load_settings()) as client:
         for name, message in (("dying", 1), ("failing", 1), ("flaky", 1), ("asking", SECRET)):
             handle = client.submit(f"{MODULE}:{name}", message)
-            assert handle.result(60).status is not RunStatus.RUNNING
+            assert handle.result(30).status is not RunStatus.RUNNING
             found[name] = handle.run_id
     return found
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agentic.core.http import FetchError, Headers, HttpRequest, HttpResponse, HttpSession
+from agentic.core.http.errors import reason_in
 from agentic.core.http.failures import failure_of, retry_after_s
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -170,3 +171,18 @@ def test_a_fetch_error_shows_no_password_and_no_query() -> None:
     error = FetchError("https://me:hunter2@h/p?token=hunter2", "http_500", "the server answered 500")
     assert "hunter2" not in f"{error} {error.__dict__}"
     assert error.url == "https://h/p"
+
+
+@pytest.mark.parametrize("path", ["a", "a?page=2", "a" * 3_000])
+@pytest.mark.parametrize("detail", ["", "captcha"])
+def test_a_reason_is_told_without_the_url_and_class_that_stand_beside_it(path: str, detail: str) -> None:
+    url = f"https://shop.example/{path}"
+    error = FetchError(url, "blocked", "it wants (so it says): a sign", detail=detail)
+    assert reason_in(str(error), url) == "it wants (so it says): a sign"
+
+
+@pytest.mark.parametrize(
+    "message", ["", "field 'price': nothing fits", "https://other.example/ was not fetched (dns): no address"]
+)
+def test_other_messages_are_told_as_they_are(message: str) -> None:
+    assert reason_in(message, "https://shop.example/a") == message

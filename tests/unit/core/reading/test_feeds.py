@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.reading import apart, feeds
+from agentic.core.reading import feeds, isolated
 from agentic.core.reading.feeds import read_feed
 from agentic.core.reading.markup import MarkupError, elements
 from agentic.plugins.fakes.feeds.site import Feeds
@@ -143,7 +143,7 @@ def test_a_broken_feed_that_would_take_minutes_is_refused_with_the_limit(
 def test_a_feed_that_keeps_its_library_busy_for_minutes_is_refused(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "CPU_S", 1)
+    monkeypatch.setattr(isolated, "CPU_S", 1)
     with pytest.raises(MarkupError, match="it is broken, and reading it took more than 1 s of a processor"):
         read_feed(body, BASE)
 

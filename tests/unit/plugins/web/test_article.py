@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentic.core.actors import ActorError
-from agentic.core.reading import apart
+from agentic.core.reading import isolated
 from agentic.plugins.fakes.news.revisions import Revisions
 from agentic.plugins.fakes.news.site import News
 from agentic.plugins.web.article import ArticleActor
@@ -58,7 +58,7 @@ async def test_a_page_of_too_many_tags_is_no_article(act: Any, page: Any) -> Non
 async def test_a_page_that_keeps_the_library_busy_for_minutes_is_no_article(
     act: Any, page: Any, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "CPU_S", 1)
+    monkeypatch.setattr(isolated, "CPU_S", 1)
     head = f'<meta name="author" content="{mark * 50_000}">'
     with pytest.raises(ActorError, match="took more than 1 s of a processor") as caught:
         await act(ArticleActor, page=page(article().replace("<head>", f"<head>{head}")))

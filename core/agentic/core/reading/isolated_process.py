@@ -1,6 +1,6 @@
 """The process beside another one: takes calls from its input and writes answers to its output.
 
-It is a program: ``python -m agentic.core.reading.apart_process MEMORY_BYTES``.
+It is a program: ``python -m agentic.core.reading.isolated_process MEMORY_BYTES``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ IDLE_S = 60.0
 def main() -> None:
     """Answer until nobody asks."""
     _limit(resource.RLIMIT_AS, int(sys.argv[1]))
+    _limit(resource.RLIMIT_CORE, 0)  # at its end the system would write down what it read
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     waiting = select.poll()

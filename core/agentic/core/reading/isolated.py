@@ -11,6 +11,7 @@ import atexit
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
-from agentic.core.reading import apart_process
+from agentic.core.reading import isolated_process
 from agentic.core.types import JSONValue
 
 CPU_S = 20
@@ -41,18 +42,23 @@ _KEPT = (
 )  # nothing that may be a secret
 
 
-class ApartError(ValueError):
+class IsolatedCallError(ValueError):
     """A library did not come to an end with what it was given, or failed."""
 
 
-class TookTooLongError(ApartError):
-    """A library was ended, as it had used its time or its memory."""
+class ProcessEndedError(IsolatedCallError):
+    """The process of a call ended before it had answered.
 
-    def __init__(self) -> None:
-        super().__init__(f"reading it took more than {CPU_S} s of a processor, or too much memory")
+    Attributes:
+        is_limit: Whether the call had used its time or its memory.
+    """
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__(_why_ended(exit_code))
+        self.is_limit = exit_code in (-signal.SIGXCPU, -signal.SIGKILL)
 
 
-def call_apart(function: str, payload: bytes) -> JSONValue:
+def call_isolated(function: str, payload: bytes) -> JSONValue:
     """Call a function in another process and return its answer. Blocks: call it in a spare thread.
 
     Args:
@@ -60,9 +66,9 @@ def call_apart(function: str, payload: bytes) -> JSONValue:
         payload: What it is given.
 
     Raises:
-        ApartError: It failed, or was ended.
+        IsolatedCallError: It failed, or was ended.
     """
-    with _crew.process() as process:
+    with _pool.process() as process:
         return process.call(function, payload)
 
 
@@ -74,14 +80,15 @@ class _Process:
 
     def call(self, function: str, payload: bytes) -> JSONValue:
         answer = self._asked(function, payload)
-        if answer is None and self._end() == 0:  # it was idle, and had just ended by itself
+        exit_code = self._end() if answer is None else 0
+        if answer is None and exit_code == 0:  # it was idle, and had just ended by itself
             answer = self._asked(function, payload)
+            exit_code = self._end() if answer is None else 0
         if answer is None:
-            self._end()
-            raise TookTooLongError
+            raise ProcessEndedError(exit_code)
         told = cast("dict[str, Any]", json.loads(answer))
         if "fault" in told:
-            raise ApartError(str(told["fault"]))
+            raise IsolatedCallError(str(told["fault"]))
         return cast(JSONValue, told["value"])
 
     def close(self) -> None:
@@ -126,7 +133,7 @@ class _Process:
                     pipe.close()
 
 
-class _Crew:
+class _Pool:
     """The processes of this one."""
 
     def __init__(self) -> None:
@@ -153,6 +160,14 @@ class _Crew:
             process.forget()
 
 
+def _why_ended(exit_code: int) -> str:
+    if exit_code == -signal.SIGXCPU:
+        return f"reading it took more than {CPU_S} s of a processor"
+    if exit_code == -signal.SIGKILL:  # by us, or by a system that is short of memory
+        return f"the process that read it was killed: it took {WALL_S:.0f} s, or too much memory"
+    return f"the process that read it ended with exit code {exit_code}"
+
+
 def _write(child: subprocess.Popen[bytes], data: bytes) -> None:
     rest = memoryview(data)
     while rest:
@@ -177,7 +192,7 @@ def _started() -> subprocess.Popen[bytes]:
     paths = [os.path.abspath(path) for path in sys.path if path]  # noqa: PTH100 - zip files are among them
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", apart_process.__name__, str(MEMORY_BYTES)],
+        [sys.executable, "-P", "-m", isolated_process.__name__, str(MEMORY_BYTES)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -187,18 +202,18 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-_crew = _Crew()
+_pool = _Pool()
 
 
 def _begin_anew() -> None:
     """Forget the processes of the process that this one was forked from."""
-    global _crew  # noqa: PLW0603 - one for each process
-    _crew.forget()
-    _crew = _Crew()
+    global _pool  # noqa: PLW0603 - one for each process
+    _pool.forget()
+    _pool = _Pool()
 
 
 def _close() -> None:
-    _crew.close()
+    _pool.close()
 
 
 atexit.register(_close)
