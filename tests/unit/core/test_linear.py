@@ -30,6 +30,41 @@ PATTERNS = st.recursive(
 TEXTS = st.text(alphabet="aAbéßſK\u212a1٣_-. \u2003\n\ud800", max_size=12)
 
 
+DOLLARS = [
+    "a$", "(a|b$)", "b(?:a|$)", "$$", "(a$)?", r"^\s*$", r"\s*?$", r"a\b$", "$^", r"b\sa(?i:$)", r"a$\n",
+    r"$\s", r"(?:,|$)\s*", r"(a$|\n)+", r"(?i:$\Z)", r"\Z|b$", r"($)?\s", "(?:ba$|b)", "(?:b|ba$)", "[^a]$",
+    r"[^\n]$", r".$", r"(?s:.)$", r"[\x00-\x1f]$", r"\x00|$", r"[^\x00]+$", r"[\x00]a$",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["b", "a", "a\n", "b\na", "b\na\n", "ba\n", "\n", "\n\n", "", "a\x00\n", "b\n\x00a\n"]
+)
+@pytest.mark.parametrize("pattern", DOLLARS)
+def test_a_dollar_is_that_of_python(pattern: str, text: str) -> None:
+    linear = LinearPattern(pattern)
+    found, wanted = linear.search(text), re.search(pattern, text)
+    assert (found and (found.start, found.end, found.groups)) == (
+        wanted and (*wanted.span(), wanted.groups())
+    )
+    whole = re.fullmatch(pattern, text)
+    assert linear.matches(text) == (whole is not None)
+    if "*?" in pattern:  # behind a place with nothing in it, Python looks for another one there
+        return
+    places = [(one.start, one.end, one.groups) for one in linear.finditer(text)]
+    assert places == [(*one.span(), one.groups()) for one in re.finditer(pattern, text)]
+    assert linear.sub("-", text) == re.sub(pattern, "-", text)
+
+
+def test_a_dollar_of_lines_beside_one_of_the_text_is_refused() -> None:
+    with pytest.raises(LinearRegexError, match=r"`\$` outside of `\(\?m"):
+        compile_linear("(?m:^)a$")
+
+
+def test_a_text_with_every_control_character_has_no_last_line() -> None:
+    assert not LinearPattern("a$").occurs_in(bytes(range(32)).decode() + "a\n")
+
+
 @given(PATTERNS, TEXTS)
 def test_a_pattern_finds_what_that_of_python_finds(pattern: str, text: str) -> None:
     wanted, found = re.search(pattern, text), LinearPattern(pattern).search(text)

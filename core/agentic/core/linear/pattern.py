@@ -21,8 +21,7 @@ MAX_WORK = 20_000_000_000
 class _Match(Protocol):
     """What RE2 found."""
 
-    def span(self) -> tuple[int, int]: ...
-    def groups(self) -> tuple[bytes | None, ...]: ...
+    def span(self, group: int = 0) -> tuple[int, int]: ...
 
 
 class _Engine(Protocol):
@@ -34,6 +33,10 @@ class _Engine(Protocol):
     def search(self, text: bytes) -> _Match | None: ...
     def fullmatch(self, text: bytes) -> _Match | None: ...
     def finditer(self, text: bytes) -> Iterator[_Match]: ...
+
+
+_CONTROLS = (*range(9), *range(14, 28))
+"""Characters of a byte that are no space, and that hardly a text has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,36 @@ class Found:
         return self.start + len(self.whole)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A text that an engine is asked about.
+
+    Attributes:
+        engine: The pattern for such texts.
+        raw: The text.
+        given: What the engine is given for it, of the same length.
+    """
+
+    engine: _Engine
+    raw: bytes
+    given: bytes
+
+    def each(self) -> Iterator[_Match]:
+        """Yield each place that fits, one after the other."""
+        last = (-1, -1)
+        for found in self.engine.finditer(self.given):
+            if found.span() != last:  # the engine gives some empty places twice
+                yield found
+            last = found.span()
+
+    def decoded(self, found: _Match) -> Found:
+        """Return what was found, as the text has it."""
+        start, end = found.span()
+        spans = map(found.span, range(1, self.engine.groups + 1))
+        groups = tuple(None if begin < 0 else _text(self.raw[begin:close]) for begin, close in spans)
+        return Found(_text(self.raw[start:end]), groups, self.raw, start)
+
+
 class LinearPattern:
     """A regular expression in Python's syntax. Its time grows with the length of a text and nothing else.
 
@@ -77,10 +110,11 @@ class LinearPattern:
         ascii_only: ``\\d``, ``\\w`` and ``\\s`` fit ASCII only.
     """
 
-    __slots__ = ("__dict__", "_flags", "pattern")
+    __slots__ = ("__dict__", "_flags", "_others", "pattern")
 
     def __init__(self, pattern: str, *, ignore_case: bool = False, ascii_only: bool = False) -> None:
         self.pattern = pattern
+        self._others: dict[int, _Engine] = {}
         self._flags = (re.IGNORECASE if ignore_case else 0) | (re.ASCII if ascii_only else 0)
 
     def __repr__(self) -> str:
@@ -106,53 +140,63 @@ class LinearPattern:
         Raises:
             RegexTooCostlyError: The pattern is too large for a text of this length.
         """
-        raw = self._bytes_of(text)
-        found = self._engine.search(raw)
-        if self._has_end and raw.endswith(b"\n"):
-            found = _earlier(found, self._engine.search(raw[:-1]))
-        return None if found is None else _decoded(found, raw)
+        asked = self._asked(text)
+        found = asked.engine.search(asked.given)
+        return None if found is None else asked.decoded(found)
 
     def fullmatch(self, text: str) -> Found | None:
         """Return the groups if the whole text fits."""
-        raw = self._bytes_of(text)
-        found = self._engine.fullmatch(raw)
-        return None if found is None else _decoded(found, raw)
+        asked = self._asked(text)
+        found = asked.engine.fullmatch(asked.given)
+        return None if found is None else asked.decoded(found)
 
     def matches(self, text: str) -> bool:
         """Whether the whole text fits."""
-        return self._engine.fullmatch(self._bytes_of(text)) is not None
+        asked = self._asked(text)
+        return asked.engine.fullmatch(asked.given) is not None
 
     def occurs_in(self, text: str) -> bool:
         """Whether something in the text fits."""
-        return self.search(text) is not None
+        asked = self._asked(text)
+        return asked.engine.search(asked.given) is not None
 
     def finditer(self, text: str) -> Iterator[Found]:
-        """Yield each place that fits, one after the other."""
-        raw = self._bytes_of(text)
-        for found in self._engine.finditer(raw):
-            yield _decoded(found, raw)
+        """Yield each place that fits, one after the other; of those that begin at one character the first."""
+        asked = self._asked(text)
+        return map(asked.decoded, asked.each())
 
     def sub(self, replacement: str | Callable[[Found], str], text: str) -> str:
         """Return the text with each place that fits replaced; a replacement has no references to groups."""
-        raw = self._bytes_of(text)
+        asked = self._asked(text)
         pieces: list[str] = []
         end = 0
-        for found in self._engine.finditer(raw):
+        for found in asked.each():
             start, next_end = found.span()
-            pieces.append(_text(raw[end:start]))
-            pieces.append(replacement if isinstance(replacement, str) else replacement(_decoded(found, raw)))
+            pieces.append(_text(asked.raw[end:start]))
+            pieces.append(replacement if isinstance(replacement, str) else replacement(asked.decoded(found)))
             end = next_end
-        return text if not pieces else "".join([*pieces, _text(raw[end:])])
+        return text if not pieces else "".join([*pieces, _text(asked.raw[end:])])
 
     @cached_property
     def _engine(self) -> _Engine:
+        return self._compiled(self._translated[0])
+
+    def _before_line_end(self, line_end: int) -> _Engine:
+        """Return the pattern for texts that end with a line end, the others given as ``line_end``."""
+        engine = self._others.get(line_end)
+        if engine is None:
+            translated = translate(self.pattern, self._flags, line_end)
+            engine = self._others[line_end] = self._compiled(translated.text)
+        return engine
+
+    def _compiled(self, translated: str) -> _Engine:
         import re2  # type: ignore[import-untyped]  # it has no types; 2 MB; loaded by the first pattern that is used
 
         options = re2.Options()
         options.max_mem = MAX_MEMORY_BYTES
         options.log_errors = False
         try:
-            return cast(_Engine, re2.compile(self._translated[0].encode(errors="surrogatepass"), options))
+            return cast(_Engine, re2.compile(translated.encode(errors="surrogatepass"), options))
         except re2.error as exc:
             reason = exc.args[0] if exc.args else exc
             said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
@@ -167,11 +211,17 @@ class LinearPattern:
     def _has_end(self) -> bool:
         return self._translated[1]
 
-    def _bytes_of(self, text: str) -> bytes:
+    def _asked(self, text: str) -> _Asked:
         raw = text.encode(errors="surrogatepass")
-        if len(raw) * self._engine.programsize > MAX_WORK:
+        engine, given = self._engine, raw
+        if raw.endswith(b"\n") and self._has_end:
+            line_end = next((code for code in _CONTROLS if code not in raw), None)
+            if line_end is not None:  # else it is no text, and has no last line
+                engine = self._before_line_end(line_end)
+                given = raw[:-1].replace(b"\n", bytes([line_end])) + b"\n"
+        if len(raw) * engine.programsize > MAX_WORK:
             raise RegexTooCostlyError(self.pattern, len(text))
-        return raw
+        return _Asked(engine, raw, given)
 
 
 @lru_cache(maxsize=1024)
@@ -182,18 +232,6 @@ def compile_linear(pattern: str) -> LinearPattern:
         LinearRegexError: It is not a regular expression, is too large, or has look-around or back-references.
     """
     return LinearPattern(pattern).compiled()
-
-
-def _earlier(one: _Match | None, other: _Match | None) -> _Match | None:
-    if one is None or other is None:
-        return one or other
-    return other if other.span()[0] < one.span()[0] else one
-
-
-def _decoded(found: _Match, raw: bytes) -> Found:
-    start, end = found.span()
-    groups = tuple(None if one is None else _text(one) for one in found.groups())
-    return Found(_text(raw[start:end]), groups, raw, start)
 
 
 def _text(raw: bytes) -> str:

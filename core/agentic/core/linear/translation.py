@@ -52,8 +52,17 @@ class Translated:
     has_end: bool
 
 
-def translate(pattern: str, flags: int = 0) -> Translated:
+def translate(pattern: str, flags: int = 0, line_end: int | None = None) -> Translated:
     """Return what RE2 is given for a pattern of Python.
+
+    RE2 has no ``$`` that stands before the last line end and before no other. For texts that end with one,
+    all others are given as another character, ``line_end``: then a ``$`` before line ends is just that.
+
+    Args:
+        pattern: In the syntax of :mod:`re`.
+        flags: Those of :mod:`re`.
+        line_end: Code point of what is given for line ends before the last character; None when the text does
+            not end with one, so that a ``$`` stands at the very end only.
 
     Raises:
         LinearRegexError: It is not a regular expression, or asks for what only a backtracking engine can do.
@@ -68,19 +77,25 @@ def translate(pattern: str, flags: int = 0) -> Translated:
         raise LinearRegexError(pattern, str(exc)) from None
     except RecursionError:
         raise LinearRegexError(pattern, "its groups are nested too deep") from None
-    writer = _Writer(pattern)
+    writer = _Writer(pattern, line_end)
     try:
         text = writer.sequence(tree, tree.state.flags)
     except RecursionError:
         raise LinearRegexError(pattern, "its groups are nested too deep") from None
+    if writer.has_end and writer.has_line_places:
+        raise LinearRegexError(
+            pattern, "it has a `$` outside of `(?m:...)`, where it means another place; write `\\Z` for it"
+        )
     prefix = _switched(tree.state.flags, 0)
     return Translated(f"{prefix}{text}", writer.has_end)
 
 
 class _Writer:
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, line_end: int | None) -> None:
         self._pattern = pattern
+        self._line_end = line_end
         self.has_end = False
+        self.has_line_places = False
 
     def sequence(self, tokens: Tokens, flags: int) -> str:
         return "".join(self._one(str(kind), value, flags) for kind, value in tokens)
@@ -94,13 +109,13 @@ class _Writer:
         return write(self, value, flags)
 
     def literal(self, value: int, _flags: int) -> str:
-        return _code(value)
+        return _code(value) if value not in (_NEW_LINE, self._line_end) else self._class([(value, value)])
 
     def not_literal(self, value: int, _flags: int) -> str:
-        return f"[^{_code(value)}]"
+        return self._class([(value, value)], is_negated=True)
 
     def any(self, _value: object, flags: int) -> str:
-        return "(?s:.)" if flags & re.DOTALL else r"[^\n]"
+        return _ANY if flags & re.DOTALL else self._class([(_NEW_LINE, _NEW_LINE)], is_negated=True)
 
     def branch(self, value: tuple[None, Sequence[Tokens]], flags: int) -> str:
         return f"(?:{'|'.join(self.sequence(one, flags) for one in value[1])})"
@@ -122,14 +137,22 @@ class _Writer:
         place = str(value)
         if place == "AT_END" and not flags & re.MULTILINE:
             self.has_end = True
-            return r"\z"
+            return r"\z" if self._line_end is None else "(?m:$)"
         if place == "AT_BEGINNING" and not flags & re.MULTILINE:
             return r"\A"
+        self.has_line_places |= place in {"AT_BEGINNING", "AT_END"}
         return _PLACES[place]
 
     def within(self, items: Tokens, flags: int) -> str:
         is_negated = bool(items) and str(items[0][0]) == "NEGATE"
         ranges = [one for kind, value in items[is_negated:] for one in _ranges(str(kind), value, flags)]
+        return self._class(ranges, is_negated=is_negated)
+
+    def _class(self, ranges: Sequence[Range | str], *, is_negated: bool = False) -> str:
+        if self._line_end is not None:
+            ranges = _with_line_end(ranges, self._line_end)
+        if not ranges:
+            return _ANY if is_negated else _NOTHING
         if is_negated:
             return f"[^{_written(ranges)}]"
         # So characters that are newer than RE2 belong to it, too.
@@ -149,6 +172,9 @@ _WRITERS: Mapping[str, Callable[[_Writer, Any, int], str]] = {
     "AT": _Writer.at,
     "IN": _Writer.within,
 }
+_NEW_LINE = 10
+_ANY = "(?s:.)"
+_NOTHING = r"[^\x{0}-\x{10FFFF}]"
 _PLACES = {
     "AT_BEGINNING": "(?m:^)",
     "AT_BEGINNING_STRING": r"\A",
@@ -209,6 +235,24 @@ def _complement(ranges: Sequence[Range]) -> Iterator[Range]:
             yield begin, low - 1
         begin = high + 1
     yield begin, sys.maxunicode
+
+
+def _with_line_end(ranges: Sequence[Range | str], line_end: int) -> list[Range | str]:
+    """Return a class that ``line_end`` belongs to just where a line end does."""
+    found: list[Range | str] = []
+    for one in ranges:
+        if isinstance(one, str):  # properties of Unicode: both are in it, as control characters, or none
+            found.append(one)
+            continue
+        low, high = one
+        found += [
+            part
+            for part in ((low, min(high, line_end - 1)), (max(low, line_end + 1), high))
+            if part[0] <= part[1]
+        ]
+        if low <= _NEW_LINE <= high:
+            found.append((line_end, line_end))
+    return found
 
 
 def _written(ranges: Sequence[Range | str]) -> str:

@@ -191,7 +191,7 @@ def _started() -> subprocess.Popen[bytes]:
     # Its own session: a Ctrl-C ends this process, and by the end of its input that one.
     paths = [os.path.abspath(path) for path in sys.path if path]  # noqa: PTH100 - zip files are among them
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-P", "-m", isolated_process.__name__, str(MEMORY_BYTES)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -200,6 +200,9 @@ def _started() -> subprocess.Popen[bytes]:
         env={**environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
         start_new_session=True,
     )
+    # Who is idle ends by itself: somebody has to wait for that, or the system keeps what is left of it.
+    threading.Thread(target=child.wait, name="agentic-isolated", daemon=True).start()
+    return child
 
 
 _pool = _Pool()

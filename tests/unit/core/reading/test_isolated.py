@@ -12,7 +12,9 @@ import time
 from collections.abc import Iterator
 from typing import cast
 
+import psutil
 import pytest
+from tests.conftest import Eventually
 
 from agentic.core.reading import isolated
 from agentic.core.reading.isolated import IsolatedCallError, ProcessEndedError, call_isolated
@@ -114,6 +116,12 @@ def test_a_process_that_has_ended_while_it_was_idle_is_replaced() -> None:
     with pytest.raises(IsolatedCallError):
         call_isolated(f"{HERE}:ends", b"")
     assert call_isolated(f"{HERE}:pid", b"") != before
+
+
+async def test_nothing_is_left_of_a_process_that_ended_by_itself(eventually: Eventually) -> None:
+    process = psutil.Process(cast(int, call_isolated(f"{HERE}:pid", b"")))
+    process.terminate()
+    await eventually(lambda: not psutil.pid_exists(process.pid))
 
 
 def test_an_end_is_told_as_what_it_was() -> None:
