@@ -13,6 +13,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONSTRAINTS = REPOSITORY / "constraints.txt"
 
+UNCOMPILED = {"PIP_COMPILE": "0"}
+"""Has pip leave it to Python to compile what is imported: a small part of all modules."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -86,6 +89,7 @@ def python_of(environment: Path) -> str:
 
 def pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    environment = {**os.environ, **UNCOMPILED}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=200)
     told = f"pip failed; is a package index within reach?\n{' '.join(command)}\n{done.stderr}"
     assert done.returncode == 0, told

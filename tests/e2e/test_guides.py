@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.guides import Shell
-from tests.e2e.machines import CONSTRAINTS, REPOSITORY, resolved
+from tests.e2e.machines import CONSTRAINTS, REPOSITORY, UNCOMPILED, resolved
 
 from agentic.core.services import free_port
 
@@ -43,7 +43,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shell(environment: Path, tmp_path: Path) -> Iterator[Shell]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTIC_", "PYTEST_"))}
     path = f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    ours = {"PATH": path, "COLUMNS": "120", "PIP_CONSTRAINT": str(CONSTRAINTS), "PIP_QUIET": "1"}
+    ours = {
+        "PATH": path,
+        "COLUMNS": "120",
+        "PIP_CONSTRAINT": str(CONSTRAINTS),
+        "PIP_QUIET": "1",
+        **UNCOMPILED,
+    }
     with Shell(tmp_path, {**kept, **ours}) as opened:
         yield opened
 

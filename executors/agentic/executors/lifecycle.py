@@ -190,10 +190,21 @@ def prepare_worker(
     Celery goes on to set up its own logging. Pool processes inherit all of this.
     """
     _require_broker(conf)
+    load_plugins()
     collect_seldom()
     _folders.append(make_folder())
     level = logging.getLevelName(mlevel(options.get("loglevel") or logging.WARNING))
     configure_logging(level, load_settings().log_format)
+
+
+def load_plugins() -> None:
+    """Load what plugins bring before the pool forks: each of its processes would do it at its first task.
+
+    That takes half a second, which would count to the task's time limit. What a plugin does wrong is kept as
+    its error.
+    """
+    registry = get_registry()
+    _ = registry.platforms, registry.workflows  # gathered when asked for, then kept
 
 
 @after_setup_logger.connect

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from tests.faults.executors.history import Expected, entries
 from tests.faults.executors.poisons import HUGE
+from tests.faults.executors.scene import PROCESSES
 
 from agentic.core import RunStatus
 from agentic.core.graph.errors import error_type
@@ -27,13 +28,39 @@ TIME_LIMITS = "task_soft_time_limit = 2\ntask_time_limit = 3\n"
 
 
 @pytest.fixture(scope="module")
-def stage(configured_stage: MakeStage) -> Scene:
-    """A place whose workers kill processes that take too long."""
-    return configured_stage(2, TIME_LIMITS)
+def hurried_stage(configured_stage: MakeStage) -> Scene:
+    """A place whose workers kill processes that take too long; all have been at work before.
+
+    What a process loads at its first task counts to that one's time limit.
+    """
+    stage = configured_stage(2, TIME_LIMITS)
+    at_work = "SELECT DISTINCT worker FROM activations WHERE status = 'done'"
+    while len(stage.read(at_work)) < PROCESSES:
+        stage.march(2 * PROCESSES, "short")
+        stage.until_ended()
+    return stage
 
 
-@pytest.mark.parametrize("name", ["kill", "leave", "spin"])
+@pytest.fixture
+def hurried(hurried_stage: Scene) -> Scene:
+    """The place with time limits, cleared, with a worker."""
+    hurried_stage.worker()
+    hurried_stage.clear()
+    return hurried_stage
+
+
+@pytest.mark.parametrize("name", ["kill", "leave"])
 def test_an_activation_is_given_up_when_its_processes_die(scene: Scene, note: Note, name: str) -> None:
+    check_given_up(scene, note, name)
+
+
+def test_an_activation_is_given_up_when_it_never_ends_and_its_processes_are_killed(
+    hurried: Scene, note: Note
+) -> None:
+    check_given_up(hurried, note, "spin")
+
+
+def check_given_up(scene: Scene, note: Note, name: str) -> None:
     handle = scene.submit(f"{POISONS}:poison", name, FAILS)
     scene.march(3, "short")
     figures = scene.check()
@@ -77,10 +104,10 @@ def test_of_a_process_that_goes_on_twice_one_result_is_kept(scene: Scene, note: 
                 process.kill()
 
 
-def test_a_function_that_never_ends_is_given_up(scene: Scene, note: Note) -> None:
-    scene.submit(f"{POISONS}:sleepless", "", FAILS)
-    scene.march(2, "short")
-    note(scene.check())
+def test_a_function_that_never_ends_is_given_up(hurried: Scene, note: Note) -> None:
+    hurried.submit(f"{POISONS}:sleepless", "", FAILS)
+    hurried.march(2, "short")
+    note(hurried.check())
 
 
 def test_a_handler_that_takes_too_long_is_stopped_in_its_process(scene: Scene, note: Note) -> None:
