@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import psutil
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from tests.databases import (
     _agentic_postgres,
     backend,
@@ -33,6 +34,10 @@ __all__ = [
 ]
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+
+# How long an example takes is the machine's business.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # The tests start hundreds of Python processes; without compiled files each takes twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -194,7 +194,7 @@ def walked(cron: str, timezone: str, day: datetime) -> list[datetime]:
 
 
 @pytest.mark.requirement("BR07")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cron=lines, change=st.sampled_from(CHANGES), shift=st.integers(-1500, 1500))
 @example(cron="15 * * * *", change=("Australia/Lord_Howe", datetime(2026, 4, 4, tzinfo=UTC)), shift=0)
 @example(cron="40 * * * *", change=("Australia/Lord_Howe", datetime(2026, 10, 3, tzinfo=UTC)), shift=0)
@@ -211,7 +211,7 @@ def test_due_times_are_those_the_clock_of_the_zone_shows(
     assert due == [moment for moment in walked(cron, timezone, day) if start < moment <= end]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     cron=lines,
     change=st.sampled_from(CHANGES),

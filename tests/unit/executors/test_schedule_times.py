@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.executors.schedule_cron import ScheduleTimesError
@@ -43,7 +43,6 @@ def test_an_interval_is_counted_from_its_anchor_and_does_not_drift() -> None:
     assert next(calendar(every_s=30).due_after(NOON - HOUR)) == NOON + timedelta(seconds=30)
 
 
-@settings(deadline=None)
 @given(calendars)
 def test_jitter_keeps_due_times_in_order_and_ends_before_the_next(times: Calendar) -> None:
     firings = list(islice(times.firings_after(NOON), 20))
@@ -136,7 +135,6 @@ def test_the_newest_of_a_year_of_seconds_is_found_at_once(policy: CatchUp) -> No
 
 
 @pytest.mark.requirement("BR07")
-@settings(deadline=None)
 @given(calendars, spans, st.lists(spans, max_size=8), st.sampled_from(CatchUp))
 def test_whenever_beat_looks_no_due_time_comes_twice_and_policies_are_kept(
     times: Calendar, up_to: timedelta, looks: list[timedelta], policy: CatchUp

@@ -85,7 +85,7 @@ def by_sqlalchemy(connection: Connection) -> Session:
     return Session(connection, join_transaction_mode="create_savepoint", expire_on_commit=False)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(get_args(Act)), max_size=8))
 def test_a_part_keeps_and_undoes_the_same_whoever_began_it(database: Database, acts: list[Act]) -> None:
     ours = kept(database, JoinedSession, acts, ends=True)

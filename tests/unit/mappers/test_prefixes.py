@@ -13,7 +13,7 @@ from agentic.mappers.prefixes import begins_with, is_within
 IDS = st.text(alphabet="09afz/-_%A:é", min_size=1, max_size=5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(IDS, min_size=1, max_size=12, unique=True), IDS)
 def test_the_same_rows_are_found_as_python_finds(database: Database, names: list[str], prefix: str) -> None:
     with database.writing() as session:

@@ -319,7 +319,7 @@ rows = st.fixed_dictionaries(
 
 
 @given(st.lists(st.lists(rows, max_size=6), max_size=5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 def test_any_batches_come_to_what_their_rows_come_to_one_by_one(
     database: Database, batches: list[list[dict[str, object]]]
 ) -> None:

@@ -21,7 +21,7 @@ OLD, NEW = SecretKeys.new_key(), SecretKeys.new_key()
 LABEL = Label(project_id="p", kind="secret", name="LinkedIn")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=st.text(alphabet=st.characters(codec=None)))
 def test_what_is_sealed_opens_with_its_key_and_does_not_show(value: str) -> None:
     keys = SecretKeys(OLD)

@@ -31,7 +31,7 @@ from agentic.core.types import ExecutorId, RunId
 ids = st.text("a.:%~0123456789-é", min_size=1, max_size=5)
 counts = st.integers(0, 12)
 places = st.tuples(ids, counts, counts)
-quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def nested(keys: list[str]) -> Workflow:

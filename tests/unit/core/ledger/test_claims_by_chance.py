@@ -240,7 +240,7 @@ def play(store: LedgerStore, chosen: Iterable[tuple[Callable[[Chance, int], None
         chance.check()
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@settings(max_examples=60, database=None, derandomize=True)
 @given(actions)
 def test_claims_keep_to_the_rules_whatever_happens(
     chosen: Sequence[tuple[Callable[[Chance, int], None], int]],

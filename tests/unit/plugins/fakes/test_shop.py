@@ -45,7 +45,7 @@ def crawl(shop: Shop) -> set[str]:
     return seen
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(), st.integers(min_value=0, max_value=130))
 def test_following_links_finds_each_page_worth_storing_once(seed: int, products: int) -> None:
     shop = Shop(seed, products)
@@ -109,7 +109,7 @@ def test_other_paths_do_not_exist(shop: Shop, path: str) -> None:
     assert shop.page(parts.path, parts.query, BASE) is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(), st.integers(min_value=0, max_value=40))
 def test_the_same_seed_gives_the_same_bytes(seed: int, products: int) -> None:
     one, other = Shop(seed, products), Shop(seed, products)

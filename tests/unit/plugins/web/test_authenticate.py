@@ -371,7 +371,7 @@ def echoing(secret: str, status: int, method: str) -> Answer:
     return answer
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     words=st.text(st.characters(codec=None, exclude_characters="*"), max_size=12),
     status=st.sampled_from([200, 302, 307, 400, 401, 403, 404, 429, 500]),
