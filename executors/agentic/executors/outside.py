@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from agentic.core.browser import BrowserRequest, Manners, RenderedPage
 from agentic.core.settings import Settings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentic.executors.browser import PlaywrightBrowser
     from agentic.mappers import Database
 
-_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, set[SharedBrowser]]] = (
+_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, WeakSet[SharedBrowser]]] = (
     WeakKeyDictionary()
 )
 
@@ -42,18 +42,18 @@ class SharedBrowser:
     async def aclose(self) -> None:
         """Let go of the browser."""
         loop = asyncio.get_running_loop()
-        browser, users = _OPEN.get(loop, (None, set()))
+        browser, users = _OPEN.get(loop, (None, WeakSet()))
         users.discard(self)
         if browser is not None and not users:
             del _OPEN[loop]
             await browser.aclose()
 
-    def _shared(self) -> tuple[PlaywrightBrowser, set[SharedBrowser]]:
+    def _shared(self) -> tuple[PlaywrightBrowser, WeakSet[SharedBrowser]]:
         loop = asyncio.get_running_loop()
         if loop not in _OPEN:
             from agentic.executors.browser import PlaywrightBrowser
 
-            _OPEN[loop] = (PlaywrightBrowser(self._settings), set())
+            _OPEN[loop] = (PlaywrightBrowser(self._settings), WeakSet())
         return _OPEN[loop]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from threading import Lock
 from typing import cast
 
 from agentic.core.errors import AgenticError, line_of, text_of
@@ -69,32 +70,38 @@ class WorkflowCatalog:
         self._builders = dict(builders or {})
         self._size = size
         self._built: OrderedDict[str, Flow] = OrderedDict()
+        self._lock = Lock()
 
     def get(self, name: str) -> Flow:
-        """Return a workflow. May block, as builders may read a database.
+        """Return a workflow. May block, as builders may read a database; any thread may call it.
 
         Raises:
             UnknownWorkflowError: Nothing has that name, or it leads where names may not lead.
         """
         flow = self.built(name)
-        if flow is None:
-            flow = self._built[name] = self._build(name)
-            if len(self._built) > self._size:
-                self._built.popitem(last=False)
-        return flow
+        return self._keep(name, self._build(name)) if flow is None else flow
 
     def built(self, name: str) -> Flow | None:
         """Return a workflow that was built before and is still kept; never blocks."""
-        flow = self._built.get(name)
-        if flow is not None:
-            self._built.move_to_end(name)
-        return flow
+        with self._lock:
+            flow = self._built.get(name)
+            if flow is not None:
+                self._built.move_to_end(name)
+            return flow
 
     async def aclose(self) -> None:
         """Close what the workflows have opened in this process."""
         for flow in self._built.values():
             if flow.close is not None:
                 await flow.close()
+
+    def _keep(self, name: str, flow: Flow) -> Flow:
+        """Keep a workflow; return another thread's of this name instead, so that the one in use is closed."""
+        with self._lock:
+            kept = self._built.setdefault(name, flow)
+            if len(self._built) > self._size:
+                self._built.popitem(last=False)
+            return kept
 
     def _build(self, name: str) -> Flow:
         outer, mark, node = name.rpartition(NODE_MARK)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
+from agentic.core.graph import Workflow, WorkflowBuilder, executor
 from agentic.executors.durable import UnknownWorkflowError
-from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.catalog import Flow, WorkflowCatalog
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,26 @@ def test_a_module_that_ends_the_process_ends_none(
 def test_a_factory_of_a_plugin_that_ends_the_process_ends_none() -> None:
     with pytest.raises(UnknownWorkflowError, match="its factory raised SystemExit: 2"):
         WorkflowCatalog({"bad": lambda: sys.exit(2)}).get("bad")
+
+
+def test_threads_that_want_one_workflow_at_a_time_get_the_one_that_is_closed() -> None:
+    both_build = Barrier(2, timeout=10)
+
+    def build(rest: str) -> Flow:
+        both_build.wait()
+        return Flow(only(rest))
+
+    catalog = WorkflowCatalog({}, builders={"made": build})
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(catalog.get, ["made:of", "made:of"])
+    assert one is other is catalog.built("made:of")
+
+
+def only(name: str) -> Workflow:
+    """Return a workflow with one executor."""
+
+    @executor
+    async def echo(message: str) -> str:
+        return message
+
+    return WorkflowBuilder(name).set_start(echo).build()
