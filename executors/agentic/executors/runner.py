@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack, suppress
+from typing import Any
 
 from agentic.core.graph import CheckpointError, WorkflowEvent
+from agentic.core.graph.errors import error_text
 from agentic.core.graph.result import RunStatus
 from agentic.core.ledger import ActivationId
 from agentic.core.threads import in_thread
@@ -84,7 +86,15 @@ async def run_execution(
     log_level = logging.INFO if host.shows_errors else logging.ERROR
     builder = flow_builder(host.database, agent.project_id, host.worker, log_level=log_level)
     store = SqlLedger(host.database, project_id=agent.project_id)
-    options = HostOptions(lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker)
+    refusal: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+
+    def note(reason: Exception) -> None:
+        if not refusal.done():
+            refusal.set_result(reason)
+
+    options = HostOptions(
+        lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker, on_refused=note
+    )
     try:
         async with AsyncExitStack() as stack:
             catalog = WorkflowCatalog({}, builders={KIND: builder})
@@ -92,11 +102,11 @@ async def run_execution(
             if bus is not None:
                 outbox = Outbox(runs.host.lane, project, bus)
                 await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
-            await _rested(await _taken_up(runs, execution, agent))
+            await _rested(await _taken_up(runs, execution, agent), refusal)
     except AgentNotRunnableError as exc:
         await in_thread(_refuse, host.database, execution, exc, log_level)
         observers.refused(project, execution_id)
-    except (CheckpointError, UnknownWorkflowError) as exc:
+    except (CheckpointError, UnknownWorkflowError, _RefusedError) as exc:
         advice = "begin anew with `agentic run` without --resume"
         raise ExecutionNotRunnableError(execution_id, f"{exc}; or {advice}") from exc
     finally:
@@ -228,15 +238,31 @@ def _refuse(
     log_end()
 
 
-async def _rested(handle: AsyncRunHandle) -> None:
+class _RefusedError(Exception):
+    """This process cannot do a part of the run, and there is no other one."""
+
+
+async def _rested(handle: AsyncRunHandle, refusal: asyncio.Future[Exception]) -> None:
+    """Wait for the end of a run.
+
+    Raises:
+        _RefusedError: A part of it cannot be done here; there may never be anybody else to do it.
+    """
+    resting = asyncio.ensure_future(handle.rest())
     try:
-        await handle.rest()
+        waited_for: set[asyncio.Future[Any]] = {resting, refusal}
+        await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+        if not resting.done():
+            raise _RefusedError(error_text(refusal.result())) from refusal.result()
+        await resting
         await _children_rested(handle)
     except asyncio.CancelledError:
         await handle.cancel()
         await handle.rest(CANCEL_GRACE_S)
         await _children_rested(handle)
         raise
+    finally:
+        resting.cancel()
 
 
 async def _children_rested(handle: AsyncRunHandle) -> None:

@@ -21,6 +21,7 @@ from agentic.core.graph.codec_plans import (
     KEY_STEP,
     LEAST,
     MAIN,
+    WIRE_NAME,
     Plan,
     Read,
     RefusalError,
@@ -45,6 +46,8 @@ _MAX_DESCRIBED = 100_000  # parts; objects that refer to each other have more pa
 
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep, or holds itself; name other values by an id instead"
 
+_ODD_WIRE_NAME = f"its {WIRE_NAME} is no name with a dot in it, such as 'shop.Order'"
+
 _WRITES: Mapping[type, Write] = {plan.cls: plan.write for plan in BUILT_IN}
 _READS = {plan.tag: plan.read for plan in BUILT_IN}
 
@@ -52,11 +55,14 @@ _READS = {plan.tag: plan.read for plan in BUILT_IN}
 class Codec:
     """Writes and reads values of the built-in types and of the types a workflow declares.
 
+    A field with a default that a stored value lacks has its default: types may get such fields while runs are
+    under way. A type with a ``__wire_name__`` may be renamed and moved.
+
     Args:
         types: What the workflow declares. Types of their fields are found by themselves.
 
     Raises:
-        UnencodableError: Two of the types have the same module and name.
+        UnencodableError: Two of the types have one name, or a ``__wire_name__`` cannot be one.
     """
 
     def __init__(self, types: Iterable[type] = ()) -> None:
@@ -65,6 +71,8 @@ class Codec:
         for cls in found:
             if self._names[stored_name(cls)] is not cls:
                 raise UnencodableError(stored_name(cls), _why_twins(cls, self._names[stored_name(cls)]))
+            if not _is_wire_name(vars(cls).get(WIRE_NAME, "a.Name")):
+                raise UnencodableError(cls.__qualname__, _ODD_WIRE_NAME)
         self._writer = _Writer(found)
         self._reader = _Reader(found)
 
@@ -277,9 +285,16 @@ def _undeclared(plan: Plan) -> str:
 
 
 def _why_twins(one: type, other: type) -> str:
-    if one.__module__ == other.__module__:
+    if one.__module__ == other.__module__ or WIRE_NAME in {*vars(one), *vars(other)}:
         return "another declared type has this name; rename one"
     return "its module was started and imported, so there are two; define it in one that is only imported"
+
+
+def _is_wire_name(name: object) -> bool:
+    if not isinstance(name, str):
+        return False
+    parts = name.split(".")
+    return len(parts) > 1 and all(part.isidentifier() for part in parts)
 
 
 def _unknown(tag: object, known: Iterable[str]) -> str:

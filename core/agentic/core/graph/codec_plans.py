@@ -29,6 +29,9 @@ FIELD_STEP = ".{}"
 KEY_STEP = "[{!r}]"
 """How a path shows the name of a field, and the key of a dict."""
 
+WIRE_NAME = "__wire_name__"
+"""Attribute of a class: the name its values are stored under, whatever it is called and wherever it lives."""
+
 MAIN = "__main__"
 """How a script that is started names the module that it is."""
 
@@ -154,10 +157,12 @@ def content(data: dict[str, Any], kind: type[ContentT]) -> ContentT:
 
 
 def stored_name(cls: type | FunctionType | BuiltinFunctionType) -> str:
-    """Return ``module.qualname``; for a pydantic ``Box[Order]`` with the full names of both.
+    """Return the type's ``__wire_name__``, or else ``module.qualname``; for ``Box[Order]`` the names of both.
 
     What ``python -m shop.orders`` calls ``__main__`` is ``shop.orders``, as in a process that imports it.
     """
+    if (wire_name := getattr(cls, "__dict__", {}).get(WIRE_NAME)) is not None:  # its own: heirs are others
+        return str(wire_name)
     generic = getattr(cls, "__pydantic_generic_metadata__", None)
     if generic and generic["origin"] is not None:
         arguments = (stored_name(arg) if isinstance(arg, type) else str(arg) for arg in generic["args"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum, Flag
 from functools import lru_cache
 from operator import attrgetter, itemgetter
@@ -89,13 +89,14 @@ def _flag_plan(cls: type[Flag]) -> Plan:
 
 def _named_tuple_plan(cls: type[Any]) -> Plan:
     name, names = stored_name(cls), tuple(cls._fields)
+    defaults: Mapping[str, Any] = cls._field_defaults
 
     def write(writer: Walker[JSONValue], value: tuple[object, ...], depth: int) -> JSONValue:
         return {"$": name, "v": walk_values(writer, zip(names, value, strict=True), depth + 1)}
 
     def read(reader: Walker[object], data: dict[str, Any], depth: int) -> object:
-        found = _read_fields(reader, content(data, dict), names, depth)
-        return cls._make(found[field] for field in names)
+        found = _read_fields(reader, content(data, dict), names, depth, defaults)
+        return cls._make(found[field] if field in found else defaults[field] for field in names)
 
     return Plan(cls, name, write, read)
 
@@ -104,12 +105,14 @@ def _dataclass_plan(cls: type[Any]) -> Plan:
     name, names, init_names = _described_fields(cls)
     # What __post_init__ makes of the fields was stored: making it once more could change it.
     restored = names if hasattr(cls, "__post_init__") else tuple(n for n in names if n not in init_names)
+    defaults = _defaults(cls)
 
     def read(reader: Walker[object], data: dict[str, Any], depth: int) -> object:
-        found = _read_fields(reader, content(data, dict), names, depth)
-        made = cls(**{field: found[field] for field in init_names})
+        found = _read_fields(reader, content(data, dict), names, depth, defaults)
+        made = cls(**{field: found[field] for field in init_names if field in found})
         for field in restored:
-            object.__setattr__(made, field, found[field])
+            if field in found:
+                object.__setattr__(made, field, found[field])
         return made
 
     return Plan(cls, name, _fields_writer(name, names), read)
@@ -117,12 +120,13 @@ def _dataclass_plan(cls: type[Any]) -> Plan:
 
 def _pydantic_dataclass_plan(cls: type[Any]) -> Plan:
     name, names, init_names = _described_fields(cls)
+    defaults = _defaults(cls)
 
     def read(reader: Walker[object], data: dict[str, Any], depth: int) -> object:
-        found = _read_fields(reader, content(data, dict), names, depth)
-        given = {field: found[field] for field in init_names}
+        found = _read_fields(reader, content(data, dict), names, depth, defaults)
+        given = {field: found[field] for field in init_names if field in found}
         made = _validated(cls, given)
-        _refuse_changes({field: getattr(made, field) for field in init_names}, given)
+        _refuse_changes({field: getattr(made, field) for field in given}, given)
         for field in found.keys() - given.keys():
             object.__setattr__(made, field, found[field])
         return made
@@ -168,19 +172,41 @@ def _together(names: tuple[str, ...], getter: Callable[..., Callable[[Any], Any]
     return lambda value: tuple(get(value) for get in each)
 
 
+def _defaults(cls: type[Any]) -> frozenset[str]:
+    """Return the fields of a dataclass that it fills itself, where an older version stored none."""
+    missing = dataclasses.MISSING
+    return frozenset(
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.init and (field.default is not missing or field.default_factory is not missing)
+    )
+
+
 def _read_fields(
-    reader: Walker[object], fields: Mapping[str, object], names: tuple[str, ...], depth: int
+    reader: Walker[object],
+    fields: Mapping[str, object],
+    names: tuple[str, ...],
+    depth: int,
+    defaults: Collection[str],
 ) -> dict[str, Any]:
-    if tuple(fields) != names and (odd := fields.keys() ^ set(names)):
+    if tuple(fields) != names and (odd := _odd(fields.keys(), names, defaults)):
         field = min(odd)
         raise RefusalError(f"its field {shown(field)} is {'missing' if field in names else 'unknown'}")
     return walk_values(reader, fields.items(), depth + 1)
+
+
+def _odd(fields: Collection[str], names: Collection[str], defaults: Collection[str]) -> set[str]:
+    """Return the fields that a type does not have, and those it needs that are not there."""
+    return {name for name in fields if name not in names} | {
+        name for name in names if name not in fields and name not in defaults
+    }
 
 
 def _model_plan(cls: type[BaseModel]) -> Plan:
     """Return a plan that writes the fields, and besides them ``extra``, ``private`` and ``unset``, if any."""
     name, names = stored_name(cls), tuple(cls.model_fields)
     known, values_of = frozenset(names), _together(names, itemgetter)
+    defaults = frozenset(field for field, info in cls.model_fields.items() if not info.is_required())
 
     def write(writer: Walker[JSONValue], model: BaseModel, depth: int) -> JSONValue:
         fields = zip(names, values_of(vars(model)), strict=True)
@@ -196,7 +222,7 @@ def _model_plan(cls: type[BaseModel]) -> Plan:
     def read(reader: Walker[object], data: dict[str, Any], depth: int) -> object:
         if any(type(part) is not _MODEL_PARTS.get(key) for key, part in data.items()):
             raise RefusalError("a pydantic model consists of 'v', 'extra', 'private' and 'unset'")
-        found = _read_fields(reader, data["v"], names, depth)
+        found = _read_fields(reader, data["v"], names, depth, defaults)
         extra = walk_values(reader, data.get("extra", {}).items(), depth + 1)
         private = walk_values(reader, data.get("private", {}).items(), depth + 1)
         return _made_model(cls, found, extra, private, data.get("unset", []))

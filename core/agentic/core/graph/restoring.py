@@ -116,7 +116,10 @@ def _change_since(document: Document, workflow: Workflow) -> Change:
         raise CorruptContentError("it does not say which workflow it is of")
     if data == workflow.signature.to_dict():
         return Change()
-    return compare(Signature.from_dict(data), workflow.signature, workflow.graph)
+    saved = Signature.from_dict(data)
+    if saved.version is None and workflow.has_lent_version:  # saved before versions were lent to child runs
+        saved = replace(saved, version=workflow.version)
+    return compare(saved, workflow.signature, workflow.graph)
 
 
 def _migrated(

@@ -104,7 +104,8 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
 
     With an explicit version on both sides, version and shape decide, and changed code is told. What was added
     so that an executor or a barrier refuses less is no other shape: a reducer, or another message type of an
-    executor. Without a version nothing may have changed.
+    executor. Nor is a reducer that is gone: what it joined stays in the state. Without a version nothing may
+    have changed.
 
     Args:
         saved: Of the checkpoint.
@@ -123,10 +124,10 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
 
 def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bool:
     """Whether a run of the saved shape can go on in the current one."""
-    added = current.parts.keys() - saved.parts.keys()
-    if saved.parts.keys() - current.parts.keys() or not all(name.startswith(_STATE_KEY) for name in added):
+    if not all(name.startswith(_STATE_KEY) for name in saved.parts.keys() ^ current.parts.keys()):
         return False
-    changed = {name for name, shape in saved.parts.items() if current.parts[name] != shape}
+    both = saved.parts.keys() & current.parts.keys()
+    changed = {name for name in both if current.parts[name] != saved.parts[name]}
     if not changed:
         return True
     if graph is None or not all(name.startswith(_EXECUTOR) for name in changed):

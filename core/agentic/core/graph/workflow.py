@@ -48,6 +48,7 @@ class Workflow:
         config: Limits of its runs.
         graph: Executors and edges.
         migrations: Version of a checkpoint -> what makes one of this version out of it.
+        has_lent_version: Whether its version is that of the workflow around it, see :meth:`lent`.
     """
 
     def __init__(
@@ -63,6 +64,21 @@ class Workflow:
         self.config = config
         self.graph = graph
         self.migrations = dict(migrations or {})
+        self.has_lent_version = False
+        self._lent: dict[str, Workflow] = {}
+
+    def lent(self, version: str) -> Workflow:
+        """Return this workflow with the version of the one around it, if it has none of its own.
+
+        As in one process, the code of a child run may then change while the version stays.
+        """
+        if self.version is not None:
+            return self
+        made = self._lent.get(version)
+        if made is None:  # kept, as its signature takes long to make
+            made = self._lent[version] = Workflow(self.id, version, self.config, self.graph, self.migrations)
+            made.has_lent_version = True
+        return made
 
     @cached_property
     def signature(self) -> Signature:

@@ -32,10 +32,13 @@ from agentic.core.pipeline.state import CrawlTotals, MissingResultError, Pipelin
 from agentic.core.pipeline.statistics import CrawlsUnderWay
 from agentic.core.pipeline.telling import OF_PAGES, tell_changes
 from agentic.core.pipeline.visits import Visitor
-from agentic.core.types import JSONValue, RunId
+from agentic.core.types import JSONValue, RunId, SaveCounts
 
 MAX_SLICES = 32
 """Slices of a crawl at a time, at most."""
+
+_FORMER_TOTALS = "crawl"
+"""Key of the run's state, where crawls begun by an older version have rows that the store does not count."""
 
 WORTH_A_SLICE = 200
 """So many pages are worth the message that one more slice takes."""
@@ -139,7 +142,7 @@ class CrawlNode(Executor):
         if turn.width > 1 or not _is_over(step, counts):
             await _send_turns(turn, step, counts, ctx)
             return None
-        totals = await _totals(store, counts)
+        totals = await _totals(store, counts, ctx.get_state(_FORMER_TOTALS))
         if counts.failed and not totals.done:
             raise StepFailedError(self._place.step, _first_failure(totals), 1)
         if exceeds(totals.failed, self._place.limits.max_failed, of=totals.done + totals.failed):
@@ -237,8 +240,15 @@ class CrawlNode(Executor):
         return part.counts or counts
 
 
-async def _totals(store: CrawlStore, counts: FrontierCounts) -> CrawlTotals:
+async def _totals(store: CrawlStore, counts: FrontierCounts, former: object) -> CrawlTotals:
     saved = counts.saved
+    if isinstance(former, CrawlTotals):
+        saved += SaveCounts(
+            inserted=former.inserted,
+            updated=former.updated,
+            unchanged=former.unchanged,
+            rejected=former.rejected,
+        )
     tallies = await store.failures(EXAMPLE_COUNT) if counts.failed else ()
     return CrawlTotals(
         done=counts.done,

@@ -57,15 +57,24 @@ class Child:
     workflow: str
 
 
-async def read_child(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[RunResult, SubRun] | None:
-    """Return what a child run came to; None when it has to begin, or to go on."""
+async def read_child(
+    host: RunHost, around: Workflow, workflow: Workflow, call: SubCall
+) -> tuple[RunResult, SubRun] | None:
+    """Return what a child run came to; None when it has to begin, or to go on.
+
+    Args:
+        host: Knows the ledger.
+        around: The workflow of the run around it.
+        workflow: Its own.
+        call: Its name, and the answers it gets.
+    """
     run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     if run is None or run.status is RunStatus.RUNNING:
         return None
     if _was_stopped_around(run):
         return None
     stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
-    found = restore(stored, workflow)
+    found = restore(stored, workflow if around.version is None else workflow.lent(around.version))
     state = found.state
     if _has_to_go_on(state, call):
         return None

@@ -66,6 +66,7 @@ class RunHost:
         history: Knows other runs.
         rests: Told of runs that have ended, or wait for answers, by a decision of this process.
         on_cut: Writes what else follows when a run is ended whose code is not known.
+        on_refused: Told why this process cannot do what it claimed.
     """
 
     lane: LedgerLane
@@ -78,6 +79,7 @@ class RunHost:
     history: HistorySource | None = None
     rests: Rests = field(default_factory=Rests)
     on_cut: OnCut | None = None
+    on_refused: Callable[[Exception], None] | None = None
 
     def take(self, image: RunImage, plan: Plan) -> None:
         """Take over a plan that the ledger has taken, and tell of a run that rests by it."""

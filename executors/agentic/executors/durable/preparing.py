@@ -38,7 +38,7 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
         return None
     await _learn_lane(host, image, activation)
     surroundings = Surroundings(
-        read_child=partial(read_child, host),
+        read_child=partial(read_child, host, image.workflow),
         keep_once=partial(_keep_once, host, image, lease, activation.origin),
         tell=None if host.tell is None else partial(tell_clean, host.tell, image),
         deadline=await _own_deadline(host, image),

@@ -34,6 +34,7 @@ class HostOptions:
         only: The one run to work on, with its child runs; None for any.
         worker: Name of this process, for people; host and process id when left out.
         on_cut: Writes what else follows when a run is ended whose code is not known.
+        on_refused: Told why this process cannot do what it claimed; it is offered to others, and again to it.
     """
 
     queues: Collection[str] = (DEFAULT_QUEUE,)
@@ -44,6 +45,7 @@ class HostOptions:
     only: RunId | None = None
     worker: str = field(default_factory=process_name)
     on_cut: OnCut | None = None
+    on_refused: Callable[[Exception], None] | None = None
 
 
 def make_host(
@@ -67,6 +69,7 @@ def make_host(
         tell=options.tell,
         history=options.history,
         on_cut=options.on_cut,
+        on_refused=options.on_refused,
         me=Claimant(
             worker=options.worker,
             queues=frozenset(options.queues),

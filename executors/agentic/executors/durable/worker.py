@@ -340,6 +340,8 @@ class DurableWorker:
                 ledger.note(run_id, note)
 
         await self._host.lane.do(give_back)
+        if self._host.on_refused is not None:
+            self._host.on_refused(reason)
 
     async def _settled(self, job: _Job, outcome: Outcome) -> Claimed | None:
         """Keep what came of a try; a database that goes away meanwhile costs the handler nothing."""

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import Enum, Flag, IntEnum, IntFlag, StrEnum
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -628,13 +628,13 @@ def record(cls: type, content: object, **others: object) -> JSONValue:
         (record(Color, "GREEN"), "cannot be read as"),
         (record(Color, "__class__"), "cannot be read as"),
         (record(Rights, 64), "cannot be read as"),
-        (record(Pair, {"left": 1}), "its field 'right' is missing"),
+        (record(Pair, {"right": 1}), "its field 'left' is missing"),
         (record(Point, {"x": 1, "y": 2, "z": 3}), "its field 'z' is unknown"),
         (record(Point, {"x": 1, "__class__": 2}), "its field '__class__' is unknown"),
         (record(Point, [1, 2]), "needs a dict"),
         (record(Point, {"x": 1, "y": 2}, extra={}), "and nothing else"),
         (record(Total, {"parts": [-1], "total": -1, "calls": 0}), "cannot be read as"),
-        (record(Person, {"name": "Ada"}), "its field 'age' is missing"),
+        (record(Person, {"age": 3}), "its field 'name' is missing"),
         (record(Span, {"start": 1}), "its field 'end' is missing"),
         (record(Span, {"start": "1", "end": 2}), "validation makes another value of 'start'"),
         (record(Span, {"start": 1.5, "end": 2}), "the validation of start failed"),
@@ -657,6 +657,83 @@ def record(cls: type, content: object, **others: object) -> JSONValue:
 def test_crafted_content_is_refused(data: JSONValue, said: str) -> None:
     with pytest.raises(CorruptContentError, match=said):
         CODEC.decode(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (record(Pair, {"left": 1}), Pair(1)),
+        (record(Point, {"x": 1}), Point(1)),
+        (record(Person, {"name": "Ada"}), Person(name="Ada")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_field_that_was_added_since_has_its_default(data: JSONValue, value: object) -> None:
+    found = CODEC.decode(data)
+    assert found == value
+    assert not isinstance(found, BaseModel) or found.model_fields_set == {"name"}
+
+
+@dataclass
+class Moved:
+    """Was called ``shop.orders.Order`` once."""
+
+    __wire_name__: ClassVar[str] = "shop.orders.Order"
+    number: int
+
+
+class MovedColor(Enum):
+    """Was called ``shop.Color`` once."""
+
+    __wire_name__ = "shop.Color"
+    RED = 1
+
+
+class MovedLine(BaseModel):
+    """Was called ``shop.Line`` once."""
+
+    __wire_name__: ClassVar[str] = "shop.Line"
+    name: str
+
+
+class HeirOfMoved(Moved):
+    """Has a name of its own."""
+
+
+class Namesake(BaseModel):
+    """Claims the name of another."""
+
+    __wire_name__: ClassVar[str] = "shop.Line"
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (Moved(7), "shop.orders.Order"),
+        (MovedColor.RED, "shop.Color"),
+        (MovedLine(name="lamp"), "shop.Line"),
+        (HeirOfMoved(7), f"{__name__}.HeirOfMoved"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_wire_name_stands_for_a_type_wherever_it_lives(value: object, name: str) -> None:
+    codec = Codec([type(value)])
+    data = codec.encode(value)
+    assert isinstance(data, dict)
+    assert data["$"] == name
+    assert codec.decode(data) == value
+
+
+def test_two_types_of_one_wire_name_are_refused() -> None:
+    with pytest.raises(UnencodableError, match=r"shop\.Line .*rename one"):
+        Codec([MovedLine, Namesake])
+
+
+@pytest.mark.parametrize("name", ["", "Order", "os path", 7])
+def test_a_wire_name_is_a_dotted_name(name: object) -> None:
+    odd = type("Odd", (NamedTuple("Odd", [("x", int)]),), {"__wire_name__": name})
+    with pytest.raises(UnencodableError, match="__wire_name__"):
+        Codec([odd])
 
 
 def test_content_that_is_nested_too_deeply_is_refused() -> None:

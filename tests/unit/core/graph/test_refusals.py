@@ -210,10 +210,14 @@ async def test_added_reducer_is_no_other_workflow(code: Code, store: MemoryCheck
     assert result.is_success
 
 
-async def test_removed_reducer_is_another_workflow(code: Code, store: MemoryCheckpointStore) -> None:
+async def test_removed_reducer_is_no_other_workflow_and_is_missed_where_two_write(
+    code: Code, store: MemoryCheckpointStore
+) -> None:
     await conflicting(code, is_reduced=True).run(3, run_id="r", checkpoints=store)
-    with pytest.raises(CheckpointVersionError, match="removed: state key k"):
-        await conflicting(code).resume("r", checkpoints=store)
+    with pytest.raises(StateConflictError, match="declare how to join the values with add_state"):
+        await conflicting(code).resume("r", checkpoints=store, checkpoint_id="r@1")
+    code.is_right = True
+    assert (await conflicting(code).resume("r", checkpoints=store, checkpoint_id="r@1")).is_success
 
 
 @pytest.mark.parametrize("is_wider", [True, False])

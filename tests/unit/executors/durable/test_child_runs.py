@@ -229,8 +229,10 @@ async def test_a_child_run_that_came_to_rest_when_it_was_to_be_waited_for_is_loo
     site.may_go_on.set()
     late = [True]
 
-    async def read_late(host: RunHost, workflow: Workflow, call: SubCall) -> tuple[RunResult, SubRun] | None:
-        found = await read_child(host, workflow, call)
+    async def read_late(
+        host: RunHost, around: Workflow, workflow: Workflow, call: SubCall
+    ) -> tuple[RunResult, SubRun] | None:
+        found = await read_child(host, around, workflow, call)
         return None if found is not None and late and late.pop() else found
 
     monkeypatch.setattr(preparing, "read_child", read_late)
