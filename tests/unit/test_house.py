@@ -66,6 +66,31 @@ def test_public_names_exist_are_sorted_and_documented(package: str) -> None:
         assert not callable(thing) or getattr(thing, "__doc__", None), f"{package}.{name} has no docstring"
 
 
+LAZY = (
+    "agentic.core",
+    "agentic.core.actors",
+    "agentic.core.bus",
+    "agentic.core.graph",
+    "agentic.core.http",
+    "agentic.core.ledger",
+    "agentic.core.pipeline",
+    "agentic.core.services",
+    "agentic.executors",
+    "agentic.executors.testing",
+    "agentic.migrations",
+)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_names_that_are_loaded_later_are_found_whatever_was_loaded_before(package: str) -> None:
+    module = importlib.import_module(package)
+    assert sorted(module._HOMES) == sorted(module.__all__)
+    for name, home in module._HOMES.items():
+        assert getattr(module, name) is getattr(importlib.import_module(f"{package}.{home}"), name)
+    files = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
+    assert not files & set(module.__all__), "a module would be taken for the name"
+
+
 def test_constraints_pin_versions_and_name_no_host() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert all("==" in line and "://" not in line for line in lines)

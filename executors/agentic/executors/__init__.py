@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic.executors.lazily import loaded
+from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
     from agentic.executors.agents_doctor import AgentsDoctor

@@ -5,8 +5,9 @@ Nothing of SQLAlchemy or Alembic is loaded before one of these names is used.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
     from agentic.migrations.drift import differences
@@ -36,6 +37,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return loaded(__name__, _HOMES, name)

@@ -1,32 +1,39 @@
 """Reusable steps of pipelines: what an actor is, how it fails, and the actors every installation has."""
 
-from agentic.core.actors.actor import Actor, Again, FromResults, ListingActor
-from agentic.core.actors.aggregate import AggregateActor, AggregateInput, AggregateOutput
-from agentic.core.actors.context import ActorContext
-from agentic.core.actors.errors import ActorError, PipelineError, UnknownSecretError
-from agentic.core.actors.failures import (
-    FAILURE_CLASSES,
-    Failure,
-    describe_failure,
-    failure_class_of,
-)
-from agentic.core.actors.pages import (
-    ContentsOutput,
-    ItemOutput,
-    ItemsOutput,
-    LinksOutput,
-    Page,
-    PageLink,
-    PageOutput,
-)
-from agentic.core.actors.ports import (
-    FileStore,
-    Memory,
-    SecretStore,
-    SessionStore,
-    StoredFile,
-    stored_file,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.actors.actor import Actor, Again, FromResults, ListingActor
+    from agentic.core.actors.aggregate import AggregateActor, AggregateInput, AggregateOutput
+    from agentic.core.actors.context import ActorContext
+    from agentic.core.actors.errors import ActorError, PipelineError, UnknownSecretError
+    from agentic.core.actors.failures import (
+        FAILURE_CLASSES,
+        Failure,
+        describe_failure,
+        failure_class_of,
+    )
+    from agentic.core.actors.pages import (
+        ContentsOutput,
+        ItemOutput,
+        ItemsOutput,
+        LinksOutput,
+        Page,
+        PageLink,
+        PageOutput,
+    )
+    from agentic.core.actors.ports import (
+        FileStore,
+        Memory,
+        SecretStore,
+        SessionStore,
+        StoredFile,
+        stored_file,
+    )
 
 __all__ = [
     "FAILURE_CLASSES",
@@ -58,3 +65,39 @@ __all__ = [
     "failure_class_of",
     "stored_file",
 ]
+
+_HOMES = {
+    "FAILURE_CLASSES": "failures",
+    "Actor": "actor",
+    "ActorContext": "context",
+    "ActorError": "errors",
+    "Again": "actor",
+    "AggregateActor": "aggregate",
+    "AggregateInput": "aggregate",
+    "AggregateOutput": "aggregate",
+    "ContentsOutput": "pages",
+    "Failure": "failures",
+    "FileStore": "ports",
+    "FromResults": "actor",
+    "ItemOutput": "pages",
+    "ItemsOutput": "pages",
+    "LinksOutput": "pages",
+    "ListingActor": "actor",
+    "Memory": "ports",
+    "Page": "pages",
+    "PageLink": "pages",
+    "PageOutput": "pages",
+    "PipelineError": "errors",
+    "SecretStore": "ports",
+    "SessionStore": "ports",
+    "StoredFile": "ports",
+    "UnknownSecretError": "errors",
+    "describe_failure": "failures",
+    "failure_class_of": "failures",
+    "stored_file": "ports",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    return loaded(__name__, _HOMES, name)

@@ -6,37 +6,44 @@ run up: :class:`EventPublisher` queues, a task of its own stores. ``NatsBus`` is
 is configured.
 """
 
-from agentic.core.bus.access import NatsAccess
-from agentic.core.bus.buckets import learnt_patterns, live_state
-from agentic.core.bus.decisions import PublishedDecision
-from agentic.core.bus.envelope import PublishedEvent
-from agentic.core.bus.errors import (
-    AnswerRefusedError,
-    BusAccessError,
-    BusDeniedError,
-    BusError,
-    BusUnavailableError,
-    CorruptValueError,
-    IllegalKeyError,
-    KeyConflictError,
-    MessageTooLargeError,
-    NatsNotConfiguredError,
-    NoAnswerError,
-    NobodyListensError,
-    StreamFullError,
-)
-from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
-from agentic.core.bus.leases import Lease
-from agentic.core.bus.listening import Listener, Message
-from agentic.core.bus.memory import MemoryBus
-from agentic.core.bus.memory_kv import MemoryKeyValue
-from agentic.core.bus.opening import Buses, open_bus, open_buses
-from agentic.core.bus.port import Bus, BusMessage, EventBus, StoredMessage, StreamState
-from agentic.core.bus.publisher import EventPublisher
-from agentic.core.bus.questions import OpenQuestion, Question, ask, open_questions
-from agentic.core.bus.reader import EventFilter, read_events, tail_events
-from agentic.core.bus.requests import request
-from agentic.core.bus.subjects import parse_token, subject_for, token
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.bus.access import NatsAccess
+    from agentic.core.bus.buckets import learnt_patterns, live_state
+    from agentic.core.bus.decisions import PublishedDecision
+    from agentic.core.bus.envelope import PublishedEvent
+    from agentic.core.bus.errors import (
+        AnswerRefusedError,
+        BusAccessError,
+        BusDeniedError,
+        BusError,
+        BusUnavailableError,
+        CorruptValueError,
+        IllegalKeyError,
+        KeyConflictError,
+        MessageTooLargeError,
+        NatsNotConfiguredError,
+        NoAnswerError,
+        NobodyListensError,
+        StreamFullError,
+    )
+    from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
+    from agentic.core.bus.leases import Lease
+    from agentic.core.bus.listening import Listener, Message
+    from agentic.core.bus.memory import MemoryBus
+    from agentic.core.bus.memory_kv import MemoryKeyValue
+    from agentic.core.bus.opening import Buses, open_bus, open_buses
+    from agentic.core.bus.port import Bus, BusMessage, EventBus, StoredMessage, StreamState
+    from agentic.core.bus.publisher import EventPublisher
+    from agentic.core.bus.questions import OpenQuestion, Question, ask, open_questions
+    from agentic.core.bus.reader import EventFilter, read_events, tail_events
+    from agentic.core.bus.requests import request
+    from agentic.core.bus.subjects import parse_token, subject_for, token
 
 __all__ = [
     "AnswerRefusedError",
@@ -87,3 +94,58 @@ __all__ = [
     "tail_events",
     "token",
 ]
+
+_HOMES = {
+    "AnswerRefusedError": "errors",
+    "Bus": "port",
+    "BusAccessError": "errors",
+    "BusDeniedError": "errors",
+    "BusError": "errors",
+    "BusMessage": "port",
+    "BusUnavailableError": "errors",
+    "Buses": "opening",
+    "CorruptValueError": "errors",
+    "EventBus": "port",
+    "EventFilter": "reader",
+    "EventPublisher": "publisher",
+    "IllegalKeyError": "errors",
+    "KeyChange": "kv",
+    "KeyConflictError": "errors",
+    "KeyEntry": "kv",
+    "KeyValue": "kv",
+    "KeyWrite": "kv",
+    "Lease": "leases",
+    "Listener": "listening",
+    "MemoryBus": "memory",
+    "MemoryKeyValue": "memory_kv",
+    "Message": "listening",
+    "MessageTooLargeError": "errors",
+    "NatsAccess": "access",
+    "NatsNotConfiguredError": "errors",
+    "NoAnswerError": "errors",
+    "NobodyListensError": "errors",
+    "OpenQuestion": "questions",
+    "PublishedDecision": "decisions",
+    "PublishedEvent": "envelope",
+    "Question": "questions",
+    "StoredMessage": "port",
+    "StreamFullError": "errors",
+    "StreamState": "port",
+    "ask": "questions",
+    "learnt_patterns": "buckets",
+    "live_state": "buckets",
+    "open_bus": "opening",
+    "open_buses": "opening",
+    "open_questions": "questions",
+    "parse_token": "subjects",
+    "read_events": "reader",
+    "request": "requests",
+    "subject_for": "subjects",
+    "tail_events": "reader",
+    "token": "subjects",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    return loaded(__name__, _HOMES, name)

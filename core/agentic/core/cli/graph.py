@@ -7,18 +7,18 @@ import sys
 from contextlib import aclosing
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentic.core.bus import EventFilter, NatsNotConfiguredError, open_bus, read_events
 from agentic.core.cli.events import OfProject, of_project
 from agentic.core.cli.output import console, print_json
-from agentic.core.cli.replay.sources import AmbiguousRunError
 from agentic.core.errors import AgenticError
-from agentic.core.graph import Workflow, WorkflowEvent
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentic.core.graph import Workflow, WorkflowEvent
 
 graph_app = typer.Typer(name="graph", help="Pictures of workflows, pipelines and runs.", no_args_is_help=True)
 
@@ -90,6 +90,9 @@ async def _events_of(run: str, project: str | None) -> list[WorkflowEvent]:
         NothingToDrawError: The stream has none.
         AmbiguousRunError: Several projects have a run of that id.
     """
+    from agentic.core.bus import EventFilter, NatsNotConfiguredError, open_bus, read_events
+    from agentic.core.cli.replay.sources import AmbiguousRunError
+
     settings = load_settings()
     if settings.nats is None:
         raise NatsNotConfiguredError(settings.home)

@@ -1,73 +1,80 @@
 """The graph engine: workflows that run in deterministic supersteps."""
 
-from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
-from agentic.core.graph.builder import Case, Default, WorkflowBuilder
-from agentic.core.graph.checkpoints import (
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointStore,
-    StoredCheckpoint,
-)
-from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.context import WorkflowContext
-from agentic.core.graph.crashes import CrashPolicy
-from agentic.core.graph.document import Document
-from agentic.core.graph.errors import (
-    AnswerError,
-    CheckpointConflictError,
-    CheckpointError,
-    CheckpointNotFoundError,
-    CheckpointStoreError,
-    CheckpointVersionError,
-    ContextClosedError,
-    ConvergenceError,
-    CorruptCheckpointError,
-    ExecutorTimeoutError,
-    GraphError,
-    GraphWarning,
-    HandlerError,
-    HandlerStoppedError,
-    IncompleteLogError,
-    InvalidGraphError,
-    InvalidPolicyError,
-    InvalidRunIdError,
-    MessageCopyError,
-    MessageTypeError,
-    MigrationError,
-    NoLedgerError,
-    NotStoredError,
-    OutputTypeError,
-    RejectedError,
-    RequestExpiredError,
-    RetriesExhaustedError,
-    RunEndedError,
-    RunTimeoutError,
-    SelectorError,
-    SendTypeError,
-    StateConflictError,
-    UndeliverableMessageError,
-    UnencodableError,
-    UnknownRequestError,
-)
-from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
-from agentic.core.graph.executor import Executor, ExecutorKind, handler
-from agentic.core.graph.function import FunctionExecutor, executor
-from agentic.core.graph.history import (
-    EnrichedError,
-    ExecutorHistory,
-    HistorySource,
-    MemoryHistory,
-    PastAttempt,
-    Pattern,
-)
-from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
-from agentic.core.graph.messages import ExecutorFailure, ItemResult
-from agentic.core.graph.progress import FailedAttempt, InfoRequest
-from agentic.core.graph.replaying import replay
-from agentic.core.graph.result import RunResult, RunStatus
-from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.run_view import DueView, ExecutorView, RunView
-from agentic.core.graph.workflow import RunStream, Workflow
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
+    from agentic.core.graph.base import Executor, ExecutorKind, handler
+    from agentic.core.graph.builder import Case, Default, WorkflowBuilder
+    from agentic.core.graph.checkpoints import (
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointStore,
+        StoredCheckpoint,
+    )
+    from agentic.core.graph.config import WorkflowConfig
+    from agentic.core.graph.context import WorkflowContext
+    from agentic.core.graph.crashes import CrashPolicy
+    from agentic.core.graph.document import Document
+    from agentic.core.graph.errors import (
+        AnswerError,
+        CheckpointConflictError,
+        CheckpointError,
+        CheckpointNotFoundError,
+        CheckpointStoreError,
+        CheckpointVersionError,
+        ContextClosedError,
+        ConvergenceError,
+        CorruptCheckpointError,
+        ExecutorTimeoutError,
+        GraphError,
+        GraphWarning,
+        HandlerError,
+        HandlerStoppedError,
+        IncompleteLogError,
+        InvalidGraphError,
+        InvalidPolicyError,
+        InvalidRunIdError,
+        MessageCopyError,
+        MessageTypeError,
+        MigrationError,
+        NoLedgerError,
+        NotStoredError,
+        OutputTypeError,
+        RejectedError,
+        RequestExpiredError,
+        RetriesExhaustedError,
+        RunEndedError,
+        RunTimeoutError,
+        SelectorError,
+        SendTypeError,
+        StateConflictError,
+        UndeliverableMessageError,
+        UnencodableError,
+        UnknownRequestError,
+    )
+    from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
+    from agentic.core.graph.function import FunctionExecutor, executor
+    from agentic.core.graph.history import (
+        EnrichedError,
+        ExecutorHistory,
+        HistorySource,
+        MemoryHistory,
+        PastAttempt,
+        Pattern,
+    )
+    from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
+    from agentic.core.graph.messages import ExecutorFailure, ItemResult
+    from agentic.core.graph.progress import FailedAttempt, InfoRequest
+    from agentic.core.graph.replaying import replay
+    from agentic.core.graph.result import RunResult, RunStatus
+    from agentic.core.graph.retries import RetryPolicy
+    from agentic.core.graph.run_view import DueView, ExecutorView, RunView
+    from agentic.core.graph.workflow import RunStream, Workflow
 
 __all__ = [
     "AnswerError",
@@ -147,3 +154,87 @@ __all__ = [
     "handler",
     "replay",
 ]
+
+_HOMES = {
+    "AnswerError": "errors",
+    "ApprovalRequest": "approvals",
+    "ApprovalResponse": "approvals",
+    "Case": "builder",
+    "Checkpoint": "checkpoints",
+    "CheckpointConflictError": "errors",
+    "CheckpointError": "errors",
+    "CheckpointMetadata": "checkpoints",
+    "CheckpointNotFoundError": "errors",
+    "CheckpointStore": "checkpoints",
+    "CheckpointStoreError": "errors",
+    "CheckpointVersionError": "errors",
+    "ContextClosedError": "errors",
+    "ConvergenceError": "errors",
+    "CorruptCheckpointError": "errors",
+    "CrashPolicy": "crashes",
+    "CustomEvent": "events",
+    "Default": "builder",
+    "Document": "document",
+    "DueView": "run_view",
+    "EnrichedError": "history",
+    "EventKind": "events",
+    "Executor": "base",
+    "ExecutorFailure": "messages",
+    "ExecutorHistory": "history",
+    "ExecutorKind": "base",
+    "ExecutorTimeoutError": "errors",
+    "ExecutorView": "run_view",
+    "FailedAttempt": "progress",
+    "FunctionExecutor": "function",
+    "GraphError": "errors",
+    "GraphWarning": "errors",
+    "HandlerError": "errors",
+    "HandlerStoppedError": "errors",
+    "HistorySource": "history",
+    "IncompleteLogError": "errors",
+    "InfoRequest": "progress",
+    "InvalidGraphError": "errors",
+    "InvalidPolicyError": "errors",
+    "InvalidRunIdError": "errors",
+    "ItemResult": "messages",
+    "MemoryCheckpointStore": "memory_checkpoints",
+    "MemoryHistory": "history",
+    "MessageCopyError": "errors",
+    "MessageTypeError": "errors",
+    "MigrationError": "errors",
+    "NoLedgerError": "errors",
+    "NotStoredError": "errors",
+    "OutputTypeError": "errors",
+    "PastAttempt": "history",
+    "Pattern": "history",
+    "RejectedError": "errors",
+    "RequestExpiredError": "errors",
+    "RetriesExhaustedError": "errors",
+    "RetryPolicy": "retries",
+    "RunEndedError": "errors",
+    "RunResult": "result",
+    "RunStatus": "result",
+    "RunStream": "workflow",
+    "RunTimeoutError": "errors",
+    "RunView": "run_view",
+    "SelectorError": "errors",
+    "SendTypeError": "errors",
+    "StateConflictError": "errors",
+    "StoredCheckpoint": "checkpoints",
+    "UndeliverableMessageError": "errors",
+    "UnencodableError": "errors",
+    "UnknownRequestError": "errors",
+    "Workflow": "workflow",
+    "WorkflowBuilder": "builder",
+    "WorkflowConfig": "config",
+    "WorkflowContext": "context",
+    "WorkflowEvent": "events",
+    "executor": "function",
+    "handler": "base",
+    "replay": "replaying",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    return loaded(__name__, _HOMES, name)

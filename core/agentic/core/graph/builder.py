@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from agentic.core.graph.base import Executor
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import WorkflowContext
 from agentic.core.graph.document import Migrate
@@ -30,7 +31,6 @@ from agentic.core.graph.edges import (
     SwitchEdge,
 )
 from agentic.core.graph.errors import GraphWarning, InvalidGraphError
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.function import FunctionExecutor, name_of
 from agentic.core.graph.validation import find_faults, find_warnings
 from agentic.core.graph.workflow import Workflow

@@ -9,9 +9,9 @@ import types
 from collections.abc import Iterator
 
 from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
+from agentic.core.graph.base import Executor
 from agentic.core.graph.codec_types import collect_types
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.function import FunctionExecutor
 from agentic.core.graph.subgraph import WorkflowExecutor
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, assert_never
 
-from agentic.core.graph.executor import Executor
+from agentic.core.graph.base import Executor
 from agentic.core.types import ExecutorId, JSONValue
 
 Condition = Callable[[Any], bool | Awaitable[bool]]

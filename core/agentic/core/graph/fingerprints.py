@@ -27,7 +27,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from agentic.core.graph.executor import Executor
+from agentic.core.graph.base import Executor
 from agentic.core.graph.retries import RetryPolicy
 from agentic.core.graph.source_trees import source_tree
 from agentic.core.types import JSONValue

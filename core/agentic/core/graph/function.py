@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from agentic.core.graph.annotations import remembered
+from agentic.core.graph.base import Executor, ExecutorKind
 from agentic.core.graph.dispatch import Dispatch
 from agentic.core.graph.errors import HandlerError
-from agentic.core.graph.executor import Executor, ExecutorKind
 from agentic.core.graph.handler_types import Signature, read_signature
 from agentic.core.graph.hints import as_function
 from agentic.core.graph.retries import RetryPolicy

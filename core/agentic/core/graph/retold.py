@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from agentic.core.graph.base import Executor
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.edges import DirectEdge, Edge, FanInEdge, FanOutEdge, Graph
 from agentic.core.graph.events import EventKind, WorkflowEvent
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId, JSONValue

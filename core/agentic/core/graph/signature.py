@@ -11,8 +11,8 @@ from typing import ClassVar
 from pydantic import ConfigDict, TypeAdapter
 
 from agentic.core.graph.annotations import type_name
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, RetryEdge, SwitchEdge
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.fingerprints import digest, fingerprint
 from agentic.core.graph.state import joined
 from agentic.core.graph.views.data import edge_to_dict

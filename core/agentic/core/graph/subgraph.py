@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agentic.core.graph.base import Executor, ExecutorKind
 from agentic.core.graph.context import WorkflowContext
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.executor import Executor, ExecutorKind
 from agentic.core.graph.handler_types import Types, union_of
 from agentic.core.graph.messages import Several
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from agentic.core.graph.annotations import members, shape, type_name
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
@@ -23,7 +24,6 @@ from agentic.core.graph.edges import (
     sources_of,
     targets_of,
 )
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.handler_types import Types, union_of
 from agentic.core.graph.messages import ExecutorFailure, ItemResult
 from agentic.core.graph.typing_rules import can_fit

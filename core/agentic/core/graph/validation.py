@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edge_faults import find_edge_faults
 from agentic.core.graph.edges import (
     DirectEdge,
@@ -18,7 +19,6 @@ from agentic.core.graph.edges import (
     sources_of,
     targets_of,
 )
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.type_faults import find_type_faults
 from agentic.core.graph.walks import Ways, circles, path_round, reachable, ways_of
 from agentic.core.types import ExecutorId

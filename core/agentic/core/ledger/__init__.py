@@ -4,34 +4,41 @@ A :class:`LedgerStore` keeps the runs of a project, their activations, newest ch
 Whoever works on a run asks the ledger for the right to, and writes down what came of it in one transaction.
 """
 
-from agentic.core.ledger.errors import (
-    CorruptRunError,
-    LedgerConflictError,
-    LedgerError,
-    LedgerUnavailableError,
-    NoDatabaseError,
-    RunExistsError,
-    UnknownRunError,
-)
-from agentic.core.ledger.memory import MemoryLedger
-from agentic.core.ledger.port import LedgerStore, LedgerTransaction, OnCommit
-from agentic.core.ledger.records import (
-    ActivationId,
-    ActivationOutcome,
-    ActivationRow,
-    ActivationStatus,
-    Claimed,
-    Dispatchable,
-    EventBatch,
-    Lease,
-    LeaseState,
-    NewActivation,
-    NewRun,
-    RunRow,
-    Settled,
-    StateChanges,
-    Step,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentic.core.lazily import loaded
+
+if TYPE_CHECKING:
+    from agentic.core.ledger.errors import (
+        CorruptRunError,
+        LedgerConflictError,
+        LedgerError,
+        LedgerUnavailableError,
+        NoDatabaseError,
+        RunExistsError,
+        UnknownRunError,
+    )
+    from agentic.core.ledger.memory import MemoryLedger
+    from agentic.core.ledger.port import LedgerStore, LedgerTransaction, OnCommit
+    from agentic.core.ledger.records import (
+        ActivationId,
+        ActivationOutcome,
+        ActivationRow,
+        ActivationStatus,
+        Claimed,
+        Dispatchable,
+        EventBatch,
+        Lease,
+        LeaseState,
+        NewActivation,
+        NewRun,
+        RunRow,
+        Settled,
+        StateChanges,
+        Step,
+    )
 
 __all__ = [
     "ActivationId",
@@ -61,3 +68,37 @@ __all__ = [
     "Step",
     "UnknownRunError",
 ]
+
+_HOMES = {
+    "ActivationId": "records",
+    "ActivationOutcome": "records",
+    "ActivationRow": "records",
+    "ActivationStatus": "records",
+    "Claimed": "records",
+    "CorruptRunError": "errors",
+    "Dispatchable": "records",
+    "EventBatch": "records",
+    "Lease": "records",
+    "LeaseState": "records",
+    "LedgerConflictError": "errors",
+    "LedgerError": "errors",
+    "LedgerStore": "port",
+    "LedgerTransaction": "port",
+    "LedgerUnavailableError": "errors",
+    "MemoryLedger": "memory",
+    "NewActivation": "records",
+    "NewRun": "records",
+    "NoDatabaseError": "errors",
+    "OnCommit": "port",
+    "RunExistsError": "errors",
+    "RunRow": "records",
+    "Settled": "records",
+    "StateChanges": "records",
+    "Step": "records",
+    "UnknownRunError": "errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    return loaded(__name__, _HOMES, name)

@@ -9,7 +9,7 @@ from typing import Literal
 from agentic.core.pipeline.amounts import exceeds
 from agentic.core.pipeline.page_items import has_value
 from agentic.core.pipeline.result import PageTotals, PipelineResult
-from agentic.core.pipeline.shortfalls import listed_classes, shortfalls
+from agentic.core.pipeline.shortages import listed_classes, shortfalls
 from agentic.core.pipeline.spec import Limits, PipelineSpec
 from agentic.core.pipeline.walking import reads_items
 from agentic.core.types import SaveCounts

@@ -19,7 +19,6 @@ from agentic.core.services.ports import first_answer
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.database import current_database, opened
-from agentic.executors.commands.progress import ProgressLines, progress_bars
 from agentic.executors.commands.up import shown_urls
 from agentic.executors.commands.views import execution_row
 from agentic.executors.errors import ExecutionFailedError
@@ -27,6 +26,7 @@ from agentic.executors.errors import ExecutionFailedError
 if TYPE_CHECKING:
     from agentic.core.bus import EventBus
     from agentic.executors.catalog import AgentFacts
+    from agentic.executors.commands.progress import ProgressLines
     from agentic.executors.commands.stored import StoredRows
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
@@ -154,6 +154,8 @@ def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts])
 
 async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
     """Show the events of ``jobs`` as they come over the bus, until the database says that all have ended."""
+    from agentic.executors.commands.progress import ProgressLines, progress_bars
+
     with progress_bars() as bars:
         lines = {job.execution.id: ProgressLines(bars, job.agent.agent_name) for job in jobs}
         following = asyncio.create_task(_follow(bus, lines))

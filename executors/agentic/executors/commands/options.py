@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.errors import AgenticError
-from agentic.core.reading.data_text import DataTextError, read_data, read_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import project_names
 
@@ -47,8 +45,6 @@ By = Annotated[
 
 MAX_NAME_CHARS = 200
 """As long as the columns of names."""
-
-_MAPPING: TypeAdapter[dict[str, JSONValue]] = TypeAdapter(dict[str, JSONValue])
 
 
 class OptionError(AgenticError, ValueError):
@@ -119,8 +115,13 @@ def read_file(file: Path) -> str:
 
 
 def _read_file(path: Path, option: str) -> dict[str, JSONValue]:
+    from pydantic import TypeAdapter, ValidationError
+
+    from agentic.core.reading.data_text import DataTextError, read_data
+
+    mapping: TypeAdapter[dict[str, JSONValue]] = TypeAdapter(dict[str, JSONValue])
     try:
-        return _MAPPING.validate_python(read_data(path.read_text(encoding="utf-8")).data)
+        return mapping.validate_python(read_data(path.read_text(encoding="utf-8")).data)
     except OSError as exc:
         raise OptionError(f"{option}: {path} cannot be read ({exc.strerror}); check the path") from None
     except UnicodeDecodeError:
@@ -132,6 +133,8 @@ def _read_file(path: Path, option: str) -> dict[str, JSONValue]:
 
 
 def _read_pair(pair: str, option: str) -> tuple[str, JSONValue]:
+    from agentic.core.reading.data_text import DataTextError, read_json
+
     name, mark, value = pair.partition("=")
     if not mark:
         raise OptionError(f"{option} takes NAME=VALUE or @FILE, and there is no '=' in one of its values")

@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-import yaml
-from pydantic import ValidationError
 
 from agentic.core.cli import console, print_json, print_lines, print_rows
 from agentic.core.hooks import get_registry
-from agentic.core.reading.data_text import DataTextError, read_data
 from agentic.core.settings import Settings, load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import pipeline_names
@@ -203,7 +200,10 @@ def _kept(settings: Settings, project: str | None, name: str) -> PipelineSpec:
 
 
 def _read_intent(path: Path) -> IntentSpec:
+    from pydantic import ValidationError
+
     from agentic.core.pipeline import IntentSpec
+    from agentic.core.reading.data_text import DataTextError, read_data
 
     try:
         return IntentSpec.model_validate(read_data(path.read_text(encoding="utf-8")).data)
@@ -231,6 +231,8 @@ def _fault(fault: Fault) -> dict[str, JSONValue]:
 
 def _default_rules(mark: str) -> str:
     """Return the rules that stand where a spec has none, each line as a comment."""
+    import yaml
+
     from agentic.core.pipeline import DEFAULT_RULES
 
     rules = {key: rule.model_dump(exclude_unset=True) for key, rule in DEFAULT_RULES.items()}
@@ -244,5 +246,7 @@ def _actor_row(schema: Mapping[str, JSONValue]) -> dict[str, object]:
 
 
 def _yaml(data: JSONValue) -> str:
+    import yaml
+
     plain = json.loads(json.dumps(data))
     return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))

@@ -10,7 +10,6 @@ import typer
 
 from agentic.core.audit import acting_user
 from agentic.core.cli import print_rows
-from agentic.core.reading.data_text import DataTextError, read_json
 from agentic.core.types import JSONValue
 from agentic.executors.commands.options import AsJson, InProject, OptionError
 from agentic.executors.commands.run_views import minute, shown_id
@@ -80,6 +79,8 @@ def answer_one(
 
 
 def _read(answer: str) -> JSONValue:
+    from agentic.core.reading.data_text import DataTextError, read_json
+
     try:
         return read_json(answer)
     except DataTextError as exc:

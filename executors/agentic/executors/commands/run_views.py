@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentic.core.graph import RunStatus
-from agentic.core.ledger import ActivationRow, RunRow
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
+    from agentic.core.ledger import ActivationRow, RunRow
     from agentic.mappers.ledger_reading import Backlog
     from agentic.mappers.ledger_requests import OpenRequest
 

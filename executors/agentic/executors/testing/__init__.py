@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.executors.lazily import loaded
+from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
     from agentic.executors.testing.actor_contract import ActorContract, Failing

@@ -26,7 +26,7 @@ def test_pytest_loads_the_fixtures_and_nothing_that_they_need() -> None:
         "print(*sorted(name for name in sys.modules if name.startswith('agentic.core')))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "agentic\n\n"
+    assert done.stdout == "agentic\nagentic.core agentic.core.lazily\n"
 
 
 @pytest.mark.parametrize("name", agentic.executors.testing.__all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentic.core.graph.annotations import type_name
-from agentic.core.graph.executor import Executor, ExecutorKind
+from agentic.core.graph.base import Executor, ExecutorKind
 from agentic.core.graph.run_view import ExecutorView
 from agentic.core.graph.views import svg_parts as svg
 from agentic.core.graph.views.texts import counted, duration_text, shortened, text_width

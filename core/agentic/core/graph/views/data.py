@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import assert_never
 
 from agentic.core.graph.annotations import type_name
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
@@ -19,7 +20,6 @@ from agentic.core.graph.edges import (
     sources_of,
     targets_of,
 )
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.handler_types import Types
 from agentic.core.graph.retries import RetryPolicy
 from agentic.core.graph.views.wiring import function_name, workflow_within

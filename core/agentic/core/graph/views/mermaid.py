@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agentic.core.graph.base import Executor, ExecutorKind
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.executor import Executor, ExecutorKind
 from agentic.core.graph.views.texts import plain
 from agentic.core.graph.views.wiring import Arrow, Junction, wires_of, workflow_within
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.run_view import ExecutorView, RunView
 from agentic.core.graph.state import joined
 from agentic.core.graph.views import svg_parts as svg

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from agentic.core.graph.base import Executor
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
@@ -21,7 +22,6 @@ from agentic.core.graph.edges import (
     RetryEdge,
     SwitchEdge,
 )
-from agentic.core.graph.executor import Executor
 from agentic.core.graph.subgraph import WorkflowExecutor
 
 if TYPE_CHECKING:

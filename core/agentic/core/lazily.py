@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 
 
 def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
-    """Return a public name of a package, for its ``__getattr__``.
+    """Return a public name of a package, for its ``__getattr__``, which is asked for it once.
 
     Args:
         package: Its full name.
-        homes: The module of each public name, within the package.
+        homes: The module of each public name, within the package. No module there may be called like a public
+            name: when it is loaded, it takes the name's place.
         name: What is asked for.
 
     Raises:
@@ -19,4 +21,6 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
     """
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    return getattr(import_module(f"{package}.{homes[name]}"), name)
+    found: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+    setattr(sys.modules[package], name, found)
+    return found
