@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.databases import MIGRATED, TEST
+from tests.postgres import PostgresServer
 
 from agentic.core.hooks import get_registry
 from agentic.migrations.runner import upgrade
+
+WHOLE = "whole"
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +24,19 @@ def whole_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def whole_postgres(postgres: PostgresServer) -> PostgresServer:
+    """The server of all tests, with a database that has all tables, to be copied."""
+    upgrade(postgres.create(WHOLE, MIGRATED), get_registry())
+    return postgres
+
+
 @pytest.fixture
-def whole_url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+def whole_url(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
     """A database with all tables and no row."""
     if backend == "sqlite":
-        return f"sqlite:///{shutil.copy(request.getfixturevalue('whole_file'), tmp_path / 'data.db')}"
-    migrated: str = request.getfixturevalue("migrated_url")
-    upgrade(migrated, get_registry())
-    return migrated
+        yield f"sqlite:///{shutil.copy(request.getfixturevalue('whole_file'), tmp_path / 'data.db')}"
+        return
+    server: PostgresServer = request.getfixturevalue("whole_postgres")
+    yield server.create(TEST, WHOLE)
+    server.drop(TEST)

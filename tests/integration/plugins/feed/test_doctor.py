@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.core.hooks import Finding, Severity, get_registry
+from agentic.core.hooks import Finding, Severity
 from agentic.core.http import url_key
 from agentic.core.types import JSONValue
 from agentic.mappers import (
@@ -20,7 +20,6 @@ from agentic.mappers import (
     get_result_mapper,
 )
 from agentic.mappers.vault_keys import SecretKeys
-from agentic.migrations.runner import upgrade
 from agentic.plugins.feed.doctor import AGENTS, MOST_TOLD
 from agentic.plugins.feed.executor import results_of
 from agentic.plugins.feed.polls import FeedState, Poll, PollOutcome, Polls
@@ -31,9 +30,8 @@ NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 
 @pytest.fixture
-def database(migrated_url: str) -> Iterator[Database]:
-    upgrade(migrated_url, get_registry())
-    opened = Database(migrated_url)
+def database(whole_url: str) -> Iterator[Database]:
+    opened = Database(whole_url)
     with opened.writing() as session:
         add_project(session, "blogs")
         add_project(session, "others")

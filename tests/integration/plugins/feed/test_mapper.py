@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import MapperContract, MapperSamples
 from agentic.mappers import (
@@ -20,7 +19,6 @@ from agentic.mappers import (
     create_execution,
     get_result_mapper,
 )
-from agentic.migrations.runner import upgrade
 from agentic.plugins.feed.executor import results_of
 from agentic.plugins.feed.models import FeedEntryModel, FeedModel
 from agentic.plugins.feed.polls import FeedState, Poll, PollOutcome, Polls
@@ -64,9 +62,8 @@ class TestMapper(MapperContract):
 
 
 @pytest.fixture
-def database(migrated_url: str) -> Iterator[Database]:
-    upgrade(migrated_url, get_registry())
-    opened = Database(migrated_url)
+def database(whole_url: str) -> Iterator[Database]:
+    opened = Database(whole_url)
     with opened.writing() as session:
         add_agent(session, add_project(session, "blogs"), "watcher", "feed", {"feeds": [FEED.url]})
     yield opened
