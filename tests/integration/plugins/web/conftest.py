@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,6 @@ import pytest
 from sqlalchemy import select
 
 from agentic.core.bus import MemoryBus
-from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import (
@@ -22,7 +22,6 @@ from agentic.mappers import (
     create_execution,
     find_project,
 )
-from agentic.migrations.runner import upgrade
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.fakes.shop import Shop
 from agentic.plugins.web.models import WebPageModel
@@ -41,10 +40,8 @@ RunAgent = Callable[[AgentModel], Awaitable[ExecutionOutcome]]
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    url = f"sqlite:///{tmp_path / 'web.db'}"
-    upgrade(url, get_registry())
-    opened = Database(url)
+def database(tmp_path: Path, whole_file: Path) -> Iterator[Database]:
+    opened = Database(f"sqlite:///{shutil.copy(whole_file, tmp_path / 'web.db')}")
     with opened.writing() as session:
         add_project(session, "shops")
         add_project(session, "others")
