@@ -40,7 +40,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shell(environment: Path, tmp_path: Path) -> Iterator[Shell]:
+def shell(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A shell in a folder that stays: what is installed from there in one guide is imported in the next."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTIC_", "PYTEST_"))}
     path = f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
     ours = {
@@ -50,7 +51,7 @@ def shell(environment: Path, tmp_path: Path) -> Iterator[Shell]:
         "PIP_QUIET": "1",
         **UNCOMPILED,
     }
-    with Shell(tmp_path, {**kept, **ours}) as opened:
+    with Shell(tmp_path_factory.mktemp("guide"), {**kept, **ours}) as opened:
         yield opened
 
 
