@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import TypeVar
@@ -36,6 +37,8 @@ from agentic.core.logging import configure_logging, mask_handlers
 from agentic.core.services.orphans import end_with_parent
 from agentic.core.settings import Settings, load_settings
 from agentic.core.terminal import harmless
+from agentic.core.threads import in_thread
+from agentic.executors.durable.patience import patiently
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.worker import Worked
@@ -75,7 +78,8 @@ class WorkerProcess:
         """
         runs = self._runs_of(app)
         progress = TaskProgress(current_task)
-        return self._do(runs.run_agent(execution_id, agent_id, is_again=is_again, on_claim=progress))
+        run = partial(runs.run_agent, execution_id, agent_id, is_again=is_again, on_claim=progress)
+        return self._do(self._checked(run))
 
     def activate(self, app: Celery, project_id: str, wanted: ActivationId) -> Worked:
         """Do an activation of a durable run, and what follows it in place; wait until that is done.
@@ -85,7 +89,13 @@ class WorkerProcess:
             Reject: The worker stops; what it was at is given back.
         """
         runs = self._runs_of(app)
-        return self._do(runs.activate(project_id, wanted, on_claim=TaskProgress(current_task)))
+        progress = TaskProgress(current_task)
+        return self._do(self._checked(partial(runs.activate, project_id, wanted, on_claim=progress)))
+
+    async def _checked(self, do: Callable[[], Awaitable[T]]) -> T:
+        if not self._is_checked:
+            await patiently(partial(in_thread, self.check_database))
+        return await do()
 
     async def _finish(self) -> None:
         if self._runs is not None:
@@ -98,7 +108,6 @@ class WorkerProcess:
             raise Reject(str(exc), requeue=True) from None
 
     def _runs_of(self, app: Celery) -> RunProcess:
-        self.check_database()
         with _lock:
             self._runs = self._runs or self._run_process(app)
             return self._runs

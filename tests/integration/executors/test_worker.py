@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import event, func, select, text
 from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.config import QUEUES, RUN_AGENT
+from agentic.executors.durable import patience
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.schedule import START_AGENT
 from agentic.mappers import (
@@ -214,6 +217,37 @@ async def test_a_message_whose_process_was_killed_begins_nothing_when_it_comes_b
     assert outcome.status is ExecutionStatus.QUEUED
     with place.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(RunModel)) == 0
+
+
+async def test_an_execution_whose_database_goes_away_again_and_again_is_begun_by_its_first_message(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each third transaction fails, as with a server that ends its connections."""
+    monkeypatch.setattr(patience, "PAUSES_S", (0.01,) * 8)
+    settings = load_settings(home=place.path / "home", broker_url=place.broker_url)
+    process = RunProcess(settings, place.database, place.app, QUEUES, worker="test")
+    begun = count()
+
+    def go_away(_connection: object) -> None:
+        if next(begun) % 3 == 0:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            raise error
+
+    with FakeServer(stories=1, products=3) as fakes:
+        agent = crawler(place, fakes.shop_url)
+        with place.database.writing() as session:
+            execution = create_execution(session, agent)
+        event.listen(place.database.engine, "begin", go_away)
+        try:
+            outcome = await process.run_agent(execution.id, agent.id)
+        finally:
+            event.remove(place.database.engine, "begin", go_away)
+            await process.aclose()
+            process.close()
+
+    assert (outcome.status, outcome.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert next(begun) > 12
 
 
 @pytest.mark.requirement("PL28", "SC08")

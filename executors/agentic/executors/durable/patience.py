@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from agentic.core.graph.errors import error_text
+from agentic.core.logging import get_logger
+from agentic.mappers.away import went_away
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
 
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Half a minute in all: a server that restarts, a fail-over. What is away for longer is the run's failure."""
@@ -13,3 +23,16 @@ def pauses() -> Iterator[float]:
     """Yield the seconds to wait before each further try, shortened at random: many wait for one database."""
     for pause_s in PAUSES_S:
         yield pause_s * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+
+
+async def patiently(do: Callable[[], Awaitable[T]]) -> T:
+    """Do something, and again while the database is away; it may then have been done twice."""
+    for pause_s in pauses():
+        try:
+            return await do()
+        except Exception as exc:
+            if not went_away(exc):
+                raise
+            log.warning("database.away", reason=error_text(exc), again_in_s=round(pause_s, 1))
+        await asyncio.sleep(pause_s)
+    return await do()

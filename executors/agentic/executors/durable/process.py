@@ -23,6 +23,7 @@ from agentic.executors.durable.errors import RunFailedError
 from agentic.executors.durable.live import LiveEvents
 from agentic.executors.durable.messages import MessageDispatcher
 from agentic.executors.durable.past import ProjectPast
+from agentic.executors.durable.patience import patiently
 from agentic.executors.durable.reconciler import Reconciler, Swept
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.executors.durable.worker import OnClaim, Worked
@@ -109,7 +110,8 @@ class RunProcess:
             LedgerUnavailableError: The ledger cannot be used.
         """
         await self._connect()
-        return await WorkerCrew(self.service(project_id).host, on_claim=on_claim).work(wanted)
+        service = await self._patient_service(project_id)
+        return await WorkerCrew(service.host, on_claim=on_claim).work(wanted)
 
     async def run_agent(
         self, execution_id: str, agent_id: str, *, is_again: bool = False, on_claim: OnClaim | None = None
@@ -129,20 +131,21 @@ class RunProcess:
             LedgerUnavailableError: The ledger cannot be used.
         """
         await self._connect()
-        execution, agent = await in_thread(find_both, self._database, execution_id, agent_id)
-        service = self.service(agent.project_id)
+        find = partial(in_thread, find_both, self._database, execution_id, agent_id)
+        execution, agent = await patiently(find)
+        service = await self._patient_service(agent.project_id)
         try:
             # Who had a message that came back may have died of beginning: that is left to the reconciler.
             first = (
                 first_of(execution)
                 if is_again
-                else await begin_here(service, self._database, execution, agent)
+                else await patiently(partial(begin_here, service, self._database, execution, agent))
             )
         except AgentNotRunnableError:
             self._observers.refused(agent.project.name, execution_id)
             raise
         worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
-        outcome = await in_thread(outcome_of, self._database, execution_id, agent_id)
+        outcome = await patiently(partial(in_thread, outcome_of, self._database, execution_id, agent_id))
         if execution_id in worked.failed:
             raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
         if worked.failed:  # what went first was of other runs: Flower is to show their end, too
@@ -177,6 +180,11 @@ class RunProcess:
             await self._live.aclose()
         await self._opened.aclose()
         await in_thread(self._observers.close)
+
+    async def _patient_service(self, project_id: str) -> RunService:
+        if (found := self._services.get(project_id)) is not None:
+            return found
+        return await patiently(partial(in_thread, self.service, project_id))
 
     async def _connect(self) -> None:
         """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
