@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agentic.core.errors import text_of
-from agentic.core.graph.cancels import cancel_count
+from agentic.core.graph.cancels import CancelWatch
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.context import ParkedSignal, WorkflowContext
 from agentic.core.graph.edges import carries_failures
@@ -52,8 +52,8 @@ class Attempts:
     """
 
     __slots__ = (
-        "_activation", "_cancel_count", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started",
-        "_timeout_s", "progress", "sub_events", "unjudged",
+        "_activation", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started", "_timeout_s",
+        "_watch", "progress", "sub_events", "unjudged",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +78,7 @@ class Attempts:
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
         )
         self._started = time.perf_counter()
-        self._cancel_count = 0
+        self._watch: CancelWatch
 
     async def run(self) -> ActivationResult:
         """Try until it is done, parks, or has failed for good: an error becomes part of the result.
@@ -100,7 +100,7 @@ class Attempts:
             PassingSignal: The try did not count; begin it again after a while.
         """
         begun = time.perf_counter()
-        self._cancel_count = cancel_count()  # of the task that tries, which may be another one each time
+        self._watch = CancelWatch()  # of the task that tries, which may be another one each time
         outcome = await self._try()
         if isinstance(outcome, ActivationResult):
             return outcome
@@ -139,9 +139,7 @@ class Attempts:
                 returned = await self._enter(message, context)
             else:
                 returned = await self._within(timeout_s, message, context)
-            if returned is not None and not context._waits:
-                self._take(context, returned)
-            outcome = self._result(context)
+            outcome = self._result(context, returned)
         except Exception as exc:
             outcome = self._noted(exc, context)
         except BaseException as exc:
@@ -149,7 +147,7 @@ class Attempts:
         finally:
             if context._sub_events:
                 self.sub_events += tuple(context._sub_events)
-        if self._is_cancelled():
+        if self._watch.is_cancelled():
             # A handler that returns, or fails, after it was told to stop has not done its work.
             self.progress = without_open(context._kept())
             raise asyncio.CancelledError
@@ -171,7 +169,7 @@ class Attempts:
             return await in_own_context(self._executor.handle(message, context))
         finally:
             if (under_way := context._close()) is not None:
-                await under_way.end(at_once=self._is_cancelled())
+                await under_way.end(at_once=self._watch.is_cancelled())
 
     async def _within(self, timeout_s: float, message: object, context: Context) -> object:
         timer = asyncio.timeout(timeout_s)
@@ -197,12 +195,16 @@ class Attempts:
             else:
                 context._yield(link.pack(value))
 
-    def _result(self, context: Context) -> ActivationResult:
+    def _result(self, context: Context, returned: object = None) -> ActivationResult:
+        """Return what came of a try whose handler has ended: it waits for answers, or is done."""
+        waits = context._waits
+        if returned is not None and not waits:
+            self._take(context, returned)
         took = time.perf_counter() - self._started
         told = self.sub_events
         if context._sub_events:
             told = (*told, *context._sub_events)
-        if context._waits:
+        if waits:
             return ActivationResult(
                 self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
             )
@@ -235,13 +237,10 @@ class Attempts:
 
     def _parks(self, exc: BaseException, context: Context) -> bool:
         """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
-        return isinstance(exc, asyncio.CancelledError) and not self._is_cancelled() and context._waits
-
-    def _is_cancelled(self) -> bool:
-        return cancel_count() > self._cancel_count
+        return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and context._waits
 
     def _stopped(self, exc: BaseException) -> Exception:
-        is_ours = self._is_cancelled() or isinstance(exc, ParkedSignal)
+        is_ours = self._watch.is_cancelled() or isinstance(exc, ParkedSignal)
         if isinstance(exc, asyncio.CancelledError) and is_ours:
             raise exc
         return stopped_by(self._executor.id, exc)
@@ -276,17 +275,17 @@ class Attempts:
 async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     """Return the result with the verdicts on what was sent, or with what a condition raised."""
     source = result.activation.delivery.target
-    cancelled_before = cancel_count()
+    watch = CancelWatch()
     try:
         verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
     except GeneratorExit:
         raise
     except BaseException as exc:
-        if cancel_count() > cancelled_before:
+        if watch.is_cancelled():
             raise asyncio.CancelledError from exc
         error = exc if isinstance(exc, Exception) else stopped_by(source, exc)
         return replace(result, routing_error=error, is_judged=True)
-    if cancel_count() > cancelled_before:
+    if watch.is_cancelled():
         raise asyncio.CancelledError
     return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
 

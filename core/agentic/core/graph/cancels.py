@@ -24,23 +24,35 @@ class OwnGroup(asyncio.TaskGroup):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wait for the tasks; leave the count of cancellations as it was, if one of them failed."""
-        before = cancel_count()
+        watch = CancelWatch()
         try:
             await super().__aexit__(kind, error, trace)
         except BaseExceptionGroup:
             task = asyncio.current_task()
-            if task is not None and cancel_count() > before:
+            if task is not None and watch.is_cancelled():
                 task.uncancel()
             raise
 
 
-def cancel_count() -> int:
-    """Return how often the task was cancelled: code before this may have swallowed some of it."""
-    task = asyncio.current_task()
-    if task is None:
-        return 0
-    count = task.cancelling()
-    return count - _leaked.get(task, 0) if count and _leaked else count
+class CancelWatch:
+    """Knows whether the task that made it was cancelled since then, not before."""
+
+    __slots__ = ("_before", "_task")
+
+    def __init__(self) -> None:
+        self._task = task = asyncio.current_task()
+        self._before = _count(task) if task is not None and task.cancelling() else 0
+
+    def is_cancelled(self) -> bool:
+        """Whether the task was cancelled since."""
+        task = self._task
+        # In nearly all steps nobody ever cancelled the task.
+        return task is not None and task.cancelling() > 0 and _count(task) > self._before
+
+
+def _count(task: asyncio.Task[Any]) -> int:
+    """Return how often a task was cancelled from outside."""
+    return task.cancelling() - _leaked.get(task, 0)
 
 
 def note_cancellation(coroutine: Coroutine[Any, Any, object]) -> None:

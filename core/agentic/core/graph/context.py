@@ -93,10 +93,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._sub_run_count = 0
         self._asked: dict[int, Asked] | None = None
         self._surfaced: list[Asked] | None = None
-        self._called: list[str] = []
+        self._called: tuple[str, ...] = ()
         self._commits: list[OnCommit] | None = None
         self._once: dict[str, Parcel] | None = None
-        self._once_locks: dict[str, asyncio.Lock] = {}
+        self._once_locks: dict[str, asyncio.Lock] | None = None
         self._sub_runs: dict[int, SubRun] | None = None
         self._sends: list[Sent] = []
         self._outputs: list[Parcel] = []
@@ -197,9 +197,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._outputs.append(output)
         if self._link.tell is not None:
             shown = Parcel(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
-            self._tell_facts(
-                EventKind.OUTPUT_PROVISIONAL, {"type": type(output.value).__name__, "value": shown}
-            )
+            facts = {"type": type(output.value).__name__, "value": shown}
+            self._tell_facts(self._link.tell, EventKind.OUTPUT_PROVISIONAL, facts)
 
     @overload
     def get_state(self, key: str) -> object: ...
@@ -326,7 +325,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._check_open("once")
         self._check_name("once", key)
         with self._calling():
-            async with self._once_locks.setdefault(key, asyncio.Lock()):
+            async with self._once_lock(key):
                 kept = self._kept_once().get(key)
                 if kept is None:
                     result = function()
@@ -335,6 +334,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
                         await self._link.keep_once(key, kept)
                     self._kept_once()[key] = kept
         return kept.fresh()
+
+    def _once_lock(self, key: str) -> asyncio.Lock:
+        if self._once_locks is None:
+            self._once_locks = {}
+        return self._once_locks.setdefault(key, asyncio.Lock())
 
     def on_commit(self, function: OnCommit) -> None:
         """Have ``function`` called in the transaction that keeps this activation's result.
@@ -416,7 +420,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             keep=keep,
             is_kept=is_kept,
         )
-        self._called.append(prefix)
+        self._called = (*self._called, prefix)
         with self._calling():
             result, sub_run = await self._link.run_sub(workflow, message, call)
         keep(sub_run, result.events)
@@ -487,7 +491,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("report_progress")
-        self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
+        if self._link.tell is not None:
+            self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
         """Tell a line of log at once, as an event of the run."""
@@ -532,21 +537,19 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def _still_surfaced(self) -> Iterator[Asked]:
         """Yield what sub-workflows wait for, and the answers that this entry did not get to hand on."""
         for asked in self._progress.surfaced:
-            if not asked.name.startswith(tuple(self._called)):
+            if not asked.name.startswith(self._called):
                 yield asked
         yield from self._surfaced or ()
 
     def _tell(self, kind: EventKind, data: Mapping[str, JSONValue]) -> None:
-        if self._link.tell is None:
-            self._live_count += 1
-        else:
-            self._tell_facts(kind, masked_data(data))
+        if self._link.tell is not None:
+            self._tell_facts(self._link.tell, kind, masked_data(data))
 
-    def _tell_facts(self, kind: EventKind, data: Mapping[str, object]) -> None:
+    def _tell_facts(
+        self, tell: Callable[[WorkflowEvent], None], kind: EventKind, data: Mapping[str, object]
+    ) -> None:
         self._live_count += 1
-        if self._link.tell is None:
-            return
-        self._link.tell(
+        tell(
             WorkflowEvent(
                 kind,
                 self.run_id,

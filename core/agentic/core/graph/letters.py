@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.messages import ActivationKey, Delivery, Trail, Verdicts
+from agentic.core.graph.messages import Activation, ActivationKey, Delivery, Trail, Verdicts
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.state import Draft
 from agentic.core.records import record
@@ -58,7 +58,7 @@ class Letter:
     verdicts: Verdicts
     trail: Trail
     is_failure: bool
-    sender: ActivationKey
+    sender: Activation
     copies: int = 0
     held_back: bool = False
     reasons: tuple[str, ...] = ()

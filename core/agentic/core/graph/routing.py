@@ -83,7 +83,7 @@ def _letters(graph: Graph, results: Sequence[ActivationResult]) -> list[Letter]:
             letters += [
                 Letter(
                     source, sent.parcel, sent.target, position, result.verdicts, trail, is_failure,
-                    result.activation.key,
+                    result.activation,
                 )
                 for position, sent in enumerate(result.sends)
             ]  # fmt: skip
@@ -174,7 +174,7 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
         letter.held_back = True
         error = RetriesExhaustedError(edge.source, edge.target, edge.max_passes, letter.parcel.value)
         routing.error = routing.error or error
-        routing.refused.setdefault(letter.sender, error)
+        routing.refused.setdefault(letter.sender.key, error)
 
 
 def _deliver_again(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter, last: Input) -> None:
@@ -197,7 +197,7 @@ def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
     if letter.copies or letter.is_failure or (letter.held_back and not letter.reasons):
         return None
     reasons = letter.reasons or letter.passed_by or (_no_way(graph, letter),)
-    return Lost(letter.source, letter.parcel, ", ".join(reasons), letter.sender)
+    return Lost(letter.source, letter.parcel, ", ".join(reasons), letter.sender.key)
 
 
 def _addressable(edge: Edge) -> Sequence[ExecutorId]:

@@ -13,7 +13,7 @@ from agentic.core.errors import text_of
 from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.attempts import Attempts, judged
-from agentic.core.graph.cancels import cancel_count
+from agentic.core.graph.cancels import CancelWatch
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.crew import side_by_side
 from agentic.core.graph.errors import (
@@ -171,7 +171,7 @@ class Runner:
         Returns:
             The result, which may be a failed one; cancellation is raised, whatever user code makes of it.
         """
-        cancelled_before = cancel_count()
+        watch = CancelWatch()
         try:
             await self._save()
             yielded_at = time.perf_counter()
@@ -181,7 +181,7 @@ class Runner:
                     await self._abandon()
                 if self._snapshots is not None:
                     await self._save()
-                if cancel_count() > cancelled_before:
+                if watch.is_cancelled():
                     raise asyncio.CancelledError
                 if time.perf_counter() - yielded_at > _YIELD_AFTER_S:
                     await asyncio.sleep(0)
@@ -266,11 +266,11 @@ class Runner:
             return
         if self._state.kept:
             await self._rejudge()
-        results = self._results()
-        missing = [a for a in activations if a.key not in self._finished]
-        if missing and not any(self._fails(result) for result in results):
+        results = self._results(activations)
+        if len(results) < len(activations) and not any(self._fails(result) for result in results):
             # A task of ours was cancelled by what ran in it.
-            self._break_off(HandlerStoppedError(missing[0].executor_id, asyncio.CancelledError()))
+            missing = next(a for a in activations if a.key not in self._finished)
+            self._break_off(HandlerStoppedError(missing.executor_id, asyncio.CancelledError()))
             return
         self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
         self._finished = {}
@@ -279,9 +279,9 @@ class Runner:
     def _fails(self, result: ActivationResult) -> bool:
         return result.routing_error is not None or not is_handled(self._graph, self._state, result)
 
-    def _results(self) -> list[ActivationResult]:
+    def _results(self, activations: Sequence[Activation]) -> list[ActivationResult]:
         """Return what of the superstep has finished, in planner order."""
-        return [r for a in due(self._state) if (r := self._finished.get(a.key)) is not None]
+        return [r for a in activations if (r := self._finished.get(a.key)) is not None]
 
     async def _rejudge(self) -> None:
         """Ask the conditions again that raised, or had not answered, when the superstep was broken off."""
@@ -310,7 +310,7 @@ class Runner:
         for key, running in self._running.items():
             if key not in self._finished and running.unjudged is not None:
                 self._finished[key] = replace(running.unjudged, is_judged=False)
-        results = self._results()
+        results = self._results(due(self._state))
         unfinished = {key: one for key, one in self._running.items() if key not in self._finished}
         for running in unfinished.values():
             self._events.extend(running.sub_events)
@@ -359,8 +359,9 @@ class Runner:
         return Seen(self._state.shared, self._state.local.get(executor_id, _NO_LOCAL))
 
     async def _activate(self, activation: Activation, seen: Seen) -> ActivationResult:
-        attempts = self._running[activation.key] = Attempts(activation, self._link, self._config, seen)
-        result = self._finished[activation.key] = await attempts.run()
+        key = activation.key
+        attempts = self._running[key] = Attempts(activation, self._link, self._config, seen)
+        result = self._finished[key] = await attempts.run()
         if (
             result.error is not None
             and self._config.fail_fast
