@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, make_dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import Enum, Flag, IntEnum, IntFlag, StrEnum
@@ -731,7 +731,7 @@ def test_two_types_of_one_wire_name_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["", "Order", "os path", 7])
 def test_a_wire_name_is_a_dotted_name(name: object) -> None:
-    odd = type("Odd", (NamedTuple("Odd", [("x", int)]),), {"__wire_name__": name})
+    odd = make_dataclass("Odd", ["x"], namespace={"__wire_name__": name})
     with pytest.raises(UnencodableError, match="__wire_name__"):
         Codec([odd])
 
