@@ -31,7 +31,7 @@ class Site(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     """Answers for a page."""
 
-    server: Site
+    server: Site  # pyright: ignore[reportIncompatibleVariableOverride]  # as the library means it
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:

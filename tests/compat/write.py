@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nats
+from nats.js.errors import NotFoundError
 from tests.compat.flows import HALT, order, shop
 from tests.compat.site import URL, site
 
@@ -169,7 +170,7 @@ async def _stored(url: str) -> dict[str, object]:
         for sequence in range(info.state.first_seq, info.state.last_seq + 1):
             try:
                 message = await stream.get_msg(name, sequence)
-            except nats.js.errors.NotFoundError:
+            except NotFoundError:
                 continue
             messages.append(
                 {

@@ -94,7 +94,7 @@ class WorkerProcess:
 
     async def _checked(self, do: Callable[[], Awaitable[T]]) -> T:
         if not self._is_checked:
-            await patiently(partial(in_thread, self.check_database))
+            await patiently(lambda: in_thread(self.check_database))
         return await do()
 
     async def _finish(self) -> None:

@@ -131,8 +131,9 @@ class RunProcess:
             LedgerUnavailableError: The ledger cannot be used.
         """
         await self._connect()
-        find = partial(in_thread, find_both, self._database, execution_id, agent_id)
-        execution, agent = await patiently(find)
+        execution, agent = await patiently(
+            lambda: in_thread(find_both, self._database, execution_id, agent_id)
+        )
         service = await self._patient_service(agent.project_id)
         try:
             # Who had a message that came back may have died of beginning: that is left to the reconciler.
@@ -145,7 +146,7 @@ class RunProcess:
             self._observers.refused(agent.project.name, execution_id)
             raise
         worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
-        outcome = await patiently(partial(in_thread, outcome_of, self._database, execution_id, agent_id))
+        outcome = await patiently(lambda: in_thread(outcome_of, self._database, execution_id, agent_id))
         if execution_id in worked.failed:
             raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
         if worked.failed:  # what went first was of other runs: Flower is to show their end, too
@@ -184,7 +185,7 @@ class RunProcess:
     async def _patient_service(self, project_id: str) -> RunService:
         if (found := self._services.get(project_id)) is not None:
             return found
-        return await patiently(partial(in_thread, self.service, project_id))
+        return await patiently(lambda: in_thread(self.service, project_id))
 
     async def _connect(self) -> None:
         """Have live events told and the past asked for, if there is a bus; it is connected to when used."""

@@ -193,7 +193,7 @@ class DurableWorker:
         return self._worked
 
     async def _work(self, claim: Callable[[], Awaitable[Claimed | None]]) -> None:
-        claimed = await self._patiently(claim)
+        claimed = await claim()
         while claimed is not None:
             self._left -= 1
             self._worked.done += 1
@@ -314,7 +314,7 @@ class DurableWorker:
         return None if activity is None else _Job(claimed, image, activity)
 
     async def _patiently(self, do: Callable[[], Awaitable[T]]) -> T:
-        """Do something, such as to claim; again when the database went away meanwhile."""
+        """Do something for a claim; again when the database went away meanwhile."""
         waits = pauses()
         while True:
             try:
