@@ -38,7 +38,8 @@ def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = ""
             raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
     state = new_state(run_id, path, now, workflow.config)
     image = RunImage(flow, state, Snapshots(workflow, run_id))
-    facts = {"workflow": workflow.id, "version": workflow.version}
+    own_version = None if workflow.has_lent_version else workflow.version
+    facts = {"workflow": workflow.id, "version": own_version}
     parcel = storing(workflow.codec)(message)
     decision = start(workflow.graph, workflow.config, state, now, parcel, facts)
     return image, image.plan([decision], now)
