@@ -71,7 +71,7 @@ async def questions(bus: NatsBus) -> AsyncIterator[asyncio.Queue[OpenQuestion]]:
 
 
 async def asked(heard: asyncio.Queue[OpenQuestion]) -> OpenQuestion:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(20):
         return await heard.get()
 
 
