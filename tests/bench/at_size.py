@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import select, text
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.orm import Session
 from tests.bench.ledger import claim, go_on, step
 from tests.bench.many_runs import PROJECT, fill, make_templates
@@ -210,7 +211,7 @@ def _pruned(database: Database, project_id: str) -> float:
 
 def _is_filled(url: str) -> bool:
     database = Database(url)
-    with suppress(DataError), database.reading() as session:
+    with suppress(DataError, ProgrammingError), database.reading() as session:
         return bool(find_project(session, PROJECT))
     return False
 

@@ -7,6 +7,7 @@ run wherever that of the first one stands, and its times moved.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Float, Table, create_engine, insert, or_, select, text
 
 from agentic.core.hooks import Platform, PluginRegistry, get_registry
+from agentic.core.ids import PERIOD_S, TIME_DIGITS
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Base, Database, ResultMapper, add_agent, add_project, create_execution
 from agentic.mappers.columns import UTCDateTime
@@ -112,16 +114,19 @@ def fill(url: str, count: int, templates: Mapping[str, Template]) -> None:
 
 
 def _number(connection: Connection, count: int, agents: Sequence[str], *, is_sqlite: bool) -> None:
-    """Draw an id for each run, and say of which kind, agent and workflow it is and when it began."""
+    """Draw an id for each run as one of its time would have, and say what it is and when it began."""
+    period = f"({int(time.time())} + (number - {count}) * {SPACING_S}) / {PERIOD_S} % {16**TIME_DIGITS}"
     if is_sqlite:
         numbers = (
             "WITH RECURSIVE n (number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM n WHERE number + 1 < "
-            f"{count}) SELECT number, lower(hex(randomblob(16))), number * 7919 % 1000 FROM n"
+            f"{count}) SELECT number, printf('%0{TIME_DIGITS}x', {period}) || "
+            f"substr(lower(hex(randomblob(16))), {TIME_DIGITS + 1}), number * 7919 % 1000 FROM n"
         )
     else:
         numbers = (
-            "SELECT number, replace(gen_random_uuid()::text, '-', ''), number::bigint * 7919 % 1000 "
-            f"FROM generate_series(0, {count - 1}) AS n (number)"
+            f"SELECT number, lpad(to_hex({period}), {TIME_DIGITS}, '0') || "
+            f"substr(replace(gen_random_uuid()::text, '-', ''), {TIME_DIGITS + 1}), "
+            f"number::bigint * 7919 % 1000 FROM generate_series(0, {count - 1}) AS n (number)"
         )
     kinds = " ".join(f"WHEN share < {shares.stop} THEN '{kind}'" for kind, shares in SHARES.items())
     owners = " ".join(f"WHEN {number} THEN '{agent}'" for number, agent in enumerate(agents))

@@ -20,7 +20,7 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _ID = re.compile(r"\b[0-9a-f]{32}\b")
 _VARYING = (
     (_ID, "ID"),
-    (re.compile(r"\b[0-9a-f]{10}\b"), "SHORT"),
+    (re.compile(r"\b[0-9a-f]{12}\b"), "SHORT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)?s\b( \(\d+:\d\d:\d\d\))?"), "DURATION"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),

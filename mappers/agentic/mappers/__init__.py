@@ -3,6 +3,7 @@
 The frontier of crawls is in :mod:`agentic.mappers.frontier`, which loads the pipelines it serves.
 """
 
+from agentic.core.ids import new_id
 from agentic.mappers.base import ResultMapper, get_result_mapper
 from agentic.mappers.catalog import (
     add_agent,
@@ -13,7 +14,7 @@ from agentic.mappers.catalog import (
     list_projects,
 )
 from agentic.mappers.checkpoints import SqlCheckpointStore
-from agentic.mappers.columns import Base, UTCDateTime, new_id, utc_now
+from agentic.mappers.columns import Base, UTCDateTime, utc_now
 from agentic.mappers.content import clean, content_hash
 from agentic.mappers.database import Database
 from agentic.mappers.errors import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
-from sqlalchemy import Connection, Select, Table, or_, select, update
+from sqlalchemy import Connection, Select, Table, column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
@@ -19,7 +19,7 @@ from agentic.mappers.audit_models import AuditModel
 from agentic.mappers.content import clean_text
 from agentic.mappers.database import Database
 from agentic.mappers.ledger_sql import NOW
-from agentic.mappers.prefixes import is_within
+from agentic.mappers.prefixes import as_table, is_within
 
 AUDIT = cast("Table", AuditModel.__table__)
 
@@ -27,6 +27,9 @@ _COLUMNS = AUDIT.c
 _DECISION = tuple(
     _COLUMNS[name] for name in ("id", "time", "kind", "subject", "who", "what", "reason", "details")
 )
+
+KeptDecision: TypeAlias = tuple[Decision, float | None]
+"""A decision, and when it was published; None if it is to be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,27 +110,29 @@ def audit(  # noqa: PLR0913  # what a decision is made of
     add_decisions(session.connection(), project_id, [decision])
 
 
-def add_decisions(
-    connection: Connection,
-    project_id: str,
-    decisions: Sequence[Decision],
-    *,
-    published_at: float | None = None,
-) -> None:
-    """Write decisions down; one whose id the project has already is left out.
+def add_decisions(connection: Connection, project_id: str, decisions: Sequence[Decision]) -> None:
+    """Write decisions down that are to be published; one whose id the project has already is left out.
 
     Args:
         connection: In a transaction.
         project_id: Where they were made.
         decisions: To be kept.
-        published_at: When they were published; None if they are to be.
     """
+    keep_decisions(connection, project_id, [(one, None) for one in decisions])
+
+
+def keep_decisions(connection: Connection, project_id: str, decisions: Sequence[KeptDecision]) -> None:
+    """Write decisions down with when they were published; see :func:`add_decisions`."""
     if not decisions:
         return
-    is_postgresql = connection.dialect.name == "postgresql"
-    insert = (postgresql_insert if is_postgresql else sqlite_insert)(AUDIT)
-    statement = insert.on_conflict_do_nothing(index_elements=["project_id", "id"])
-    connection.execute(statement, [_row(project_id, one, published_at) for one in decisions])
+    rows, key = [_row(project_id, *one) for one in decisions], ["project_id", "id"]
+    if connection.dialect.name == "postgresql":
+        names = list(rows[0])
+        values = as_table([column(name, _COLUMNS[name].type) for name in names], rows)
+        statement = postgresql_insert(AUDIT).from_select(names, select(*values.c))
+        connection.execute(statement.on_conflict_do_nothing(index_elements=key))
+    else:
+        connection.execute(sqlite_insert(AUDIT).on_conflict_do_nothing(index_elements=key), rows)
 
 
 def unpublished_decisions(connection: Connection, project_id: str, limit: int) -> list[Decision]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, DateTime, Dialect, Float, MetaData, literal
@@ -93,8 +92,3 @@ def _store_now(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
 def utc_now() -> datetime:
     """Return the time of this machine, aware, in UTC."""
     return datetime.now(UTC)
-
-
-def new_id() -> str:
-    """Return a new id for a row: 32 lower-case hex digits, never used before."""
-    return uuid.uuid4().hex

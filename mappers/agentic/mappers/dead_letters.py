@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.audit import DecisionKind
 from agentic.core.http import url_key
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.pipeline import FailedItem, PipelineResult
 from agentic.core.types import JSONValue
 from agentic.mappers.audit import audit
@@ -98,7 +99,7 @@ def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetter
 
 def letter_id(letter: DeadLetterModel) -> str:
     """Return what a letter is called: how the id of its execution and the key of its item begin."""
-    return f"{letter.execution_id[:8]}-{letter.item_key[:8]}"
+    return f"{letter.execution_id[:SHORT_CHARS]}-{letter.item_key[:8]}"
 
 
 def page_key(letter: DeadLetterModel) -> str:

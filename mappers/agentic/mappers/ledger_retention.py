@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,12 @@ from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, DecisionKind, acting_user, decided, decisions_of
 from agentic.core.graph.errors import CorruptContentError
+from agentic.core.ids import new_id
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import read_batch
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
-from agentic.mappers.audit import add_decisions
+from agentic.mappers.audit import KeptDecision, add_decisions, keep_decisions
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
 from agentic.mappers.database import Database
 from agentic.mappers.ledger_reading import IS_OUTERMOST
@@ -93,6 +95,7 @@ class Retention:
         self._project_id = project_id
         self._is_old = RUNS.c.finished_at <= NOW - older_than_s
         self._who = acting_user()
+        self._alike: dict[int, Decision] = {}
         self._why = f"it ended more than {older_than_s:g} s before"
 
     def find(self, *, even_unpublished: bool = False) -> OldRuns:
@@ -175,6 +178,8 @@ class Retention:
         """Yield the runs within some runs that a table tells of, each once, with a fact of its row."""
         roots = set(names)
         query = self._in_ranges(session, table, names, null() if fact is None else fact)
+        # Not the runs themselves, but the rows of nothing: see there.
+        query = query.where(or_(table.c.run_id.is_(None), table.c.run_id.contains("/", autoescape=True)))
         for run_id, found in session.execute(query.distinct()):
             root, slash, _ = (run_id or "").partition("/")
             if slash and root in roots:
@@ -211,27 +216,34 @@ class Retention:
 
     def _remove_some(self, *runs: OldRun) -> int:
         with self._database.writing() as session:
-            of_project, run_id = self._of_project(RUNS), RUNS.c.run_id
-            asked = of_project & run_id.in_([run.run_id for run in runs])
-            old = set(session.scalars(select(run_id).where(asked, self._is_old).with_for_update()))
+            asked = self._of_runs(session, RUNS, [run.run_id for run in runs])
+            old = set(session.scalars(select(RUNS.c.run_id).where(*asked, self._is_old).with_for_update()))
             still = [run for run in runs if run.run_id in old]
             count = 0
             for table, names in _in_order(still):
                 count += self._remove_rows(session, table, names, MAX_ROWS - count)
                 if count == MAX_ROWS:
                     break
-            left = set(session.scalars(select(run_id).where(of_project, run_id.in_(old))))
+            is_whole = count < MAX_ROWS
+            left = set() if is_whole else set(session.scalars(select(RUNS.c.run_id).where(*asked)))
             gone = [self._pruned(run) for run in still if run.run_id not in left]
             add_decisions(session.connection(), self._project_id, gone)
             return count
 
     def _pruned(self, run: OldRun) -> Decision:
-        what = f"the run is removed from the ledger, with {len(run.within)} runs within it"
-        return decided(DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why, who=self._who)
+        count = len(run.within)
+        if count not in self._alike:
+            what = f"the run is removed from the ledger, with {count} runs within it"
+            self._alike[count] = decided(
+                DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why, who=self._who
+            )
+        # To check and mask the same words for each run takes as long as to remove its rows.
+        own = {"id": new_id(), "time": time.time(), "subject": run.run_id}
+        return self._alike[count].model_copy(update=own)
 
     def _remove_rows(self, session: Session, table: Table, names: Sequence[RunId], limit: int) -> int:
+        of_runs = self._of_runs(session, table, names)
         is_sqlite = session.get_bind().dialect.name == "sqlite"
-        of_runs = self._of_project(table), table.c.run_id.in_(texts(names, is_sqlite=is_sqlite))
         place: ColumnElement[Any] = literal_column("rowid" if is_sqlite else "ctid")
         some = (
             select(place).select_from(table).where(*of_runs).order_by(*table.primary_key.columns).limit(limit)
@@ -246,9 +258,17 @@ class Retention:
         some = select(EVENTS).where(*of_runs).order_by(*EVENTS.primary_key.columns).limit(limit).subquery()
         columns = some.c
         query = select(columns.run_id, columns.first, columns.last, columns.text, columns.published_at)
+        kept: list[KeptDecision] = []
         for *batch, published_at in session.execute(query.where(columns.decided_at.is_not(None))):
             found = _decisions(EventBatch(**dict(zip(_BATCH, batch, strict=True))))
-            add_decisions(session.connection(), self._project_id, found, published_at=published_at)
+            kept += ((decision, published_at) for decision in found)
+        keep_decisions(session.connection(), self._project_id, kept)
+
+    def _of_runs(
+        self, session: Session, table: Table, names: Sequence[RunId]
+    ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        is_sqlite = session.get_bind().dialect.name == "sqlite"
+        return self._of_project(table), table.c.run_id.in_(texts(names, is_sqlite=is_sqlite))
 
     def _of_project(self, table: Table) -> ColumnElement[bool]:
         return table.c.project_id == self._project_id

@@ -21,8 +21,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from agentic.core.graph.result import RunStatus
+from agentic.core.ids import new_id
 from agentic.core.types import JSONValue
-from agentic.mappers.columns import ID_LENGTH, Base, UTCDateTime, new_id, utc_now
+from agentic.mappers.columns import ID_LENGTH, Base, UTCDateTime, utc_now
 
 
 class ExecutionStatus(StrEnum):

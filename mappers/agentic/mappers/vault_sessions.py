@@ -8,9 +8,10 @@ import json
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from agentic.core.http import CookieJar, HttpSession
+from agentic.core.ids import new_id
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
-from agentic.mappers.columns import new_id, utc_now
+from agentic.mappers.columns import utc_now
 from agentic.mappers.database import Database
 from agentic.mappers.vault_errors import UnreadableSecretError
 from agentic.mappers.vault_keys import Label, SecretKeys

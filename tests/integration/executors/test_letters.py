@@ -81,7 +81,7 @@ def test_letters_that_are_fetched_are_rows_and_letters_no_more(site: FakeServer)
     gave_up = {letter["item"] for letter in letters()}
     site.control.reset()
 
-    [retried] = told("letters", "retry", "--execution", first["execution_id"][:8])
+    [retried] = told("letters", "retry", "--execution", first["execution_id"][:12])
 
     assert (retried["letters"], retried["left"], letters()) == (2, 0, [])
     assert retried["retry_of"] == first["execution_id"] != retried["execution_id"]
@@ -113,7 +113,7 @@ def test_letters_whose_execution_may_yet_try_them_are_left_to_it(tmp_path: Path)
         execution = session.get_one(ExecutionModel, execution_id)
         execution.status, execution.outcome = ExecutionStatus.FAILED, None
     database.dispose()
-    with pytest.raises(AgenticError, match=f"agentic executions retry {execution_id[:8]}"):
+    with pytest.raises(AgenticError, match=f"agentic executions retry {execution_id[:12]}"):
         agentic("letters", "retry", "--all")
     assert len(letters()) == 2
 

@@ -143,8 +143,8 @@ def test_lost_pages_make_a_crawl_partial_and_are_fetched_again_on_demand(site: F
     assert [one["id"] for one in told("executions", "list", "--status", "partial")] == [row["id"]]
 
     page = Ran("executions", "show", row["id"]).stdout
-    assert f"agentic executions failures {row['id'][:10]}" in page
-    assert f"agentic executions retry {row['id'][:10]} --failed" in page
+    assert f"agentic executions failures {row['id'][:12]}" in page
+    assert f"agentic executions retry {row['id'][:12]} --failed" in page
     failures = told("executions", "failures", row["id"])
     assert {one["failure_class"] for one in failures} == {"http_404"}
     assert len({one["url"] for one in failures}) == 2

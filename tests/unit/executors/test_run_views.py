@@ -14,7 +14,7 @@ AGENT = "9539b802c6ad409d8d377cbf697c5f38"
 def test_the_run_of_an_agent_has_its_name() -> None:
     workflow = f"agent:web:{AGENT}:d1144fca2abf"
     assert shown_workflow(workflow, {AGENT: "shop-window"}) == "shop-window"
-    assert shown_workflow(workflow, {}) == "web agent 9539b802c6"
+    assert shown_workflow(workflow, {}) == "web agent 9539b802c6ad"
 
 
 def test_another_workflow_has_the_last_part_of_its_name() -> None:

@@ -8,10 +8,10 @@ import os
 import time
 from collections.abc import Mapping
 from enum import StrEnum
-from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentic.core.ids import new_id
 from agentic.core.masking import mask_known, masked_data
 from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
@@ -93,7 +93,7 @@ class Decision(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: str = Field(default_factory=lambda: uuid4().hex)
+    id: str = Field(default_factory=new_id)
     time: float = Field(default_factory=time.time)
     kind: DecisionKind
     subject: str

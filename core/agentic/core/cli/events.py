@@ -27,6 +27,7 @@ from agentic.core.cli.output import console, err_console, write_json
 from agentic.core.cli.texts import visible
 from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 
@@ -178,7 +179,7 @@ def describe(published: PublishedEvent) -> Text:
     took = "" if event.duration_s is None else f"{event.duration_s:.3f}s "
     return Text.assemble(
         (at, "dim"),
-        f" {visible(event.run_id)[:8]:8} s{event.superstep:<3} ",
+        f" {visible(event.run_id)[:SHORT_CHARS]:{SHORT_CHARS}} s{event.superstep:<3} ",
         (f"{visible(event.path) or '-':24} ", "cyan"),
         (f"{event.kind:20} ", "red" if str(event.kind).endswith((".failed", ".undeliverable")) else "bold"),
         f"{took}{_facts(event.data)}",

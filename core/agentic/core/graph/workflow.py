@@ -25,6 +25,7 @@ from agentic.core.graph.runner import Listener, Runner, Setup, deadline_of, new_
 from agentic.core.graph.saving import StoredSnapshots
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
+from agentic.core.ids import new_id
 from agentic.core.types import JSONValue, RunId
 
 if TYPE_CHECKING:
@@ -361,7 +362,7 @@ class RunStream:
 
 def _checked(run_id: str | None) -> RunId:
     if run_id is None:
-        return RunId(uuid.uuid4().hex)
+        return RunId(new_id())
     if not run_id or "/" in run_id:
         raise InvalidRunIdError(run_id)
     return RunId(run_id)

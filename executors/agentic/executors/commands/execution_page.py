@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentic.core.cli import console, print_rows
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.terminal import harmless
-from agentic.executors.commands.run_views import SHORT_ID_CHARS
 from agentic.executors.commands.statuses import STATUS_STYLES
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def execution_page(
 def _next(
     execution: ExecutionModel, agent: AgentModel, pages: PageCounts | None, *, has_rows: bool
 ) -> Iterator[tuple[str, str]]:
-    short = execution.id[:SHORT_ID_CHARS]
+    short = execution.id[:SHORT_CHARS]
     has_failed_pages = pages is not None and pages.failed > pages.excluded
     if pages is not None and pages.failed:
         yield f"agentic executions failures {short}", "list every failed page by class"

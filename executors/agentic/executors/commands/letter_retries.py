@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentic.core.ids import SHORT_CHARS
 from agentic.executors.commands.options import Dispatcher, OptionError
 from agentic.executors.commands.running import RunOutput, checked_dispatcher, run_here
 from agentic.executors.errors import ExecutionError
@@ -53,7 +54,7 @@ class Sorted:
     def hints(self) -> Iterator[str]:
         """Say what to do about those that cannot be tried again here."""
         for execution in self.under_way:
-            name = execution.id[:8]
+            name = execution.id[:SHORT_CHARS]
             yield (
                 f"execution {name} is {execution.status}, and its letters are its own to try; wait for its "
                 f"end, or let it go on with `agentic executions retry {name}`"
@@ -82,8 +83,8 @@ class Retried:
     left: int
 
     def __str__(self) -> str:
-        which = f"{self.left} of {self.letters} letters of {self.retry_of[:8]}"
-        return f"execution {self.execution_id[:8]} has {which} left"
+        which = f"{self.left} of {self.letters} letters of {self.retry_of[:SHORT_CHARS]}"
+        return f"execution {self.execution_id[:SHORT_CHARS]} has {which} left"
 
 
 def sort_letters(desk: Desk, choice: Choice) -> Sorted:

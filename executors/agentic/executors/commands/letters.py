@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentic.core.cli import console, err_console, print_json, print_rows
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.finding import ExecutionId
@@ -90,7 +91,7 @@ def drop(
         owner = find_project(session, project or settings.project)
         found = find_by_prefix(session, owner, execution)
         count = drop_letters(session, owner.id, found.id)
-    console.print(f"dropped {count} of execution {found.id[:8]}", markup=False, highlight=False)
+    console.print(f"dropped {count} of execution {found.id[:SHORT_CHARS]}", markup=False, highlight=False)
 
 
 def _row(letter: DeadLetterModel) -> dict[str, object]:
@@ -98,7 +99,7 @@ def _row(letter: DeadLetterModel) -> dict[str, object]:
 
     return {
         "id": letter_id(letter),
-        "execution": letter.execution_id[:8],
+        "execution": letter.execution_id[:SHORT_CHARS],
         "execution_id": letter.execution_id,
         "pipeline": letter.pipeline,
         "step": letter.step,

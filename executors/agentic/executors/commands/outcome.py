@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentic.core.cli import console, print_json, print_sample
 from agentic.core.hooks import get_registry
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.terminal import harmless
-from agentic.executors.commands.run_views import SHORT_ID_CHARS
 from agentic.executors.commands.statuses import STATUS_STYLES
 from agentic.executors.errors import ExecutionFailedError
 
@@ -118,7 +118,7 @@ def _facts(
 
 def _next_commands(outcome: ExecutionOutcome) -> Mapping[str, str]:
     """Return where to read more; the report says most about an execution that lacks something."""
-    short = outcome.execution_id[:SHORT_ID_CHARS]
+    short = outcome.execution_id[:SHORT_CHARS]
     lacks_something = outcome.status != "succeeded" or outcome.failed_count > 0
     report = {"report": f"agentic executions report {short} --open"} if lacks_something else {}
     return {"more": f"agentic executions show {short}", **report}

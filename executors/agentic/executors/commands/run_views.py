@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentic.core.graph import RunStatus
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.ledger import ActivationRow, RunRow
     from agentic.mappers.ledger_reading import Backlog
     from agentic.mappers.ledger_requests import OpenRequest
-
-SHORT_ID_CHARS = 10
 
 _AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
 
@@ -65,7 +64,7 @@ def shown_workflow(workflow: str, agents: Mapping[str, str]) -> str:
     """Return the name of an agent, or the last part of the name of a workflow."""
     agent = _AGENT.match(workflow)
     if agent is not None:
-        return agents.get(agent["id"]) or f"{agent['platform']} agent {agent['id'][:SHORT_ID_CHARS]}"
+        return agents.get(agent["id"]) or f"{agent['platform']} agent {agent['id'][:SHORT_CHARS]}"
     return workflow.rpartition(".")[2]
 
 
@@ -88,7 +87,7 @@ def question_text(question: JSONValue) -> str:
 def shown_id(run_id: str) -> str:
     """Return the id of a run as tables show it: one that nobody thought of is cut."""
     outermost, slash, within = run_id.partition("/")
-    short = outermost[:SHORT_ID_CHARS] if _DRAWN_ID.fullmatch(outermost) else outermost
+    short = outermost[:SHORT_CHARS] if _DRAWN_ID.fullmatch(outermost) else outermost
     return f"{short}{slash}{within}"
 
 

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from agentic.core.errors import PluginError
 from agentic.core.hooks import get_registry
+from agentic.core.ids import SHORT_CHARS
 from agentic.core.types import JSONValue
-from agentic.executors.commands.run_views import SHORT_ID_CHARS, state_of
+from agentic.executors.commands.run_views import state_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -94,7 +95,7 @@ def execution_row(
     found = execution.counts if counts is None else counts
     return {
         "id": execution.id,
-        "short_id": execution.id[:SHORT_ID_CHARS],
+        "short_id": execution.id[:SHORT_CHARS],
         "agent": agent_name,
         "state": str(execution.status) if run is None or run.status.is_final else state_of(run),
         "status": str(execution.status),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from dataclasses import dataclass
 
 from agentic.core.graph.errors import InvalidRunIdError
+from agentic.core.ids import new_id
 from agentic.core.ledger import Dispatchable, LedgerTransaction, NewRun
 from agentic.core.ledger.records import MAX_PRIORITY
 from agentic.core.types import RunId
@@ -78,7 +78,7 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
 
 def _checked(run_id: str | None) -> RunId:
     if run_id is None:
-        return RunId(uuid.uuid4().hex)
+        return RunId(new_id())
     if not run_id or "/" in run_id:
         raise InvalidRunIdError(run_id)
     return RunId(run_id)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from agentic.core.ids import SHORT_CHARS
 from agentic.executors.reports.changes import Change, ChangeReport
 from agentic.executors.reports.facts import TableSample
 from agentic.executors.reports.markup import Html, element, joined, link
@@ -39,7 +40,9 @@ def changes_section(changes: ChangeReport) -> Section:
     bar = big_bar(
         [Part(str(change), changes.counts.get(change, 0), colour) for change, colour in _CHANGES.items()]
     )
-    about = f"Pages against those of execution {changes.against_id[:8]}, by the hashes of their bodies"
+    about = (
+        f"Pages against those of execution {changes.against_id[:SHORT_CHARS]}, by the hashes of their bodies"
+    )
     if not changes.is_whole:
         about += "; not every page that is known was fetched, so that none counts as gone for not being found"
     lists = [

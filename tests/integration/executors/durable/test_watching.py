@@ -143,7 +143,7 @@ def test_an_execution_that_waits_for_a_worker_is_watched_and_cancelled(office: O
         agent = add_agent(session, find_project(session, "default"), "news", "hackernews")
         execution = create_execution(session, agent)
 
-    office("executions", "cancel", execution.id[:8], "--reason", "not today")
+    office("executions", "cancel", execution.id[:12], "--reason", "not today")
 
     assert office.row(execution.id).status is RunStatus.CANCELLED
     (row,) = office.json("executions", "list")

@@ -1,0 +1,31 @@
+"""Ids of runs, executions and rows: unique, not to be guessed, and neighbours if made at one time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+SHORT_CHARS = 12
+"""So much of an id is enough for people: five digits of its time, and 28 random bits."""
+
+PERIOD_S = 256
+"""Seconds from one beginning of ids to the next."""
+
+TIME_DIGITS = 5
+
+_RANDOM_DIGITS = 32 - TIME_DIGITS
+
+
+def new_id(now: float | None = None) -> str:
+    """Return a new id: 32 lower-case hex digits, never used before.
+
+    The first five count periods of 256 seconds, and begin again after 8.5 years. The others are random.
+
+    So the runs of one time are neighbours in each index. Those that are pruned together share its pages: with
+    random ids each is on pages of its own, and to remove it writes five times as much.
+
+    Args:
+        now: Seconds since the epoch; the clock of this machine when left out.
+    """
+    period = int(time.time() if now is None else now) // PERIOD_S % 16**TIME_DIGITS
+    return f"{period:0{TIME_DIGITS}x}{secrets.randbits(4 * _RANDOM_DIGITS):0{_RANDOM_DIGITS}x}"
