@@ -74,23 +74,26 @@ class Template:
     tables: Sequence[TableCopy]
 
 
-def make_templates(folder: Path) -> dict[str, Template]:
-    """Run one of each kind for real, and return what it left."""
+def make_templates(folder: Path, *, with_agent: bool = True) -> dict[str, Template]:
+    """Run one of each kind for real, and return what it left; an agent adds a platform to this process."""
     url = f"sqlite:///{folder.resolve() / 'templates.db'}"
     upgrade(url, PluginRegistry([]))
     database = Database(url)
     with database.writing() as session:
         agent = add_agent(session, add_project(session, PROJECT), "one", PLATFORM)
-    made = asyncio.run(_run_each(database, agent))
+    made = asyncio.run(_run_each(database, agent.project_id))
+    if with_agent:
+        made["agent"] = asyncio.run(_run_agent(database, agent))
     with database.reading() as session:
         found = {kind: _template(session.connection(), run_id) for kind, run_id in made.items()}
     database.dispose()
     return found
 
 
-def fill(url: str, count: int, templates: Mapping[str, Template]) -> None:
+def fill(
+    url: str, count: int, templates: Mapping[str, Template], shares: Mapping[str, range] = SHARES
+) -> None:
     """Make a database, and fill it with so many runs of one project; nobody else may use it meanwhile."""
-    _install_platform()
     upgrade(url, PluginRegistry([]))
     database = Database(url)
     with database.writing() as session:
@@ -103,7 +106,7 @@ def fill(url: str, count: int, templates: Mapping[str, Template]) -> None:
         if is_sqlite:
             for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-4000000"):
                 connection.exec_driver_sql(f"PRAGMA {pragma}")
-        _number(connection, count, agents, is_sqlite=is_sqlite)
+        _number(connection, count, agents, shares, is_sqlite=is_sqlite)
         for kind, template in templates.items():
             for copied in template.tables:
                 owner = {"project_id": project.id, "agent_id": agents[0]}
@@ -113,7 +116,14 @@ def fill(url: str, count: int, templates: Mapping[str, Template]) -> None:
     engine.dispose()
 
 
-def _number(connection: Connection, count: int, agents: Sequence[str], *, is_sqlite: bool) -> None:
+def _number(
+    connection: Connection,
+    count: int,
+    agents: Sequence[str],
+    shares: Mapping[str, range],
+    *,
+    is_sqlite: bool,
+) -> None:
     """Draw an id for each run as one of its time would have, and say what it is and when it began."""
     period = f"({int(time.time())} + (number - {count}) * {SPACING_S}) / {PERIOD_S} % {16**TIME_DIGITS}"
     if is_sqlite:
@@ -128,7 +138,7 @@ def _number(connection: Connection, count: int, agents: Sequence[str], *, is_sql
             f"substr(replace(gen_random_uuid()::text, '-', ''), {TIME_DIGITS + 1}), "
             f"number::bigint * 7919 % 1000 FROM generate_series(0, {count - 1}) AS n (number)"
         )
-    kinds = " ".join(f"WHEN share < {shares.stop} THEN '{kind}'" for kind, shares in SHARES.items())
+    kinds = " ".join(f"WHEN share < {some.stop} THEN '{kind}'" for kind, some in shares.items())
     owners = " ".join(f"WHEN {number} THEN '{agent}'" for number, agent in enumerate(agents))
     _execute(
         connection,
@@ -201,12 +211,22 @@ def _copy_of(connection: Connection, table: Table, run_id: str) -> TableCopy:
     return TableCopy(table, rows, frozenset(naming))
 
 
-async def _run_each(database: Database, agent: AgentModel) -> dict[str, str]:
-    from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
+async def _run_agent(database: Database, agent: AgentModel) -> str:
     from agentic.executors.runner import Host, run_execution
+
+    _install_platform()
+    with database.writing() as session:
+        execution = create_execution(session, agent)
+    host = Host(database=database, bus=None, worker="bench/1/0123abcd")
+    await run_execution(execution.id, agent.id, host=host)
+    return execution.id
+
+
+async def _run_each(database: Database, project_id: str) -> dict[str, str]:
+    from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
     from agentic.mappers.ledger import SqlLedger
 
-    ledger = SqlLedger(database, project_id=agent.project_id)
+    ledger = SqlLedger(database, project_id=project_id)
     flows = {"done": _done, "failed": _failing, "asking": _asking}
     async with LocalRuns(ledger, WorkflowCatalog(flows)) as runs:
         handles = {name: await runs.submit(name, 1) for name in flows}
@@ -214,12 +234,7 @@ async def _run_each(database: Database, agent: AgentModel) -> dict[str, str]:
             await handle.rest()
     async with LocalRuns(ledger, WorkflowCatalog(flows), concurrency=0) as runs:
         handles["waiting"] = await runs.submit("done", 1, Submission(is_told=False))
-    _install_platform()
-    with database.writing() as session:
-        execution = create_execution(session, agent)
-    host = Host(database=database, bus=None, worker="bench/1/0123abcd")
-    await run_execution(execution.id, agent.id, host=host)
-    return {**{name: str(handle.run_id) for name, handle in handles.items()}, "agent": execution.id}
+    return {name: str(handle.run_id) for name, handle in handles.items()}
 
 
 def _install_platform() -> None:

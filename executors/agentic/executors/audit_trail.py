@@ -114,9 +114,9 @@ def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Itera
         newest += literal_column("0")  # or the index of all decisions would be read for the few of a run
     query = query.order_by(newest.desc())
     # Read while they are taken: who wants the newest few does not read a year.
-    rows = session.execute(query, execution_options={"yield_per": _BATCHES_AT_A_TIME})
-    for decided_at, run_id, first, last, text in rows:
-        yield decided_at, EventBatch(run_id=RunId(run_id), first=first, last=last, text=text)
+    with session.execute(query, execution_options={"yield_per": _BATCHES_AT_A_TIME}) as rows:
+        for decided_at, run_id, first, last, text in rows:
+            yield decided_at, EventBatch(run_id=RunId(run_id), first=first, last=last, text=text)
 
 
 def _decisions(batch: EventBatch) -> Sequence[Decision]:

@@ -83,7 +83,9 @@ def open_requests(
 
 def _parked(session: Session, where: Sequence[ColumnElement[bool]]) -> Iterator[Row[*tuple[Any, ...]]]:
     options = {"yield_per": _AT_A_TIME}
-    return iter(session.execute(_PARKED.where(*where), execution_options=options))
+    # Closed even if the caller has enough: PostgreSQL keeps the rest of the rows until then.
+    with session.execute(_PARKED.where(*where), execution_options=options) as rows:
+        yield from rows
 
 
 def _asked(text: str, project_id: str, run_id: str, workflow: str) -> Iterator[OpenRequest]:
