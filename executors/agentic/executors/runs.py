@@ -185,7 +185,7 @@ def submit(
         workflow: A plugin's workflow by name, or ``package.module:factory`` of a package that
             ``AGENTIC_WORKFLOW_MODULES`` names.
         message: Given to every start executor.
-        run_id: Its name, without ``/``; a random one when omitted.
+        run_id: Its name, without ``/``; a new one when omitted.
         idempotency_key: A second submission with the same key gives the first one's run.
         priority: 0 to 9; higher goes first.
 

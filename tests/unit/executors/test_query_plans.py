@@ -20,6 +20,7 @@ from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow
 from agentic.core.types import RunId
 from agentic.executors.audit_trail import audit_trail
+from agentic.executors.commands.views import counts_of_executions
 from agentic.executors.metrics_runs import activations, lags, outbox
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import (
@@ -209,6 +210,20 @@ def test_runs_are_pruned_by_indexes(migrated_database: Database, agent: AgentMod
         (page,) = retention.pages()
         assert retention.remove(*page.runs) == 1
     assert scans(migrated_database, statements) == []
+
+
+@only_sqlite
+@pytest.mark.parametrize("of_agent", [True, False])
+def test_executions_are_counted_in_an_index_alone(
+    migrated_database: Database, agent: AgentModel, *, of_agent: bool
+) -> None:
+    with traced(migrated_database) as statements, migrated_database.writing() as session:
+        found = counts_of_executions(session, agent.project_id, agent.id if of_agent else None)
+    assert found == {}
+    (counted,) = (one for one in statements if "count(*)" in one)
+    with migrated_database.reading() as session:
+        plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {counted}")
+        assert any(str(row[3]).startswith("SEARCH executions USING COVERING INDEX") for row in plan)
 
 
 @only_sqlite

@@ -108,7 +108,7 @@ class Workflow:
 
         Args:
             message: Given to every start executor in superstep 0.
-            run_id: Name of the run, without ``/``, unique in its store; a random one is made when omitted.
+            run_id: Name of the run, without ``/``, unique in its store; a new one is made when omitted.
             checkpoints: Where to keep the run, so that :meth:`resume` can go on with it.
             config: Limits of this run instead of the workflow's.
 

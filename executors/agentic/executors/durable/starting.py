@@ -21,7 +21,7 @@ class Submission:
     """How a run is to be accepted.
 
     Attributes:
-        run_id: Its name, without ``/``; a random one when omitted.
+        run_id: Its name, without ``/``; a new one when omitted.
         idempotency_key: A second submission with the same key gives the first one's run.
         priority: 0 to 9; higher goes first.
         is_told: Whether workers are told of it at once; else whoever submits works on it.
