@@ -487,5 +487,5 @@ class TestExport:
         self, three: Shell, make_execution: MakeExecution
     ) -> None:
         done = make_execution("shop", ExecutionStatus.SUCCEEDED)
-        for options in ((done, "--json"), ("--all",), ("--all", "--out", "x.jsonl"), (done, done[:9] + "x")):
+        for options in ((done, "--json"), ("--all",), ("--all", "--out", "x.jsonl"), (done, done[:12] + "x")):
             assert isinstance(three.fails("executions", "export", *options), OptionError)

@@ -451,7 +451,7 @@ class TestExecutions:
         return str(shell.json("run", shop)["execution_id"])
 
     def test_an_execution_is_shown_with_its_result(self, shell: Shell, execution: str) -> None:
-        shown = shell.json("executions", "show", execution[:8])
+        shown = shell.json("executions", "show", execution[:12])
 
         assert (shown["id"], shown["status"], shown["attempts"]) == (execution, "succeeded", 1)
         assert shown["result"]["pipeline"] == "shop"
@@ -487,7 +487,7 @@ class TestExecutions:
             agent = find_agent(session, find_project(session, "default").id, "shop")
             waiting = create_execution(session, agent).id
 
-        shell("executions", "cancel", waiting[:8])
+        shell("executions", "cancel", waiting[:12])
         assert shell.json("executions", "show", waiting)["state"] == "cancelled"
         outcome = shell.json("executions", "retry", waiting)
 

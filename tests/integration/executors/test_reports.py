@@ -192,7 +192,7 @@ class TestChanges:
         assert found["against_id"] == first
         assert (found["counts"]["gone"], found["counts"]["new"]) == (1, 0)
         assert found["pages"]["gone"] == [{"url": f"{fakes.shop_url}product/7", "reason": "http_404"}]
-        assert f"gone  {fakes.shop_url}product/7  (http_404)" in shell("executions", "changes", second[:8])
+        assert f"gone  {fakes.shop_url}product/7  (http_404)" in shell("executions", "changes", second[:12])
 
     def test_an_execution_can_be_named_to_compare_with(self, shell: Shell) -> None:
         first, second = shell.crawl(), shell.crawl()

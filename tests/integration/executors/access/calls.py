@@ -127,12 +127,17 @@ def step_of(run: str) -> Step:
 
 SUCCEEDED = ExecutionStatus.SUCCEEDED
 ENDING = Ending(status=SUCCEEDED)
+PREFIX_CHARS = 16
+"""So much of an id is asked for where its beginning is enough: the ids of all of this world begin alike."""
+
 OUTCOME: dict[str, Any] = {"counts": {}, "warnings": ["gone"]}
 
 CALLS: dict[str, Call] = {
     "find_agent": lambda at, of: at.read(lambda s: find_agent(s, at.id, of.agent_id).id),
     "find_execution": lambda at, of: at.read(lambda s: find_execution(s, at.id, of.execution).id),
-    "find_by_prefix": lambda at, of: at.owned(lambda s, p: find_by_prefix(s, p, of.execution[:16]).id),
+    "find_by_prefix": lambda at, of: at.owned(
+        lambda s, p: find_by_prefix(s, p, of.execution[:PREFIX_CHARS]).id
+    ),
     "find_named": lambda at, of: at.owned(lambda s, p: find_named(s, p, of.agent) is not None),
     "find_schedule": lambda at, of: at.owned(lambda s, p: find_schedule(s, p, of.schedule).id),
     "remove_schedule": lambda at, of: at.owned(lambda s, p: remove_schedule(s, p, of.schedule)),
@@ -232,7 +237,7 @@ LEDGER_ELSE = {"now", "add_run", "add_decisions", "part", "apply"}
 """Methods of a ledger's transaction that find nothing."""
 
 READER: dict[str, Call] = {
-    "run": lambda at, of: at.reader(lambda reader: reader.run(of.run[:16]).run_id),
+    "run": lambda at, of: at.reader(lambda reader: reader.run(of.run[:PREFIX_CHARS]).run_id),
     "named": lambda at, of: at.reader(lambda reader: len(reader.named([RunId(of.run)]))),
     "family": lambda at, of: at.reader(lambda reader: len(reader.family(RunId(of.run), 9))),
     "counts": lambda at, of: at.reader(lambda reader: len(reader.counts([RunId(of.run)]))),

@@ -62,7 +62,7 @@ def answer(place: Place, call: Call, names: Names) -> str:
         said = repr(call(place, names))
     except Exception as exc:
         said = f"{type(exc).__name__}: {exc}"
-    parts = [*asdict(names).values(), *(value[:9] for value in asdict(names).values())]
+    parts = [*asdict(names).values(), *(value[: calls.PREFIX_CHARS] for value in asdict(names).values())]
     for part in sorted(parts, key=len, reverse=True):
         said = said.replace(part, "?")
     return said
