@@ -225,15 +225,27 @@ def invocation_faults(events: Sequence[WorkflowEvent]) -> Iterator[str]:
 
 
 def order_faults(shape: Shape, history: History) -> Iterator[str]:
-    """Tell of executors without lanes that handled a message before an earlier one of the superstep."""
+    """Tell of executors without lanes that handled a message before an earlier one of the superstep.
+
+    What a barrier refused does not count: it is handled again, and with it all later messages that had been
+    handled on top of it, so that the numbers of their first ends say nothing about each other.
+    """
     one_by_one = {node.id for node in shape.nodes if node.inner is None and node.script.counts}
-    last: dict[Place, int] = {}
-    for number, event in enumerate(history.of(EventKind.EXECUTOR_COMPLETED)):
-        if event.path in one_by_one:
-            last[_place(event)] = number
-    for (superstep, path, shard), number in last.items():
-        if last.get((superstep, path, shard + 1), number) < number:
-            yield f"{path} handled message {shard + 1} of superstep {superstep} before message {shard}"
+    ends: dict[Place, WorkflowEvent] = {}
+    for event in history.events:
+        if event.path in one_by_one and is_refusal(event):
+            ends.pop(_place(event), None)
+        elif event.path in one_by_one and is_end(event):
+            ends[_place(event)] = event
+    at = {event.id: number for number, event in enumerate(history.events)}
+    for (superstep, path, shard), end in ends.items():
+        if end.kind is not EventKind.EXECUTOR_COMPLETED or shard == 0:
+            continue
+        earlier = ends.get((superstep, path, shard - 1))
+        if earlier is None:
+            yield f"{path} handled message {shard} of superstep {superstep} without message {shard - 1}"
+        elif earlier.kind is EventKind.EXECUTOR_COMPLETED and at[earlier.id] > at[end.id]:
+            yield f"{path} handled message {shard} of superstep {superstep} before message {shard - 1}"
 
 
 def _place(event: WorkflowEvent) -> Place:

@@ -20,3 +20,9 @@ def test_kills_cancellations_timeouts_and_store_failures_lose_nothing_and_double
     for seed in range(part * SEEDS_AT_A_TIME, (part + 1) * SEEDS_AT_A_TIME):
         hits += simulate(seed)[1]
     assert hits.keys() == set(BLOWS)
+
+
+@pytest.mark.faults
+def test_what_a_barrier_refused_in_an_earlier_leg_is_in_no_order() -> None:
+    """Message 1 ended, then both were refused; message 0 ended, and again the barrier refused them both."""
+    simulate(393757997)
