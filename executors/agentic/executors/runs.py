@@ -195,6 +195,8 @@ def submit(
         UnencodableError: ``message`` cannot be stored.
         RunExistsError: Another run has this id.
         PriorityError: The priority is none.
+        InvalidRunIdError: No run can have this id.
+        IdempotencyKeyError: No store takes the key.
         LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
     """
     how = Submission(run_id=run_id, idempotency_key=idempotency_key, priority=priority)

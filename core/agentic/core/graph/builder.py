@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ from agentic.core.graph.edges import (
 )
 from agentic.core.graph.errors import GraphWarning, InvalidGraphError
 from agentic.core.graph.function import FunctionExecutor, name_of
+from agentic.core.graph.names import is_storable
 from agentic.core.graph.validation import find_faults, find_warnings
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId
@@ -269,13 +270,28 @@ class WorkflowBuilder:
         Raises:
             InvalidGraphError: It cannot run; the error lists every fault.
         """
-        faults = [*self._faults, *find_faults(self._executors, self._edges, self._starts)]
+        faults = [
+            *self._faults,
+            *self._unstorable_names(),
+            *find_faults(self._executors, self._edges, self._starts),
+        ]
         if faults:
             raise InvalidGraphError(self._id, faults)
         for warning in find_warnings(self._executors, self._edges, self._starts):
             warnings.warn(f"workflow {self._id!r}: {warning}", GraphWarning, stacklevel=2)
         graph = Graph(self._executors, self._edges, self._starts, list(self._state_keys.values()))
         return Workflow(self._id, self._version, self._config, graph, self._migrations)
+
+    def _unstorable_names(self) -> Iterator[str]:
+        names = [
+            ("the workflow's id", self._id),
+            ("the workflow's version", self._version),
+            *(("the state's key", key) for key in self._state_keys),
+            *((f"the queue of {name!r}", node.queue) for name, node in self._executors.items()),
+        ]
+        for what, name in names:
+            if name is not None and not is_storable(name):
+                yield f"{what}, {name!a}, holds lone surrogates, which no store takes; clean the text"
 
     def _add_all(self, nodes: Sequence[Node]) -> tuple[ExecutorId, ...]:
         if isinstance(nodes, str):  # which is a sequence of strings, too

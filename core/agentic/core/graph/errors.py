@@ -62,11 +62,12 @@ class InvalidGraphError(GraphError, ValueError):
 
 
 class InvalidRunIdError(GraphError, ValueError):
-    """A run id holds a character that separates runs from their sub-runs."""
+    """A run id is empty, holds the character between a run and its sub-runs, or cannot be stored."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"run id {run_id!r} must not be empty or hold '/' (it separates a run from its sub-runs)"
+            f"run id {run_id!a} must not be empty, nor hold '/' (it separates a run from its sub-runs) or "
+            f"lone surrogates (no store takes them); leave run_id out, or clean the text"
         )
         self.run_id = run_id
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from agentic.core.graph.errors import InvalidRunIdError
+from agentic.core.types import RunId
+
 _SUB_RUN = re.compile(r"(.*)~[0-9]+(\.[0-9]+)?", re.DOTALL)
 
 
@@ -40,6 +43,17 @@ def origin_of(name: str) -> str:
     """Return the activation that a sub-run is of."""
     found = _SUB_RUN.fullmatch(name)
     return name if found is None else found[1]
+
+
+def checked_run_id(run_id: str) -> RunId:
+    """Return ``run_id`` as the name of a run.
+
+    Raises:
+        InvalidRunIdError: No run can have it.
+    """
+    if not run_id or "/" in run_id or not is_storable(run_id):
+        raise InvalidRunIdError(run_id)
+    return RunId(run_id)
 
 
 def is_storable(name: str) -> bool:

@@ -16,8 +16,9 @@ from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.declared import declared_types
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning, InvalidRunIdError
+from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning
 from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.names import checked_run_id
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.responses import Responses
 from agentic.core.graph.result import RunResult, RunStatus
@@ -361,8 +362,4 @@ class RunStream:
 
 
 def _checked(run_id: str | None) -> RunId:
-    if run_id is None:
-        return RunId(new_id())
-    if not run_id or "/" in run_id:
-        raise InvalidRunIdError(run_id)
-    return RunId(run_id)
+    return RunId(new_id()) if run_id is None else checked_run_id(run_id)

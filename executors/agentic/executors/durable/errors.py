@@ -72,6 +72,17 @@ class LateAnswerError(DurableError, TimeoutError):
         self.request = request
 
 
+class IdempotencyKeyError(DurableError, ValueError):
+    """An idempotency key cannot be stored."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"the idempotency key {key!a} holds lone surrogates, which no store takes; clean the text first, "
+            f"as by key.encode(errors='replace').decode()"
+        )
+        self.key = key
+
+
 class PriorityError(DurableError, ValueError):
     """A priority is none."""
 

@@ -103,6 +103,8 @@ class RunService:
             UnencodableError: ``message`` cannot be stored.
             RunExistsError: Another run has this id.
             PriorityError: The priority is none.
+            InvalidRunIdError: No run can have this id.
+            IdempotencyKeyError: No store takes the key.
             LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
         """
         run_id = await start_run(self.host, workflow, message, how or Submission())

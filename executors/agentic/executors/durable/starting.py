@@ -6,13 +6,13 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from agentic.core.graph.errors import InvalidRunIdError
+from agentic.core.graph.names import checked_run_id, is_storable
 from agentic.core.ids import new_id
 from agentic.core.ledger import Dispatchable, LedgerTransaction, NewRun
 from agentic.core.ledger.records import MAX_PRIORITY
 from agentic.core.types import RunId
 from agentic.executors.durable.beginning import begin
-from agentic.executors.durable.errors import PriorityError
+from agentic.executors.durable.errors import IdempotencyKeyError, PriorityError
 from agentic.executors.durable.host import RunHost, mark, pending
 
 
@@ -42,11 +42,15 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
         UnencodableError: ``message`` cannot be stored.
         RunExistsError: Another run has this id.
         PriorityError: The priority is none.
+        InvalidRunIdError: No run can have this id.
+        IdempotencyKeyError: No store takes the key.
         LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
     """
     if not 0 <= how.priority <= MAX_PRIORITY:
         raise PriorityError(how.priority)
-    run_id = _checked(how.run_id)
+    if how.idempotency_key is not None and not is_storable(how.idempotency_key):
+        raise IdempotencyKeyError(how.idempotency_key)
+    run_id = RunId(new_id()) if how.run_id is None else checked_run_id(how.run_id)
     flow = await asyncio.to_thread(host.catalog.get, workflow)
     image, plan = begin(flow, run_id, message, time.time())
     new = NewRun(
@@ -74,11 +78,3 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
     if how.is_told:
         await host.spread(others)
     return accepted
-
-
-def _checked(run_id: str | None) -> RunId:
-    if run_id is None:
-        return RunId(new_id())
-    if not run_id or "/" in run_id:
-        raise InvalidRunIdError(run_id)
-    return RunId(run_id)

@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 
 from agentic.core import (
     EventKind,
+    Executor,
     MemoryCheckpointStore,
     Workflow,
     WorkflowBuilder,
     WorkflowContext,
     WorkflowEvent,
     executor,
+    handler,
 )
 from agentic.core.bus.envelope import to_message
 from agentic.core.bus.subjects import subject_for, token
-from agentic.core.graph import FunctionExecutor, HandlerError, replay
+from agentic.core.graph import FunctionExecutor, HandlerError, InvalidGraphError, InvalidRunIdError, replay
 from agentic.core.graph.checkpoints import Checkpoint, part_digest
 from agentic.core.graph.edges import DirectEdge, Graph
 from agentic.core.graph.names import between_colons, origin_of, sub_run_name
@@ -195,3 +197,66 @@ async def test_names_that_no_store_takes_are_refused_where_they_are_given() -> N
     assert (await WorkflowBuilder("w").set_start(writes).build().run("x")).is_success
     with pytest.raises(HandlerError, match=r"executor id 'name-\\ud800' holds lone surrogates"):
         executor(id=BROKEN)(lambda text: text)
+
+
+class Elsewhere(Executor):
+    queue = BROKEN
+
+    @handler
+    async def handle_text(self, text: str) -> None: ...
+
+
+def test_a_workflow_whose_names_no_store_takes_is_not_built() -> None:
+    builder = WorkflowBuilder(BROKEN, BROKEN).set_start(Elsewhere("e")).add_state(BROKEN, reducer=max)
+    with pytest.raises(InvalidGraphError) as refused:
+        builder.build()
+    assert refused.value.faults == tuple(
+        rf"{what}, 'name-\ud800', holds lone surrogates, which no store takes; clean the text"
+        for what in ("the workflow's id", "the workflow's version", "the state's key", "the queue of 'e'")
+    )
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_a_run_id_that_no_store_takes_is_refused_before_anything_runs(is_stored: bool) -> None:
+    entered = list[str]()
+
+    @executor(id="a")
+    async def a(text: str) -> None:
+        entered.append(text)
+
+    store = MemoryCheckpointStore() if is_stored else None
+    with pytest.raises(InvalidRunIdError, match=r"run id 'name-\\ud800' must not .* lone surrogates"):
+        await WorkflowBuilder("w").set_start(a).build().run("x", run_id=BROKEN, checkpoints=store)
+    assert not entered
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_values_may_hold_text_that_is_no_unicode_wherever_they_go(is_stored: bool) -> None:
+    """As a page says that cuts an emoji in half: only what is written into rows is cleaned of that."""
+    seen = list[object]()
+
+    @executor(id="first")
+    async def first(text: str, ctx: WorkflowContext) -> dict[str, list[str]]:
+        ctx.set_state("kept", BROKEN)
+        ctx.local[BROKEN] = BROKEN
+        await ctx.yield_output(await ctx.once("made", lambda: (BROKEN, text)))
+        return {BROKEN: [BROKEN]}
+
+    @executor(id="second")
+    async def second(texts: dict[str, list[str]], ctx: WorkflowContext) -> None:
+        seen.extend([texts, ctx.get_state("kept")])
+        if is_stored and not ctx.previous_attempts:
+            raise ValueError(BROKEN)
+        await ctx.yield_output(BROKEN)
+
+    flow = WorkflowBuilder("w").set_start(first).add_edge(first, second).build()
+    store = MemoryCheckpointStore()
+    if is_stored:
+        with pytest.raises(ValueError, match="name-"):
+            await flow.run(BROKEN, run_id="r", checkpoints=store)
+        seen.clear()
+        result = await flow.resume("r", checkpoints=store)
+    else:
+        result = await flow.run(BROKEN)
+    assert seen == [{BROKEN: [BROKEN]}, BROKEN]
+    assert result.outputs == ((BROKEN, BROKEN), BROKEN)
