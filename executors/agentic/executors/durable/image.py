@@ -84,6 +84,8 @@ class RunImage:
         self.lock = asyncio.Lock()
         self._snapshots = snapshots
         self._finished: dict[ActivationKey, ActivationResult] = {}
+        self._indexed: Sequence[Activation] = ()
+        self._by_key: Mapping[ActivationKey, Activation] = {}
         self._once_kept: OnceKept | None = None
 
     @classmethod
@@ -138,8 +140,11 @@ class RunImage:
         """Return an activation of the superstep that is due; None when it is of none."""
         if activation_id.superstep != self.state.superstep:
             return None
-        key = (activation_id.executor_id, activation_id.shard)
-        return next((a for a in self.state.activations if a.key == key), None)
+        if self._indexed is not self.state.activations:
+            # Each of a wide superstep is asked for: to search them all every time would be quadratic.
+            self._indexed = self.state.activations
+            self._by_key = {a.key: a for a in self._indexed}
+        return self._by_key.get((activation_id.executor_id, activation_id.shard))
 
     def keep(self, result: ActivationResult) -> None:
         """Remember what an activation of the superstep came to."""
