@@ -85,7 +85,7 @@ class SqlActivations(UsesCursor):
         if settled.waits_for is not None:
             self._adopt(lease.id, settled.waits_for)
         if is_closed:
-            self._go_on_after(settling, run_id, skips_rest=settled.skips_rest)
+            self._go_on_after(settling, lease.id, skips_rest=settled.skips_rest)
         return True
 
     def keep_effect(self, lease: Lease, origin: str, key: str, text: str) -> bool:
@@ -103,6 +103,9 @@ class SqlActivations(UsesCursor):
 
     def has_open(self, run_id: RunId, superstep: int) -> bool:
         """Whether a superstep waits for an activation still."""
+        known = self._left_open.get((run_id, superstep))
+        if known is not None:
+            return known
         values = self._of_project(run_id=run_id, superstep=superstep)
         return bool(self._activations.number(statements.HAS_OPEN, values))
 
@@ -144,15 +147,17 @@ class SqlActivations(UsesCursor):
         added.update(claim, status=_RUNNING, fence=fence)
         return run.claimed(activation_id, fence, str(added["queue"]), 0, None, None)
 
-    def _go_on_after(self, key: Values, run_id: RunId, *, skips_rest: bool) -> None:
+    def _go_on_after(self, key: Values, closed: ActivationId, *, skips_rest: bool) -> None:
         """Let the next one of a lane have its turn, or skip the rest."""
         has_open, has_blocked = self._activations.row(statements.WHAT_IS_LEFT, key) or (False, False)
-        if has_blocked:
-            follows = statements.SKIP_BLOCKED if skips_rest else statements.RELEASE_BLOCKED
-            self._activations.run(follows, key)
+        if has_blocked and skips_rest:
+            self._activations.run(statements.SKIP_BLOCKED, key)
             has_open = self._activations.number(statements.HAS_OPEN, key)
+        elif has_blocked:
+            self._activations.run(statements.RELEASE_BLOCKED, key)  # open before and after
+        self._left_open[closed.run_id, closed.superstep] = bool(has_open)
         if not has_open:
-            self._idle.add(run_id)
+            self._idle.add(closed.run_id)
 
     def _is_full(self, run: FoundRun, key: Values) -> bool:
         """Whether a run, or the project, is at its limit."""

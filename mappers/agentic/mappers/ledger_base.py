@@ -21,7 +21,8 @@ class UsesCursor:
     Whoever changes a run or its activations locks the project, if it has a limit, then the run, then the
     activations, and a run before its child runs. Only a child run that ends while the run around it is broken
     off comes the other way: one of the two is undone by the database, and begun again. On SQLite transactions
-    take turns instead. What is known of a locked run stays true, so it is read once.
+    take turns instead. What is known of a locked run stays true, so it is read once;
+    whether its superstep waits for an activation still, until a step of any run is written.
 
     New activations are written when something else is asked of activations, or at the end. One that is
     claimed before is written as such, which spares half of what the indexes of a step cost.
@@ -32,6 +33,7 @@ class UsesCursor:
         self._project_id = project_id
         self._locked: dict[RunId, FoundRun | None] = {}
         self._idle: set[RunId] = set()
+        self._left_open: dict[tuple[RunId, int], bool] = {}
         self._added: dict[ActivationId, NewRow] = {}
 
     @contextmanager
@@ -45,6 +47,7 @@ class UsesCursor:
                 self._write_added()
         except BaseException:
             self._idle = idle
+            self._left_open.clear()
             self._added.clear()
             self._locked.clear()  # locks went with the part
             raise

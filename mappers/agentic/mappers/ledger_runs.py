@@ -138,6 +138,7 @@ class SqlRuns(UsesCursor):
             is_idle: Whether nothing is open but what the step adds.
         """
         run_id = step.checkpoint.metadata.run_id
+        self._left_open.clear()
         is_running = step.checkpoint.metadata.status is RunStatus.RUNNING
         if is_running and is_idle and not has_open(step):
             self._idle.add(run_id)

@@ -179,6 +179,23 @@ class LedgerTransactionsContract(UsesLedger):
         assert in_one(prepared, run_of).note == "before"
         assert in_one(prepared, lambda ledger: ledger.run(OTHER)) is not None
 
+    def test_a_transaction_knows_at_each_moment_whether_something_is_open(self, store: LedgerStore) -> None:
+        with store.transaction() as ledger:
+            ledger.add_run(new_run(due(3)))
+            close(ledger)
+            close(ledger, named(1))
+            assert ledger.has_open(RUN, 0)
+            _write_in_vain(ledger, lambda ledger: close(ledger, named(2)))
+            assert ledger.has_open(RUN, 0)
+            close(ledger, named(2))
+            assert not ledger.has_open(RUN, 0)
+            assert ledger.advance(RUN, 0, 1, step(2, 0, due(1)))
+            assert ledger.has_open(RUN, 0)
+            close(ledger)
+            assert ledger.advance(RUN, 0, 2, step(3, 1, due(1, superstep=1)))
+            assert not ledger.has_open(RUN, 0)
+            assert ledger.has_open(RUN, 1)
+
     def test_a_transaction_sees_what_it_wrote(self, prepared: LedgerStore) -> None:
         with prepared.transaction() as ledger:
             assert ledger.settle(HELD, DONE)
