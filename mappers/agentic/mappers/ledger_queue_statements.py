@@ -40,6 +40,8 @@ _BEST_FIRST = (
 _IS_PENDING = ACTIVATIONS.c.status == word(ActivationStatus.PENDING)
 _IS_DUE = and_(_IS_PENDING, ACTIVATIONS.c.not_before <= NOW)
 _IS_OFFERED = and_(_IS_DUE, ACTIVATIONS.c.is_held == OFFERED)
+_IS_LATE = and_(of_project(ACTIVATIONS), _IS_DUE, ACTIVATIONS.c.is_held == DELAYED)
+_HAS_LATE = exists().where(_IS_LATE).correlate(None).label("has_late")
 # Nearly all pending activations are of such runs. PostgreSQL cannot know that and takes them for few: it
 # would read a queue whole and sort it, where the first of an index are enough. Of a CASE it expects half.
 _RUN_GOES_ON = case(
@@ -102,13 +104,20 @@ def _has_room() -> ColumnElement[bool]:
 
 
 @lru_cache(maxsize=64)
-def claimable(queue_count: int, *, is_of_run: bool) -> HotStatement:
+def claimable(queue_count: int, *, is_of_run: bool, with_late: bool = False) -> HotStatement:
     """Return a query for what could be claimed from so many queues: ``queue_0``, ``queue_1``, ...
 
     Each queue is asked for its best, as an index has them in order; those of all are then put in order.
+
+    Args:
+        queue_count: How many.
+        is_of_run: Whether of one run only.
+        with_late: Whether the last column says if there is something that was not due when it was given back.
     """
     has_room = _has_room()
     asked = [_claimable(f"queue_{number}", has_room, is_of_run=is_of_run) for number in range(queue_count)]
+    if with_late:
+        asked = [one.add_columns(_HAS_LATE) for one in asked]
     if len(asked) == 1:
         return HotStatement(asked[0])
     together = union_all(*(select(one.subquery(f"of_{number}")) for number, one in enumerate(asked)))
@@ -127,11 +136,10 @@ def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) ->
 
 
 _KEY = tuple(ACTIVATIONS.primary_key.columns)
-_IS_LATE = and_(of_project(ACTIVATIONS), _IS_DUE, ACTIVATIONS.c.is_held == DELAYED)
 _NAME = (ACTIVATIONS.c.run_id, ACTIVATIONS.c.superstep, ACTIVATIONS.c.executor_id, ACTIVATIONS.c.shard)
 
 FIRST_IN_LINE = HotStatement(
-    select(*_NAME, exists().where(_IS_LATE).correlate(None).label("has_late"))
+    select(*_NAME, _HAS_LATE)
     .where(
         of_project(ACTIVATIONS),
         ACTIVATIONS.c.queue == bindparam("queue", type_=ACTIVATIONS.c.queue.type),

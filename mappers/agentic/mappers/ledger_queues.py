@@ -41,13 +41,15 @@ class SqlQueues(UsesCursor):
         """Return what could be claimed now, the best first."""
         if not queues:
             return []
-        if above is None and run_id is None:
-            self._offer_late()
+        with_late = above is None and run_id is None
         asked = {f"queue_{number}": queue for number, queue in enumerate(set(queues))}
         values = self._of_project(**asked, run_id=run_id, above=-1 if above is None else above, limit=limit)
-        query = statements.claimable(len(asked), is_of_run=run_id is not None)
+        query = statements.claimable(len(asked), is_of_run=run_id is not None, with_late=with_late)
         cursor = self._cursor if self._goes_before_added(above) else self._activations
-        return [dispatchable(row) for row in cursor.rows(query, values)]
+        found = cursor.rows(query, values)
+        if with_late and (not found or found[0][-1]) and self._offer_late():
+            found = cursor.rows(query, values)
+        return [dispatchable(row) for row in found]
 
     def undispatched(self, *, older_than_s: float, limit: int = 100) -> Sequence[Dispatchable]:
         """Return what is due in runs that may go on and was told to no worker for so long, the best first."""

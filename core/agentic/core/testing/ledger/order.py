@@ -158,6 +158,16 @@ class LedgerOrderContract(UsesLedger):
         close(ledger, FIRST, LATER)
         assert in_line(ledger, limit=1) == [YOUNGER]
 
+    @pytest.mark.parametrize("has_others", [False, True], ids=["alone", "beside others"])
+    def test_what_has_become_due_can_be_claimed_though_nobody_looked_at_the_line(
+        self, ledger: LedgerTransaction, has_others: bool
+    ) -> None:
+        begin_both(ledger)
+        if not has_others:
+            claim(ledger, YOUNGER)
+        older = _try_again(ledger)
+        assert [one.id for one in ledger.claimable(QUEUES)] == [older]
+
     def test_what_is_not_due_yet_is_not_in_line_when_its_run_was_paused_meanwhile(
         self, ledger: LedgerTransaction
     ) -> None:
