@@ -20,7 +20,8 @@ class SqlStates(UsesCursor):
 
     def load(self, run_id: RunId) -> StoredCheckpoint:
         """Return a run's newest checkpoint."""
-        self._cursor.rows(PREPARE_HOT_JOINS, {})
+        if self._cursor.is_postgresql:  # elsewhere it says nothing, at the price of a statement
+            self._cursor.rows(PREPARE_HOT_JOINS, {})
         found = checkpoint_of(self._cursor.rows(READ_LATEST, self._of_project(run_id=run_id)))
         if found is None:
             raise CheckpointNotFoundError(run_id)
