@@ -129,7 +129,7 @@ def claim_above(ledger: LedgerTransaction, me: Claimant, priority: int) -> Claim
 
 def claim_any(ledger: LedgerTransaction, me: Claimant) -> Claimed | None:
     """Claim the best activation there is."""
-    return _claim_first(ledger, me, ledger.claimable(me.queues, limit=_CANDIDATES))
+    return _claim_best(ledger, me)
 
 
 def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priority: int) -> Claimed | None:
@@ -137,7 +137,7 @@ def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priorit
     higher = claim_above(ledger, me, priority)
     if higher is not None:
         return higher
-    return _claim_first(ledger, me, ledger.claimable(me.queues, run_id=run_id, limit=_CANDIDATES))
+    return _claim_best(ledger, me, run_id)
 
 
 def claim_parent(ledger: LedgerTransaction, me: Claimant, parent: ActivationRow) -> Claimed | None:
@@ -164,6 +164,16 @@ def claim_new(
     )
     first = next(fitting, None)
     return None if first is None else ledger.claim(first.id, me.worker, me.lease_s)
+
+
+def _claim_best(ledger: LedgerTransaction, me: Claimant, run_id: RunId | None = None) -> Claimed | None:
+    # As a rule the first one can be had, and each one more is a row to be joined and read.
+    for limit in (1, _CANDIDATES):
+        found = ledger.claimable(me.queues, run_id=run_id, limit=limit)
+        claimed = _claim_first(ledger, me, found)
+        if claimed is not None or len(found) < limit:
+            return claimed
+    return None
 
 
 def _claim_first(
