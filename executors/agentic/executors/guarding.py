@@ -56,8 +56,16 @@ class HandlerTask(asyncio.Task[T]):
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
-        super().__init__(work, loop=loop, context=_marked(self._mark))
-        self.add_done_callback(self._note_end)
+        self._work, self._is_begun = work, False
+        super().__init__(self._noting_end(), loop=loop, context=_marked(self._mark))
+
+    async def _noting_end(self) -> T:
+        # Noted from within: a callback of the task would come a turn of the loop later.
+        self._is_begun = True
+        try:
+            return await self._work
+        finally:
+            self._note_end()
 
     def cancel(self, msg: Any | None = None) -> bool:  # noqa: ANN401 - as asyncio has it
         """Request the end of the handler, unless the code of another one asks for it."""
@@ -65,11 +73,11 @@ class HandlerTask(asyncio.Task[T]):
         if asking not in (None, self._mark, self._owner):
             return _refused(asking, "the task of another activation")
         self.cancelled_itself |= asking is self._mark
-        return super().cancel(msg)
+        return self._request_end(msg)
 
     def stop(self, reason: str | None = None) -> None:
         """Request the end of the handler; after ``STOP_S`` it is left behind."""
-        super().cancel(reason)
+        self._request_end(reason)
         self.limit(0.0)
 
     def limit(self, seconds: float | None) -> None:
@@ -88,10 +96,19 @@ class HandlerTask(asyncio.Task[T]):
             super().cancel()
             self.ended.set_result(None)
 
-    def _note_end(self, _task: object) -> None:
+    def _request_end(self, reason: object) -> bool:
+        if not self._is_begun:  # what never begins does not note its end
+            self.add_done_callback(self._note_no_begin)
+        return super().cancel(reason)
+
+    def _note_no_begin(self, _task: object) -> None:
+        self._work.close()
+        self._note_end()
+
+    def _note_end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if not self.ended.done():
+        if not (self.ended.done() or self.get_loop().is_closed()):
             self.ended.set_result(None)
 
 
@@ -100,9 +117,9 @@ _left: set[HandlerTask[Any]] = set()
 
 
 @contextmanager
-def at_most(seconds: float | None) -> Iterator[None]:
+def at_most(seconds: float) -> Iterator[None]:
     """Have the handler task that runs this left behind when the block takes too long."""
-    task = asyncio.current_task() if seconds is not None else None
+    task = asyncio.current_task()
     if not isinstance(task, HandlerTask):
         yield
         return
