@@ -27,8 +27,8 @@ from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.core.masking import learning
 from agentic.core.records import record
+from agentic.executors.durable import patience
 from agentic.executors.durable.image import RunImage
-from agentic.executors.durable.patience import pauses
 from agentic.executors.guarding import at_most
 from agentic.executors.pulse import own_pulse
 from agentic.mappers.away import went_away
@@ -160,23 +160,31 @@ class Activity:
 
     async def _next_try(self) -> ActivationResult | float:
         """Try once; again when the database went away meanwhile, as that is no failure of the handler."""
-        for pause_s in pauses():
+        for longest_s in patience.PAUSES_S:
             try:
-                with at_most(self._limit_s):
-                    return await self._attempts.next_try()
+                return await self._try()
             except (PassingSignal, _AwaySignal) as signal:
-                reason = error_text(signal.error)
+                pause_s, reason = patience.shortened(longest_s), error_text(signal.error)
                 log.warning("attempt.interrupted", reason=reason, again_in_s=round(pause_s, 1))
             await asyncio.sleep(pause_s)
         self._is_patient = False
-        with at_most(self._limit_s):
+        return await self._try()
+
+    def _try(self) -> Awaitable[ActivationResult | float]:
+        limit_s = self._limit_s
+        return self._attempts.next_try() if limit_s is None else self._try_within(limit_s)
+
+    async def _try_within(self, limit_s: float) -> ActivationResult | float:
+        with at_most(limit_s):
             return await self._attempts.next_try()
 
     @property
     def _limit_s(self) -> float | None:
         """After how long a try is late, if its end has a time."""
-        left_s = None if self._deadline is None else max(self._deadline - time.time(), 0)
-        return min((s for s in (self._timeout_s, left_s) if s is not None), default=None)
+        if self._deadline is None:
+            return self._timeout_s
+        left_s = max(self._deadline - time.time(), 0)
+        return left_s if self._timeout_s is None else min(self._timeout_s, left_s)
 
     async def fail(self, error: Exception) -> Outcome:
         """Note that the try failed after all; return what follows."""

@@ -20,9 +20,13 @@ PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 
 
 def pauses() -> Iterator[float]:
-    """Yield the seconds to wait before each further try, shortened at random: many wait for one database."""
-    for pause_s in PAUSES_S:
-        yield pause_s * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+    """Return the seconds to wait before each further try; each is drawn when it is asked for."""
+    return map(shortened, PAUSES_S)
+
+
+def shortened(pause_s: float) -> float:
+    """Return a pause shortened at random: many wait for one database."""
+    return pause_s * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
 
 
 async def patiently(do: Callable[[], Awaitable[T]]) -> T:
