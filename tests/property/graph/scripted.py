@@ -51,6 +51,7 @@ from agentic.core import (
 )
 from agentic.core.graph import ExecutorFailure, GraphWarning, RequestExpiredError
 from agentic.core.graph.edges import Condition
+from agentic.core.graph.progress import FailedAttempt
 
 AT_ONCE = timedelta(0)
 
@@ -71,7 +72,7 @@ class Scripted(Executor):
         """Follow the script."""
         script, world = self.script, world_now()
         seen, hops = gist(message), hops_of(message)
-        feedback = tuple(gist(said) for said in ctx.previous_errors[: -len(ctx.previous_attempts) or None])
+        feedback = tuple(gist(said) for said in ctx.previous_errors if not isinstance(said, FailedAttempt))
         entry = Entry(
             ctx.idempotency_key, self.id, ctx.superstep, ctx.attempt, tuple(ctx.source_ids), seen, feedback
         )

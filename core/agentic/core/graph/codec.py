@@ -161,8 +161,9 @@ def _own_types() -> tuple[type, ...]:
     # Messages are made of parcels, and parcels of this module.
     from agentic.core.graph.history import ExecutorHistory
     from agentic.core.graph.messages import ExecutorFailure, ItemResult
+    from agentic.core.graph.progress import FailedAttempt
 
-    return ExecutorFailure, ExecutorHistory, ItemResult
+    return ExecutorFailure, ExecutorHistory, FailedAttempt, ItemResult
 
 
 class _Writer:

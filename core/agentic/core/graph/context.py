@@ -139,10 +139,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def previous_errors(self) -> tuple[object, ...]:
         """What was wrong before: what validators sent back over retry edges, then the errors of failed tries.
 
-        The latter are :class:`FailedAttempt` records.
+        The latter are :class:`FailedAttempt` records. In a sub-workflow, what was wrong before with the work
+        of its node comes first: every executor in it sees that.
         """
-        feedback = (parcel.fresh() for parcel in self._activation.delivery.feedback)
-        return (*feedback, *self._progress.failures)
+        told = (*self._link.previous_errors, *self._activation.delivery.feedback)
+        return (*(parcel.fresh() for parcel in told), *self._progress.failures)
 
     @property
     def deadline(self) -> float | None:
@@ -419,6 +420,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
             deadline=self.deadline,
             keep=keep,
             is_kept=is_kept,
+            previous_errors=(
+                *self._link.previous_errors,
+                *self._activation.delivery.feedback,
+                *map(self._link.pack, self._progress.failures),
+            ),
         )
         self._called = (*self._called, prefix)
         with self._calling():

@@ -41,6 +41,7 @@ class SubCall:
         deadline: When the activation must be done, in seconds since the epoch.
         keep: Told where the sub-run stands when it is cancelled.
         is_kept: Whether it can go on where it stood, in a run that is stored.
+        previous_errors: What the activation knows of earlier tries; the sub-run's executors see it, too.
     """
 
     run_id: RunId
@@ -51,6 +52,7 @@ class SubCall:
     deadline: float | None
     keep: Callable[[SubRun, Sequence[WorkflowEvent]], None]
     is_kept: bool = True
+    previous_errors: tuple[Parcel, ...] = ()
 
 
 @record
@@ -70,6 +72,7 @@ class RunLink:
         is_stored: Whether somebody can go on with the run.
         history: Knows other runs.
         keep_once: Stores what a call of ``ctx.once`` came to, before anything else happens.
+        previous_errors: What the activation around a sub-workflow's run knew of earlier tries.
         joins_commit: Whether the result is kept in a transaction that functions of the handler may join.
         is_passing: Whether what a try raised is the trouble of a moment around the run, and not the handler's
             failure: the try is as if it had not been.
@@ -88,6 +91,7 @@ class RunLink:
     history: HistorySource | None = None
     keep_once: Callable[[str, Parcel], Awaitable[None]] | None = None
     joins_commit: bool = False
+    previous_errors: tuple[Parcel, ...] = ()
     is_passing: Callable[[Exception], bool] | None = None
 
 

@@ -139,6 +139,7 @@ class Head(_Model):
     status: RunStatus
     error: _Error | None = None
     waiting_fan_ins: list[StrictStr] = Field(default_factory=list)
+    previous_errors: list[JsonValue] = Field(default_factory=list)
     activations: list[_Activation]
     kept: list[_Result] = Field(default_factory=list)
     digest: StrictStr = ""
@@ -247,6 +248,7 @@ class Reader:
             status=head.status,
             error=_error(head.error),
             waiting_fan_ins=tuple(map(ExecutorId, head.waiting_fan_ins)),
+            previous_errors=tuple(map(self.value, head.previous_errors)),
         )
 
     def _kept(

@@ -120,6 +120,7 @@ class Runner:
             keeps_inputs=setup.keeps_inputs,
             is_stored=setup.is_stored,
             history=setup.config.history,
+            previous_errors=state.previous_errors,
         )
 
     @property
@@ -461,7 +462,10 @@ async def run_within(
         deadline=call.deadline,
     )
     state = (
-        new_state(call.run_id, call.path, link.clock(), workflow.config)
+        replace(
+            new_state(call.run_id, call.path, link.clock(), workflow.config),
+            previous_errors=call.previous_errors,
+        )
         if before is None
         else replace(before.state, run_id=call.run_id, path=call.path)
     )

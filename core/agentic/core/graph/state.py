@@ -132,6 +132,7 @@ class RunState:
         status: Running until the run ends or waits.
         error: What ended a failed run.
         waiting_fan_ins: Targets of fan-ins that never got all their sources.
+        previous_errors: Of a sub-workflow's run: what its activation knew of earlier tries when it began.
     """
 
     run_id: RunId
@@ -153,6 +154,7 @@ class RunState:
     status: RunStatus = RunStatus.RUNNING
     error: Exception | None = None
     waiting_fan_ins: tuple[ExecutorId, ...] = ()
+    previous_errors: tuple[Parcel, ...] = ()
 
     @property
     def open_requests(self) -> list[Asked]:
@@ -247,7 +249,7 @@ class Draft:
             old.run_id, old.path, old.started_at, old.deadline, self.superstep, sequence, self.activations,
             self.is_begun, self.kept, self.fan_ins, self.maps, self.shared, self.local,
             self.parked, self.next_map_id, self.output_count, self.status, self.error,
-            self.waiting_fan_ins,
+            self.waiting_fan_ins, old.previous_errors,
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from agentic.core.graph.codec import Codec
 from agentic.core.graph.config import WorkflowConfig
@@ -50,7 +51,7 @@ class Workflow:
         config: Limits of its runs.
         graph: Executors and edges.
         migrations: Version of a checkpoint -> what makes one of this version out of it.
-        has_lent_version: Whether its version is that of the workflow around it, see :meth:`lent`.
+        has_lent_version: Whether its version is that of the workflow around it, see :meth:`within`.
     """
 
     def __init__(
@@ -67,19 +68,22 @@ class Workflow:
         self.graph = graph
         self.migrations = dict(migrations or {})
         self.has_lent_version = False
-        self._lent: dict[str, Workflow] = {}
+        self._within: WeakKeyDictionary[Workflow, Workflow] = WeakKeyDictionary()
 
-    def lent(self, version: str) -> Workflow:
-        """Return this workflow with the version of the one around it, if it has none of its own.
+    def within(self, around: Workflow) -> Workflow:
+        """Return this workflow as child runs of ``around`` have it.
 
-        As in one process, the code of a child run may then change while the version stays.
+        As in one process, values of all types that ``around`` uses can be stored, as what its validators say
+        of earlier tries. Without a version of its own it has that of ``around``: the code of a child run may
+        then change while the version stays.
         """
-        if self.version is not None:
-            return self
-        made = self._lent.get(version)
+        made = self._within.get(around)
         if made is None:  # kept, as its signature takes long to make
-            made = self._lent[version] = Workflow(self.id, version, self.config, self.graph, self.migrations)
-            made.has_lent_version = True
+            version = around.version if self.version is None else self.version
+            made = Workflow(self.id, version, self.config, self.graph, self.migrations)
+            made.has_lent_version = self.version is None and version is not None
+            made.codec = around.codec
+            self._within[around] = made
         return made
 
     @cached_property

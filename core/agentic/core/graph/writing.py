@@ -60,6 +60,8 @@ class Writer:
             head["error"] = stored_error(state.error)
         if state.waiting_fan_ins:
             head["waiting_fan_ins"] = list(state.waiting_fan_ins)
+        if state.previous_errors:
+            head["previous_errors"] = [self.value(parcel) for parcel in state.previous_errors]
         if state.kept:
             head["kept"] = [self.result(result) for result in state.kept.values()]
         return head

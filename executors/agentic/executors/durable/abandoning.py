@@ -49,6 +49,7 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
         pack=storing(image.workflow.codec),
         keeps_inputs=True,
         is_stored=True,
+        previous_errors=state.previous_errors,
     )
     with bound_contextvars(**image.log_context):
         known = [await _with_effects(host, image, call) for call in calls]

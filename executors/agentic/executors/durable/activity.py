@@ -108,6 +108,7 @@ class Activity:
             history=surroundings.history,
             keep_once=self._keep_once,
             joins_commit=True,
+            previous_errors=image.state.previous_errors,
             is_passing=lambda error: self._is_patient and went_away(error),
         )
         seen = image.seen_by(activation)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.errors import MessageTypeError
+from agentic.core.graph.links import SubCall
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.planner import Answer, Decision, go_on, settle, start
 from agentic.core.graph.result import RunStatus
@@ -17,7 +18,9 @@ from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.image import Plan, RunImage
 
 
-def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = "") -> tuple[RunImage, Plan]:
+def begin(
+    flow: Flow, run_id: RunId, message: object, now: float, call: SubCall | None = None
+) -> tuple[RunImage, Plan]:
     """Return a new run and its first plan.
 
     Args:
@@ -25,7 +28,7 @@ def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = ""
         run_id: Its name.
         message: Given to every start executor.
         now: Seconds since the epoch.
-        path: Where it lives when it is a child run.
+        call: Of the activation that waits for it, when it is a child run.
 
     Raises:
         MessageTypeError: A start executor does not take ``message``.
@@ -36,7 +39,9 @@ def begin(flow: Flow, run_id: RunId, message: object, now: float, path: str = ""
         node = workflow.graph.executors[name]
         if not node.accepts(message):
             raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
-    state = new_state(run_id, path, now, workflow.config)
+    state = new_state(run_id, "" if call is None else call.path, now, workflow.config)
+    if call is not None:
+        state = replace(state, previous_errors=call.previous_errors)
     image = RunImage(flow, state, Snapshots(workflow, run_id))
     own_version = None if workflow.has_lent_version else workflow.version
     facts = {"workflow": workflow.id, "version": own_version}

@@ -110,9 +110,8 @@ class WorkflowCatalog:
             executor = around.workflow.graph.executors.get(ExecutorId(node))
             if not isinstance(executor, WorkflowExecutor):
                 raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
-            inner, version = executor.workflow, around.workflow.version
-            lent = inner if version is None else inner.lent(version)
-            return Flow(lent, hooks_within(around.hooks), around.queue)
+            inner = executor.workflow.within(around.workflow)
+            return Flow(inner, hooks_within(around.hooks), around.queue)
         kind, _, rest = name.partition(":")
         if rest and kind in self._builders:
             return _built(name, self._builders[kind], rest)

@@ -74,7 +74,7 @@ async def read_child(
     if _was_stopped_around(run):
         return None
     stored = await host.lane.do(lambda ledger: ledger.load(call.run_id))
-    found = restore(stored, workflow if around.version is None else workflow.lent(around.version))
+    found = restore(stored, workflow.within(around))
     state = found.state
     if _has_to_go_on(state, call):
         return None
@@ -106,7 +106,7 @@ async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> As
     row = await host.lane.do(lambda ledger: ledger.run(call.run_id))
     now = time.time()
     if row is None:
-        image, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call.path)
+        image, plan = begin(host.catalog.get(name), call.run_id, waits.message, now, call)
         yield Child(image, plan, is_new=True, workflow=name)
         return
     image = await host.images.get(call.run_id, name, row.revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 import pytest
 
@@ -11,8 +12,10 @@ from agentic.core import (
     Executor,
     ExecutorFailure,
     ItemResult,
+    MemoryCheckpointStore,
     RetryPolicy,
     RunStatus,
+    Workflow,
     WorkflowBuilder,
     WorkflowConfig,
     WorkflowContext,
@@ -21,6 +24,7 @@ from agentic.core import (
 )
 from agentic.core.graph import (
     ExecutorTimeoutError,
+    FailedAttempt,
     FunctionExecutor,
     InvalidPolicyError,
     RetriesExhaustedError,
@@ -376,3 +380,71 @@ def test_what_to_do_when_a_checkpoint_fails_is_one_of_two_words() -> None:
         InvalidPolicyError, match="on_checkpoint_failure is 'ignore'; give 'fail' or 'continue'"
     ):
         WorkflowConfig(on_checkpoint_failure="ignore")  # type: ignore[arg-type]  # that is the fault
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What only the workflow around a sub-workflow knows."""
+
+    draft: str
+    is_good: bool
+
+
+def reviewed(seen: list[list[object]], fails_once: list[str], depth: int = 1) -> Workflow:
+    """Return a workflow whose retried worker is a sub-workflow, in another one if ``depth`` is 2."""
+
+    @executor(id="plan")
+    async def plan(text: str, ctx: WorkflowContext) -> str:
+        return f"{text}{len(ctx.previous_errors)}"
+
+    @executor(id="write")
+    async def write(text: str, ctx: WorkflowContext) -> str:
+        if ctx.previous_errors and fails_once:
+            raise ValueError(fails_once.pop())
+        seen.append([*ctx.previous_errors])
+        return text
+
+    @executor(id="judge")
+    async def judge(draft: str) -> Verdict:
+        return Verdict(draft, is_good=draft == "x2")
+
+    @executor(id="print")
+    async def prints(verdict: Verdict) -> str:
+        return verdict.draft
+
+    inner = WorkflowBuilder("inner").set_start(plan).add_edge(plan, write).build()
+    if depth == 2:
+        inner = WorkflowBuilder("between").set_start(inner.as_executor("inner")).build()
+    return (
+        WorkflowBuilder("outer")
+        .set_start(inner.as_executor("work"))
+        .add_edge("work", judge)
+        .add_edge(judge, prints, lambda verdict: verdict.is_good)
+        .add_retry_edge(judge, "work", when=lambda verdict: not verdict.is_good)
+        .build()
+    )
+
+
+BAD = [Verdict("x0", is_good=False), Verdict("x1", is_good=False)]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_sub_workflow_that_is_done_again_knows_what_was_wrong_with_it(depth: int) -> None:
+    seen: list[list[object]] = []
+    result = await reviewed(seen, [], depth).run("x")
+    assert result.outputs == ("x2",)
+    assert seen == [[], BAD[:1], BAD]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_sub_workflow_that_is_done_again_still_knows_it_in_another_process(depth: int) -> None:
+    seen: list[list[object]] = []
+    flow, store = reviewed(seen, ["of its own"], depth), MemoryCheckpointStore()
+    with pytest.raises(ValueError, match="of its own"):
+        await flow.run("x", run_id="r", checkpoints=store)
+    result = await flow.resume("r", checkpoints=store)
+    assert result.outputs == ("x2",)
+    own = seen[1].pop()
+    assert isinstance(own, FailedAttempt)
+    assert (own.number, own.message) == (1, "of its own")
+    assert seen == [[], BAD[:1], BAD]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from agentic.core import (
 from agentic.core.graph.links import SubCall
 from agentic.core.graph.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
-from agentic.executors.durable import AsyncRunHandle, LocalRuns, WorkflowCatalog, preparing
+from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog, preparing
 from agentic.executors.durable.children import read_child
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.service import HostOptions
@@ -250,3 +251,64 @@ async def test_a_child_run_is_paused_with_the_run_around_it(*, is_paused: bool) 
         await handle.pause()
         await handle.pause(is_paused=is_paused)
         assert child_of(store).is_paused is is_paused
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What only the workflow around a child run knows."""
+
+    draft: str
+
+
+def reviewed(seen: list[tuple[object, ...]], depth: int) -> Workflow:
+    """Return a workflow whose retried worker is a child run that asks somebody in its second superstep."""
+
+    @executor(id="plan")
+    async def plan(text: str, ctx: WorkflowContext) -> str:
+        return f"{text}{len(ctx.previous_errors)}"
+
+    @executor(id="write")
+    async def write(text: str, ctx: WorkflowContext) -> str:
+        if ctx.previous_errors:
+            await ctx.request_info("go on?", bool)
+        seen.append(ctx.previous_errors)
+        return text
+
+    @executor(id="judge")
+    async def judge(draft: str) -> Verdict:
+        return Verdict(draft)
+
+    @executor(id="print")
+    async def prints(verdict: Verdict) -> str:
+        return verdict.draft
+
+    inner = WorkflowBuilder("inner").set_start(plan).add_edge(plan, write).build()
+    for level in range(1, depth):
+        inner = WorkflowBuilder(f"level {level}").set_start(inner.as_executor("inner")).build()
+    return (
+        WorkflowBuilder("outer", version="1")
+        .set_start(inner.as_executor("work"))
+        .add_edge("work", judge)
+        .add_edge(judge, prints, lambda verdict: verdict.draft == "x1")
+        .add_retry_edge(judge, "work", when=lambda verdict: verdict.draft != "x1")
+        .build()
+    )
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_a_child_run_that_is_done_again_knows_what_was_wrong_with_it_in_each_process(
+    depth: int,
+) -> None:
+    seen: list[tuple[object, ...]] = []
+    store, options = MemoryLedger(), HostOptions(lease_s=0.3)
+    async with asyncio.timeout(10):
+        catalog = WorkflowCatalog({"flow": lambda: reviewed(seen, depth)})
+        async with LocalRuns(store, catalog, sweep_s=0.1, options=options) as runs:
+            (asked,) = (
+                await (await runs.submit("flow", "x", Submission(run_id="r"))).result()
+            ).pending_requests
+        catalog = WorkflowCatalog({"flow": lambda: reviewed(seen, depth)})
+        async with LocalRuns(store, catalog, sweep_s=0.1, options=options) as runs:
+            await runs.handle("r").answer({asked.id: True})
+            assert (await runs.handle("r").result()).outputs == ("x1",)
+    assert seen == [(), (Verdict("x0"),)]
