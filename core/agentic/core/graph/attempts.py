@@ -150,7 +150,12 @@ class Attempts:
         if self._watch.is_cancelled():
             # A handler that returns, or fails, after it was told to stop has not done its work.
             self.progress = without_open(context._kept())
+            self._watch.drop_own()
             raise asyncio.CancelledError
+        if self._watch.cancelled_itself():
+            await self._watch.take_back()
+            if isinstance(outcome, ActivationResult):
+                outcome = stopped_by(self._executor.id, asyncio.CancelledError())
         if isinstance(outcome, ActivationResult):
             if outcome.sends and self._executor.id in link.graph.judged:
                 self.unjudged = outcome

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -18,7 +21,13 @@ from agentic.core import (
     WorkflowContext,
     executor,
 )
-from agentic.core.graph import ExecutorTimeoutError, GraphWarning, RunTimeoutError, workflow
+from agentic.core.graph import (
+    ExecutorTimeoutError,
+    GraphWarning,
+    HandlerStoppedError,
+    RunTimeoutError,
+    workflow,
+)
 from agentic.core.types import RunId
 
 Stubborn = Callable[[int], Awaitable[int]]
@@ -329,3 +338,134 @@ async def test_stream_does_not_wait_for_a_handler_that_never_ends(monkeypatch: p
     while asyncio.all_tasks() - {asyncio.current_task()}:  # noqa: ASYNC110 - nor do tasks
         await asyncio.sleep(0)
     assert (await stream.result()).outputs == ()
+
+
+async def _and_waits() -> None:
+    _own_task().cancel()
+    await asyncio.sleep(0)
+
+
+async def _and_returns() -> None:
+    _own_task().cancel()
+
+
+async def _twice_and_cleans_up() -> None:
+    _own_task().cancel()
+    _own_task().cancel()
+    try:
+        await asyncio.sleep(0)
+    finally:
+        await asyncio.sleep(0)
+
+
+async def _in_a_group() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.sleep(0))
+        _own_task().cancel()
+
+
+def _own_task() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+CANCELS_ITSELF = [_and_waits, _and_returns, _twice_and_cleans_up, _in_a_group]
+
+
+def _cancelling_itself(work: Callable[[], Awaitable[None]], place: str, entered: list[int]) -> Workflow:
+    @executor(id="odd", timeout_s=60 if place == "within a timeout" else None)
+    async def odd(number: int) -> int:
+        entered.append(number)
+        await work()
+        return number
+
+    @executor(id="fine")
+    async def fine(number: int) -> int:
+        await asyncio.sleep(0.01)
+        return number
+
+    flow = WorkflowBuilder("w").set_start(odd, fine) if place == "beside another" else None
+    flow = flow or WorkflowBuilder("w").set_start(odd)
+    if place == "in a sub-workflow":
+        flow = WorkflowBuilder("around").set_start(flow.build().as_executor("box"))
+    return flow.build()
+
+
+@pytest.mark.parametrize("place", ["alone", "within a timeout", "in a sub-workflow", "beside another"])
+@pytest.mark.parametrize("work", CANCELS_ITSELF)
+async def test_lone_handler_that_cancels_its_own_task_fails_its_run_and_harms_nobody(
+    work: Callable[[], Awaitable[None]], place: str
+) -> None:
+    entered: list[int] = []
+
+    async def neighbour() -> str:
+        await asyncio.sleep(0.01)
+        return "fine"
+
+    beside = asyncio.create_task(neighbour())
+    flow = _cancelling_itself(work, place, entered)
+    with pytest.raises(HandlerStoppedError, match="'odd' was cancelled by its own code"):
+        await flow.run(1)
+    assert _own_task().cancelling() == 0
+    await asyncio.sleep(0)  # nothing of it comes later
+    assert await beside == "fine"
+    assert entered == [1]
+
+
+def test_program_goes_on_after_a_handler_that_cancelled_its_own_task() -> None:
+    async def main() -> str:
+        with pytest.raises(HandlerStoppedError):
+            await _cancelling_itself(_and_waits, "alone", []).run(1)
+        await asyncio.sleep(0.01)
+        return "went on"
+
+    assert asyncio.run(main()) == "went on"
+
+
+async def test_handler_that_cancelled_its_own_task_can_be_tried_again() -> None:
+    entered: list[int] = []
+
+    async def first_time() -> None:
+        if len(entered) == 1:
+            await _and_waits()
+
+    flow = _cancelling_itself(first_time, "alone", entered)
+    retry = RetryPolicy(max_attempts=2, first_delay_s=0)
+    result = await flow.run(1, config=WorkflowConfig(retry=retry))
+    assert (result.outputs, entered) == ((1,), [1, 1])
+
+
+async def test_run_that_is_cancelled_is_so_also_if_its_handler_cancels_its_own_task() -> None:
+    async def when_stopped() -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            _own_task().cancel()
+            raise
+
+    entered: list[int] = []
+    run = asyncio.create_task(_cancelling_itself(when_stopped, "alone", entered).run(1))
+    while not entered:  # noqa: ASYNC110 - a handler sets no event
+        await asyncio.sleep(0)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert run.cancelled()
+
+
+def test_program_ends_by_a_ctrl_c_that_comes_in_the_middle_of_a_handler() -> None:
+    """``asyncio.run`` cancels its main task then, as a handler does that cancels its own."""
+    script = (
+        "import asyncio, signal\n"
+        "from agentic.core import WorkflowBuilder, executor\n"
+        "@executor(id='odd')\n"
+        "async def odd(number: int) -> int:\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    await asyncio.sleep(60)\n"
+        "    return number\n"
+        "asyncio.run(WorkflowBuilder('w').set_start(odd).build().run(1))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
