@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tests.property.graph.conservation import vanished
@@ -61,6 +63,29 @@ def check_mail(shape: Shape, workflow: Workflow, story: Story) -> None:
     assert earlier <= model.parked.keys()
     assert not list(vanished(shape, history, story.state))
     assert story.state.superstep <= shape.supersteps
+
+
+def check_broken_off(workflow: Workflow, quiet: Story, struck: Story, told: Sequence[WorkflowEvent]) -> None:
+    """A run that was broken off came to what it comes to undisturbed, in another order at most.
+
+    What had finished when a superstep was broken off is told before the rest of it, and nothing told is taken
+    back: it has yielded its outputs, also if the barrier refuses it later. In a run that comes to its end
+    they are those of the try that counts. In one whose barrier refuses that for ever nothing else yields
+    them: undisturbed, that run is without them.
+
+    Args:
+        workflow: Of both.
+        quiet: The run undisturbed.
+        struck: The run disturbed.
+        told: Its events, of all processes.
+    """
+    expected, found = quiet.outcome.unordered, struck.outcome.unordered
+    if expected.error:
+        known, yielded = (Counter(map(repr, outcome.outputs)) for outcome in (expected, found))
+        assert known <= yielded
+        assert yielded - known <= History(workflow, struck.run_id, told).told_by_refused()
+        found = replace(found, outputs=expected.outputs)
+    assert found == expected
 
 
 def check_shared_state(history: History) -> None:

@@ -44,6 +44,12 @@ class History:
         after = self.events[refused[-1] :] if refused else self.events
         return [e for e in after if e.kind is kind and e.superstep == superstep]
 
+    def told_by_refused(self) -> Counter[str]:
+        """Return the outputs of activations that a barrier refused, in whichever leg they were told."""
+        refused = {_place(event) for event in self.events if is_refusal(event)}
+        told = (event for event in self.of(EventKind.OUTPUT) if _place(event) in refused)
+        return Counter(repr(self.value(event.data["value"])) for event in told)
+
     def value(self, data: object) -> Any:
         """Return the value behind an event's JSON, also of one that is kept beside it."""
         if isinstance(data, dict) and CONTENT_KEY in data:

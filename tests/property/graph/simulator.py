@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from zlib import crc32
 
-from tests.property.graph.checking import check
+from tests.property.graph.checking import check, check_broken_off
 from tests.property.graph.history import is_refusal
 from tests.property.graph.mail import FlawError, Note
 from tests.property.graph.playing import Story, go_on_with, leg, listening
@@ -141,12 +141,7 @@ def check_struck(struck: Simulation, quiet: Story) -> None:
     assert story is not None
     if struck.hits.keys() <= KILLS:
         assert story.outcome == quiet.outcome
-    # What had finished when a superstep was broken off is told before the rest of it: it has yielded its
-    # outputs, also if the barrier refuses it later and goes on refusing it.
-    ends = story.outcome.unordered, quiet.outcome.unordered
-    if quiet.outcome.error and any(map(is_refusal, struck.told)):
-        ends = replace(ends[0], outputs=()), replace(ends[1], outputs=())
-    assert ends[0] == ends[1]
+    check_broken_off(struck.workflow, quiet, story, struck.told)
     if struck.hits.keys() <= BREAKS:
         finished = Counter(entry.key for entry in struck.world.left)
         if not any(map(is_refusal, struck.told)):  # what a barrier refused, and what waits for it, runs again

@@ -295,7 +295,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     def _ask(self, number: int, data: object, wanted: str, deadline: timedelta | None) -> Asked:
         if not self._link.is_stored:
-            raise NotStoredError(self.executor_id)
+            raise NotStoredError(self.executor_id, is_nested="/" in self.run_id)
         now = self._link.clock()
         asked = Asked(
             name=f"{between_colons(self._activation.origin)}.{number}",
@@ -346,6 +346,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
         What it writes is there exactly if the result is: once, however often the activation is tried. It is
         called with the transaction's session after the handler has returned; when it raises, the try failed.
+        A barrier that refuses the result afterwards, as two executors wrote one key or a message reached
+        nobody, does not undo it: when the run goes on the executor is asked again, and this with it.
 
         Args:
             function: Sync, and quick: others wait for the transaction. What it commits or rolls back on its

@@ -104,7 +104,10 @@ class HandlerStoppedError(GraphError, RuntimeError):
 
     def __init__(self, executor_id: str, by: BaseException) -> None:
         if isinstance(by, asyncio.CancelledError):
-            what, instead = "was cancelled by its own code", "catch CancelledError around what it cancels"
+            what = "was cancelled by its own code"
+            instead = (
+                "catch CancelledError where it waits for a task that it cancels, and do not cancel its own"
+            )
         else:
             what, instead = _said(by), "raise an error of your own, a subclass of Exception, instead"
         super().__init__(f"executor {executor_id!r} {what}; {instead}")
@@ -137,7 +140,7 @@ class MessageCopyError(GraphError, TypeError):
     def __init__(self, message: object, reason: str) -> None:
         super().__init__(
             f"a {type(message).__name__} cannot be sent, as it cannot be copied ({reason}); "
-            f"send plain data, a frozen dataclass or a pydantic model"
+            f"send plain data, or a dataclass or pydantic model that holds nothing else"
         )
         self.reason = reason
 
@@ -157,10 +160,12 @@ class NotStoredError(GraphError, RuntimeError):
 
     is_retriable = False
 
-    def __init__(self, executor_id: str) -> None:
+    def __init__(self, executor_id: str, *, is_nested: bool = False) -> None:
+        within = "; within run_workflow(..., is_kept=False) only the executor around it can ask"
         super().__init__(
             f"executor {executor_id!r} asks for input, but the run is not stored and could not go on with an "
             f"answer; run it with checkpoints=... (MemoryCheckpointStore() in one process)"
+            f"{within if is_nested else ''}"
         )
         self.executor_id = executor_id
 
@@ -209,7 +214,7 @@ class RetriesExhaustedError(GraphError, RuntimeError):
         super().__init__(
             f"{validator!r} sent {worker!r} back {max_passes} times and is still not content "
             f"(its last message is a {type(message).__name__}, see the error's `last_message`); "
-            f"raise max_passes, or name a target with exhausted=..."
+            f"raise max_passes and resume the run, or name a target with exhausted=... for new ones"
         )
         self.validator = validator
         self.worker = worker

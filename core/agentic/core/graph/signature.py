@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from typing import ClassVar
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.base import Executor
-from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, RetryEdge, SwitchEdge
+from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, MapEdge, RetryEdge, SwitchEdge
 from agentic.core.graph.fingerprints import digest, fingerprint
 from agentic.core.graph.state import joined
 from agentic.core.graph.views.data import edge_to_dict
@@ -23,6 +23,7 @@ _ORDER = "order of "
 _STATE_KEY = "state key"
 _EXECUTOR = "executor"
 _MAX_NAMED = 12
+_LIMITS = frozenset({"max_passes", "max_parallel", "window"})
 _MAX_TYPES = 12  # of an executor; of more, 4,096 shapes would have to be looked at
 
 
@@ -33,8 +34,8 @@ class Signature:
     Attributes:
         workflow_id: The workflow.
         version: As given by its author, or None.
-        parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types, modes and
-            limits, but no code. Those within a sub-workflow are named with the path of their node.
+        parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types and modes,
+            but no limits and no code. Those within a sub-workflow are named with the path of their node.
         code: Executor, condition, selector or reducer -> fingerprint of what it does.
     """
 
@@ -105,13 +106,15 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
     With an explicit version on both sides, version and shape decide, and changed code is told. What was added
     so that an executor or a barrier refuses less is no other shape: a reducer, or another message type of an
     executor. Nor is a reducer that is gone: what it joined stays in the state. Without a version nothing may
-    have changed.
+    have changed. Limits of edges are no part of the shape: a run that failed by one goes on with another.
 
     Args:
         saved: Of the checkpoint.
         current: Of the workflow that is to go on with it.
         graph: Of that workflow; without it, another message type is another shape.
     """
+    if graph is not None:
+        saved = _without_limits(saved, graph)
     changed_code = tuple(_changed(saved.code, current.code))
     has_one_version = saved.version is not None and saved.version == current.version
     is_same_shape = saved.workflow_id == current.workflow_id and saved.parts == current.parts
@@ -120,6 +123,29 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
     if is_same_shape and saved.version == current.version and not changed_code:
         return Change()
     return Change(refusal=_refusal(saved, current))
+
+
+def _without_limits(saved: Signature, graph: Graph) -> Signature:
+    """Return a signature of when limits of edges were part of their shape, as it is made now.
+
+    One whose limits are other ones now stays as it is: a fingerprint does not say which they were.
+    """
+    before = {name: digest(facts) for name, facts in _limited(graph, "") if name in saved.parts}
+    same = {name for name, text in before.items() if saved.parts[name] == text}
+    if not same:
+        return saved
+    now = {name: digest(facts) for name, facts in _parts(graph, "") if name in same}
+    return replace(saved, parts={**saved.parts, **now})
+
+
+def _limited(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
+    """Yield the edges that have limits, with them."""
+    for name, edge in zip(graph.edge_names, graph.edges, strict=True):
+        if isinstance(edge, (MapEdge, RetryEdge)):
+            yield _named("edge", path, name), _edge_facts(edge)
+    for node in graph.executors.values():
+        if (inner := workflow_within(node)) is not None:
+            yield from _limited(inner.graph, joined(path, node.id))
 
 
 def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bool:
@@ -166,6 +192,10 @@ def _executor_parts(node: Executor, path: str) -> Iterator[tuple[str, JSONValue]
 
 
 def _edge_shape(edge: Edge) -> JSONValue:
+    return {name: value for name, value in _edge_facts(edge).items() if name not in _LIMITS}
+
+
+def _edge_facts(edge: Edge) -> dict[str, JSONValue]:
     facts = edge_to_dict(edge)
     for name in facts.keys() & {"condition", "select"}:
         facts[name] = facts[name] is not None
@@ -245,6 +275,8 @@ def _called(signature: Signature) -> str:
 
 
 def _advice(saved: Signature, current: Signature) -> str:
+    if saved.workflow_id != current.workflow_id:  # of which migrations know nothing
+        return "resume it with the workflow that saved it, or start a new run"
     if saved.version is None and current.version is None and saved.parts == current.parts:
         return (
             "resume it with the code that saved it, or start a new run; "

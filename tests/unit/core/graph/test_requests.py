@@ -319,3 +319,18 @@ async def test_changed_code_is_told_when_a_waiting_run_goes_on(store: MemoryChec
     assert result.outputs == ("side web", "changed")
     assert result.events[0].kind is EventKind.RUN_RESUMED
     assert "gate" in str(result.events[0].data["changed"])
+
+
+async def test_question_in_a_sub_run_that_is_not_kept_says_who_can_ask(store: MemoryCheckpointStore) -> None:
+    @executor(id="ask")
+    async def ask(number: int, ctx: WorkflowContext) -> int:
+        return await ctx.request_info("how many?", int)
+
+    inner = WorkflowBuilder("inner").set_start(ask).build()
+
+    @executor(id="around")
+    async def around(number: int, ctx: WorkflowContext) -> None:
+        await ctx.run_workflow(inner, number, is_kept=False)
+
+    with pytest.raises(NotStoredError, match=r"within .*is_kept=False\) only the executor around it can ask"):
+        await WorkflowBuilder("outer").set_start(around).build().run(1, checkpoints=store)

@@ -32,6 +32,7 @@ from agentic.core.graph import (
     CheckpointVersionError,
     ConvergenceError,
     CorruptCheckpointError,
+    RetriesExhaustedError,
     StoredCheckpoint,
     UnencodableError,
 )
@@ -164,6 +165,52 @@ async def test_limit_leaves_a_run_that_can_go_on_with_a_higher_one(store: Memory
     result = await flow.resume("r", checkpoints=store)
     assert len(result.outputs) == 1
     assert visits.made == ["start", "a", "note a"]
+
+
+def grading(max_passes: int, version: str | None, *, max_supersteps: int = 1000) -> Workflow:
+    """Return a workflow, in another one, whose validator is content with the third draft."""
+
+    @executor(id="write")
+    async def write(text: str, ctx: WorkflowContext) -> str:
+        return f"{text}{len(ctx.previous_errors)}"
+
+    @executor(id="grade")
+    async def grade(text: str) -> str:
+        return text
+
+    @executor(id="print")
+    async def prints(text: str) -> str:
+        return text
+
+    inner = (
+        WorkflowBuilder("inner", version, WorkflowConfig(max_supersteps=max_supersteps))
+        .set_start(write)
+        .add_edge(write, grade)
+        .add_edge(grade, prints, lambda text: text.endswith("2"))
+        .add_retry_edge(grade, write, when=lambda text: not text.endswith("2"), max_passes=max_passes)
+        .build()
+    )
+    return WorkflowBuilder("outer", version).set_start(inner.as_executor("in")).build()
+
+
+@pytest.mark.parametrize("version", [None, "1"])
+async def test_run_that_had_no_pass_left_goes_on_with_more_of_them(
+    store: MemoryCheckpointStore, version: str | None
+) -> None:
+    with pytest.raises(RetriesExhaustedError, match="raise max_passes and resume the run"):
+        await grading(1, version).run("x", run_id="r", checkpoints=store)
+    result = await grading(2, version).resume("r", checkpoints=store)
+    assert result.outputs == ("x2",)
+
+
+@pytest.mark.parametrize("version", [None, "1"])
+async def test_run_whose_sub_workflow_did_not_come_to_rest_goes_on_with_a_higher_limit(
+    store: MemoryCheckpointStore, version: str | None
+) -> None:
+    with pytest.raises(ConvergenceError, match=r"raise WorkflowConfig\(max_supersteps=...\)"):
+        await grading(2, version, max_supersteps=3).run("x", run_id="r", checkpoints=store)
+    result = await grading(2, version).resume("r", checkpoints=store)
+    assert result.outputs == ("x2",)
 
 
 async def test_cancelled_run_can_be_taken_up_again(store: MemoryCheckpointStore) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -138,3 +138,45 @@ async def test_the_last_superstep_that_is_allowed_keeps_what_it_has_done() -> No
         failed = await (await runs.submit("w", 7)).result()
     assert (failed.status, code.kept) == (RunStatus.FAILED, ["send"])
     assert "did not come to rest within 1 supersteps" in str(failed.error)
+
+
+def grading(limits: Mapping[str, int]) -> Workflow:
+    """Return a workflow whose validator, in a child run, is content with the third draft."""
+
+    @executor(id="write")
+    async def write(text: str, ctx: WorkflowContext) -> str:
+        return f"{text}{len(ctx.previous_errors)}"
+
+    @executor(id="grade")
+    async def grade(text: str) -> str:
+        return text
+
+    @executor(id="print")
+    async def prints(text: str) -> str:
+        return text
+
+    inner = (
+        WorkflowBuilder("inner", "1", WorkflowConfig(max_supersteps=limits["max_supersteps"]))
+        .set_start(write)
+        .add_edge(write, grade)
+        .add_edge(grade, prints, lambda text: text.endswith("2"))
+        .add_retry_edge(
+            grade, write, when=lambda text: not text.endswith("2"), max_passes=limits["max_passes"]
+        )
+        .build()
+    )
+    return WorkflowBuilder("outer", "1").set_start(inner.as_executor("in")).build()
+
+
+@pytest.mark.parametrize("limit", [{"max_passes": 1}, {"max_supersteps": 3}], ids=str)
+async def test_a_run_that_failed_by_a_limit_goes_on_once_that_is_raised(limit: Mapping[str, int]) -> None:
+    store, high = MemoryLedger(), {"max_passes": 2, "max_supersteps": 100}
+    async with asyncio.timeout(20):
+        async with LocalRuns(store, WorkflowCatalog({"flow": lambda: grading({**high, **limit})})) as runs:
+            handle = await runs.submit("flow", "x")
+            failed = await handle.result()
+            assert (failed.status, type(failed.error).__name__) == (RunStatus.FAILED, "RestoredError")
+        async with LocalRuns(store, WorkflowCatalog({"flow": lambda: grading(high)})) as runs:
+            handle = runs.handle(handle.run_id)
+            await handle.resume()
+            assert (await handle.result()).outputs == ("x2",)
