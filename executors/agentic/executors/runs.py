@@ -193,6 +193,7 @@ def submit(
         UnknownWorkflowError: The name leads to no workflow.
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: ``message`` cannot be stored.
+        UnstorableTypesError: No run of the workflow can be stored.
         RunExistsError: Another run has this id.
         PriorityError: The priority is none.
         InvalidRunIdError: No run can have this id.

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         UndeliverableMessageError,
         UnencodableError,
         UnknownRequestError,
+        UnstorableTypesError,
     )
     from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
     from agentic.core.graph.function import FunctionExecutor, executor
@@ -145,6 +146,7 @@ __all__ = [
     "UndeliverableMessageError",
     "UnencodableError",
     "UnknownRequestError",
+    "UnstorableTypesError",
     "Workflow",
     "WorkflowBuilder",
     "WorkflowConfig",
@@ -224,6 +226,7 @@ _HOMES = {
     "UndeliverableMessageError": "errors",
     "UnencodableError": "errors",
     "UnknownRequestError": "errors",
+    "UnstorableTypesError": "errors",
     "Workflow": "workflow",
     "WorkflowBuilder": "builder",
     "WorkflowConfig": "config",

@@ -114,6 +114,11 @@ class Executor:
         return tuple(found.accepts for found in self._dispatch.handlers)
 
     @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """What its handlers declare."""
+        return self._dispatch.signatures
+
+    @property
     def send_types(self) -> Types:
         """What its handlers may send through their context: none for nothing, None for unknown."""
         return union_of(signature.sends for signature in self._dispatch.signatures)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, UnionType
-from typing import Annotated, Any, Literal, NewType, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
 from typing_extensions import is_protocol, is_typeddict
 
 from agentic.core.graph.codec_builtins import BUILT_IN
@@ -33,13 +34,16 @@ def collect_types(annotations: Iterable[object]) -> set[type]:
     return {node for node in _walk(annotations) if isinstance(node, type) and _is_record(node)}
 
 
-def unencodable_parts(annotation: object) -> list[str]:
-    """Return the names of all types inside ``annotation`` that can never be stored, sorted.
+def why_never_stored(annotation: object) -> RefusalError | None:
+    """Return why no value of a type can be stored, as far as that is certain; else None.
 
-    ``Any``, ``object``, protocols and abstract classes are not among them: what is sent decides.
+    ``Any``, protocols and abstract classes are not refused, nor a class with a subclass whose values can be
+    stored, nor what may be left out: items of a list, fields with a default, members of a union.
     """
-    found = (node for node in _walk([annotation]) if isinstance(node, _NAMED))
-    return sorted({stored_name(node) for node in found if not _may_be_stored(node)})
+    try:
+        return _why_never(annotation, ())
+    except Exception:  # a class can do anything when it is looked at
+        return None
 
 
 def _is_record(cls: type) -> bool:
@@ -48,19 +52,84 @@ def _is_record(cls: type) -> bool:
     return cls not in _BASES and (issubclass(cls, (Enum, BaseModel)) or dataclasses.is_dataclass(cls))
 
 
-def _may_be_stored(cls: object) -> bool:
+def _why_never(node: object, around: tuple[object, ...]) -> RefusalError | None:
+    if any(node is one for one in around):
+        return None  # it is told of already, or rests on nothing else
+    around = (*around, node)
+    origin, args = get_origin(node), get_args(node)
+    if origin in {Union, UnionType}:
+        members = [_why_never(member, around) for member in args]
+        return None if None in members else members[0]
+    if origin is tuple:
+        parts = () if Ellipsis in args else args
+        return next((why for part in parts if (why := _why_never(part, around))), None)
+    if origin is Annotated or isinstance(node, NewType) or type(node).__name__ == "TypeAliasType":
+        return next((why for inner in _inside(node) if (why := _why_never(inner, around))), None)
+    cls = origin or node
+    return _why_not_class(cls, around) if isinstance(cls, _NAMED) else None
+
+
+def _why_not_class(
+    cls: type | BuiltinFunctionType | FunctionType, around: tuple[object, ...]
+) -> RefusalError | None:
     if not isinstance(cls, type):
-        return False
-    if cls is Any or is_typeddict(cls) or is_protocol(cls):
-        return True
-    if any(issubclass(known, cls) for known in _BUILT_IN | _BASES):
-        return True  # a built-in type itself, or what it is a kind of: Sequence, Hashable, object
-    if inspect.isabstract(cls) and cls.__module__ != "collections.abc":
-        return True
+        return RefusalError("it is no data; use a dataclass or a pydantic model", stored_name(cls))
+    if _is_open(cls):
+        return None
     try:
-        return bool(plan_of(cls))
-    except RefusalError:
-        return False
+        plan_of(cls)
+    except RefusalError as refusal:
+        why: RefusalError | None = RefusalError(refusal.reason, stored_name(cls))
+    else:
+        why = next((odd for name in _fields(cls) if (odd := _why_not_field(cls, name, around))), None)
+    heirs: Sequence[type] = () if why is None else type.__subclasses__(cls)
+    return None if any(_why_never(heir, around) is None for heir in heirs) else why
+
+
+def _is_open(cls: type) -> bool:
+    """Whether values of other classes can be meant."""
+    if cls is Any or is_typeddict(cls) or is_protocol(cls) or inspect.isabstract(cls):
+        return True
+    # A built-in type itself, or what it is a kind of: Sequence, Hashable, object.
+    return any(issubclass(known, cls) for known in _BUILT_IN | _BASES)
+
+
+def _fields(cls: type) -> Collection[str]:
+    if issubclass(cls, BaseModel):
+        return cls.model_fields.keys()
+    if dataclasses.is_dataclass(cls):
+        return [field.name for field in dataclasses.fields(cls)]
+    return getattr(cls, "_fields", ())
+
+
+def _why_not_field(cls: type, name: str, around: tuple[object, ...]) -> RefusalError | None:
+    """Return why what a field holds can never be stored: neither what is given nor what is there else."""
+    annotation: object
+    if issubclass(cls, BaseModel):
+        annotation = cls.model_fields[name].annotation
+    else:
+        annotation = next(iter(_hints(cls, {name})), None)
+    why = None if annotation is None else _why_never(annotation, around)
+    if why is None or any(_why_never(kind, around) is None for kind in _default_kinds(cls, name)):
+        return None
+    why.steps.append(f".{name}")
+    return why
+
+
+def _default_kinds(cls: type, name: str) -> Iterator[object]:
+    """Yield the type of what a field holds that nothing is given for; Any if only a function knows."""
+    factory: object = None
+    if issubclass(cls, BaseModel):
+        default, factory = cls.model_fields[name].default, cls.model_fields[name].default_factory
+    elif dataclasses.is_dataclass(cls):
+        field = cls.__dataclass_fields__[name]
+        default, factory = field.default, field.default_factory
+    else:
+        default = getattr(cls, "_field_defaults", {}).get(name, dataclasses.MISSING)
+    if factory is not None and factory is not dataclasses.MISSING:
+        yield factory if isinstance(factory, (type, BuiltinFunctionType)) else Any
+    elif default is not dataclasses.MISSING and default is not PydanticUndefined:
+        yield type(default)
 
 
 def _walk(annotations: Iterable[object]) -> Iterator[object]:

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 
 from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
 from agentic.core.graph.base import Executor
-from agentic.core.graph.codec_types import collect_types
+from agentic.core.graph.codec_plans import RefusalError
+from agentic.core.graph.codec_types import collect_types, why_never_stored
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.function import FunctionExecutor
+from agentic.core.graph.handler_types import Types
+from agentic.core.graph.state import joined
 from agentic.core.graph.subgraph import WorkflowExecutor
 
 _OWN = (ApprovalRequest, ApprovalResponse)
@@ -22,6 +25,38 @@ _OWN = (ApprovalRequest, ApprovalResponse)
 def declared_types(graph: Graph) -> set[type]:
     """Return every dataclass, pydantic model and enum that the workflow's executors name."""
     return collect_types((*_OWN, *_annotations(graph)))
+
+
+def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
+    """Yield why a stored run would fail for certain in an executor: nothing it takes, or nothing it returns,
+    can be stored.
+
+    One that could do its work with some of its types is not named: what is sent decides.
+    """
+    for executor in graph.executors.values():
+        where = joined(path, executor.id)
+        if isinstance(executor, WorkflowExecutor):
+            yield from find_unstorable(executor.workflow.graph, where)
+            continue
+        if why := _why_none(executor.input_types):
+            yield f"{where!r} takes {why}"
+        elif not any(signature.is_silent for signature in executor.signatures) and (
+            why := _why_none(executor.return_types)
+        ):
+            yield f"{where!r} returns {why}"
+
+
+def _why_none(declared: Types) -> str:
+    """Return why none of some types can be stored; nothing if one might be, or if there is none."""
+    reasons = [why_never_stored(annotation) for annotation in declared or ()]
+    if not reasons or None in reasons:
+        return ""
+    return " or ".join(_shown(why) for why in reasons if why is not None)
+
+
+def _shown(why: RefusalError) -> str:
+    where = f" at {why.path}" if why.path else ""
+    return f"a value of type {why.type_name}{where}, which cannot be stored: {why.reason}"
 
 
 def _annotations(graph: Graph) -> Iterator[object]:

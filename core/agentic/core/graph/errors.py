@@ -34,6 +34,7 @@ GraphError
     CorruptCheckpointError (ValueError)     what is stored is damaged or not ours
     CheckpointStoreError (OSError)          the store cannot be reached or used
   UnencodableError (TypeError)            a value has a part that cannot be stored
+  UnstorableTypesError (TypeError)        a run cannot be stored, as an executor's types cannot
   CorruptContentError (ValueError)        stored JSON is damaged or not ours
 """
 
@@ -406,6 +407,26 @@ class UnencodableError(GraphError, TypeError):
         self.type_name = type_name
         self.reason = reason
         self.path = path
+
+
+class UnstorableTypesError(GraphError, TypeError):
+    """No run of a workflow can be stored: executors of it take or return only what cannot be.
+
+    Attributes:
+        workflow_id: The workflow.
+        faults: Which executors, and why.
+    """
+
+    is_retriable = False
+
+    def __init__(self, workflow_id: str, faults: Sequence[str]) -> None:
+        listed = "".join(f"\n  - {fault}" for fault in faults)
+        super().__init__(
+            f"runs of workflow {workflow_id!r} cannot be stored; change these types, or run it without "
+            f"checkpoints:{listed}"
+        )
+        self.workflow_id = workflow_id
+        self.faults = tuple(faults)
 
 
 class CorruptContentError(GraphError, ValueError):

@@ -30,6 +30,7 @@ class Signature:
         sends: What ``ctx.send_message`` may be given.
         yields: What ``ctx.yield_output`` may be given.
         returns: What it may return, other than None.
+        is_silent: Whether it may return None.
     """
 
     accepts: tuple[object, ...]
@@ -37,6 +38,7 @@ class Signature:
     sends: Types
     yields: Types
     returns: Types
+    is_silent: bool = True
 
 
 def read_signature(
@@ -63,12 +65,14 @@ def read_signature(
     parameters = list(signature.parameters.values())[1 if is_method else 0 :]
     message, ctx = _message_and_ctx(parameters, where, "self, " if is_method else "")
     sends, yields = ((), ()) if ctx is None else _context_types(function, ctx, where, names)
+    returns = declared(_hint_or_any(function, signature.return_annotation, names))
     return Signature(
         accepts=members(_message_type(function, message, where, names)),
         takes_ctx=ctx is not None,
         sends=sends,
         yields=yields,
-        returns=_without_none(declared(_hint_or_any(function, signature.return_annotation, names))),
+        returns=_without_none(returns),
+        is_silent=returns is None or NoneType in returns,
     )
 
 

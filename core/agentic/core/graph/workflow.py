@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 
 from agentic.core.graph.codec import Codec
 from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.declared import declared_types
+from agentic.core.graph.declared import declared_types, find_unstorable
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
-from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning
+from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning, UnstorableTypesError
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.names import checked_run_id
 from agentic.core.graph.parcel import storing
@@ -98,6 +98,19 @@ class Workflow:
         """Stores the values of the types that the workflow uses."""
         return Codec(declared_types(self.graph))
 
+    def check_storable(self) -> None:
+        """Refuse to begin a stored run that would fail for certain, as what its messages are is not storable.
+
+        Raises:
+            UnstorableTypesError: An executor takes or returns only types that can never be stored.
+        """
+        if self._unstorable:
+            raise UnstorableTypesError(self.id, self._unstorable)
+
+    @cached_property
+    def _unstorable(self) -> tuple[str, ...]:
+        return tuple(find_unstorable(self.graph))
+
     async def run(
         self,
         message: object,
@@ -122,6 +135,8 @@ class Workflow:
 
         Raises:
             MessageTypeError: A start executor does not take ``message``; nothing was begun.
+            UnstorableTypesError: The run is to be stored, and an executor's types never can be; nothing was
+                begun.
             ConvergenceError: Messages were still in flight after ``max_supersteps``.
             UndeliverableMessageError: A message reached nobody, and ``strict`` is on.
             RunTimeoutError: ``run_timeout_s`` passed.
@@ -232,6 +247,7 @@ class Workflow:
         config = config or self.config
         setup = Setup(config, listener)
         if checkpoints is not None:
+            self.check_storable()
             snapshots = StoredSnapshots(checkpoints, self, run_id, keep=config.keep_checkpoints)
             setup = Setup(config, listener, snapshots, storing(self.codec), is_stored=True)
         runner = Runner(self, new_state(run_id, "", time.time(), config), setup)

@@ -33,8 +33,11 @@ def begin(
     Raises:
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: It cannot be stored.
+        UnstorableTypesError: No run of the workflow can be.
     """
     workflow = flow.workflow
+    if call is None:  # of child runs that is told with the run around them
+        workflow.check_storable()
     for name in workflow.graph.starts:
         node = workflow.graph.executors[name]
         if not node.accepts(message):

@@ -40,6 +40,7 @@ async def start_run(host: RunHost, workflow: str, message: object, how: Submissi
         UnknownWorkflowError: The name leads to no workflow.
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: ``message`` cannot be stored.
+        UnstorableTypesError: No run of the workflow can be stored.
         RunExistsError: Another run has this id.
         PriorityError: The priority is none.
         InvalidRunIdError: No run can have this id.

@@ -7,7 +7,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -30,7 +30,7 @@ from pydantic import BaseModel, HttpUrl, JsonValue, PrivateAttr, RootModel, Secr
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypeAliasType, TypedDict
 
-from agentic.core.graph.codec_types import collect_types, unencodable_parts
+from agentic.core.graph.codec_types import collect_types, why_never_stored
 from agentic.core.types import ExecutorId
 
 if TYPE_CHECKING:
@@ -204,37 +204,85 @@ def test_a_type_that_refers_to_itself_where_it_is_defined_is_found() -> None:
     assert collect_types([Local]) == {Local, Leaf}
 
 
+LOCK = f"_thread.{threading.Lock.__qualname__}"
+NO_DATA = "it is no data; use a dataclass or a pydantic model"
+
+
+@dataclass
+class Storable(Plain):
+    pass
+
+
+class Base:
+    """Messages are its subclasses."""
+
+
+@dataclass
+class Heir(Base):
+    number: int
+
+
+def opened() -> socket.socket:
+    return socket.socket()
+
+
+@dataclass
+class Lazy:
+    plain: socket.socket | None
+    other: socket.socket = field(default_factory=opened)
+    more: socket.socket = None  # type: ignore[assignment]  # as people write it
+
+
+@dataclass
+class Guarded:
+    number: int
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass
+class Chain:
+    account: Account
+    next: Chain | None = None
+
+
 @pytest.mark.parametrize(
-    ("annotation", "named"),
+    "annotation",
     [
-        (Any, []),
-        (object, []),
-        (None, []),
-        (str | int | None, []),
-        (list[dict[str, tuple[bytes, ...]]], []),
-        (Sequence[int] | Mapping[str, Path] | datetime | HttpUrl, []),
-        (JsonValue, []),
-        (Node | Order | Pair | Color | Record, []),
-        (Box[int] | Wrapped[int] | Checked, []),
-        (Unresolved, []),
-        (HasName, []),
-        (Shape, []),
-        (BaseModel | Enum, []),
-        (ItemT, []),
-        (Plain, [f"{__name__}.Plain"]),
-        (list[Plain | None], [f"{__name__}.Plain"]),
-        (Wrapped[Plain], [f"{__name__}.Plain"]),
-        (Holder, [f"_thread.{threading.Lock.__qualname__}", f"{__name__}.Plain"]),
-        (socket.socket, ["socket.socket"]),
-        (ValueError, ["builtins.ValueError"]),
-        (deque[int], ["collections.deque"]),
-        (Iterator[int], ["collections.abc.Iterator"]),
-        (Callable[[int], int], ["collections.abc.Callable"]),
-        (type[Leaf], ["builtins.type"]),
-        (Account, ["pydantic.types.SecretStr"]),
-        (Scaled, [f"{__name__}.Scaled"]),
+        Any, object, None, str | int | None, list[dict[str, tuple[bytes, ...]]],
+        Sequence[int] | Mapping[str, Path] | datetime | HttpUrl, JsonValue,
+        Node | Order | Pair | Color | Record, Box[int] | Wrapped[int] | Checked, Unresolved, HasName, Shape,
+        BaseModel | Enum, ItemT, list[socket.socket], dict[str, socket.socket], socket.socket | str, Lazy,
+        Base, Plain, Iterator[int], Callable[[int], int], tuple[socket.socket, ...], Tree, Literal["a"],
+        Annotated[str, "a note"], LeafId,
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_type_of_which_some_value_can_be_stored_is_not_refused(annotation: object) -> None:
+    assert why_never_stored(annotation) is None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "type_name", "path", "said"),
+    [
+        (socket.socket, "socket.socket", "", NO_DATA),
+        (threading.Lock, LOCK, "", NO_DATA),
+        (Annotated[socket.socket, "a note"], "socket.socket", "", NO_DATA),
+        (NewType("Wire", socket.socket), "socket.socket", "", NO_DATA),
+        (socket.socket | threading.Event, "socket.socket", "", NO_DATA),
+        (tuple[int, socket.socket], "socket.socket", "", NO_DATA),
+        (deque[int], "collections.deque", "", NO_DATA),
+        (type[Leaf], "builtins.type", "", NO_DATA),
+        (Account, "pydantic.types.SecretStr", ".password", "secrets are never stored; send the name"),
+        (Chain, "pydantic.types.SecretStr", ".account.password", "secrets are never stored"),
+        (Guarded, LOCK, ".lock", NO_DATA),
+        (Scaled, f"{__name__}.Scaled", "", "its constructor does not take just its fields"),
     ],
     ids=str,
 )
-def test_the_types_that_can_never_be_stored_are_named(annotation: object, named: list[str]) -> None:
-    assert unencodable_parts(annotation) == named
+def test_a_type_of_which_no_value_can_be_stored_is_named(
+    annotation: object, type_name: str, path: str, said: str
+) -> None:
+    why = why_never_stored(annotation)
+    assert why is not None
+    assert (why.type_name, why.path) == (type_name, path)
+    assert why.reason.startswith(said)

@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, SecretStr
 from tests.property.durable.auditing import AuditedLedger, Row, Session
 
 from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
-from agentic.core.graph import InvalidRunIdError
+from agentic.core.graph import InvalidRunIdError, UnstorableTypesError
 from agentic.core.graph.state import RunState
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import (
@@ -90,3 +91,23 @@ async def test_values_may_hold_text_that_is_no_unicode_and_sql_keeps_them(tmp_pa
     assert result.outputs == ([{BROKEN: BROKEN}, BROKEN],)
     store.close()
     database.dispose()
+
+
+class Account(BaseModel):
+    password: SecretStr
+
+
+async def test_a_workflow_whose_messages_can_never_be_stored_is_refused_when_it_is_submitted() -> None:
+    def logging_in() -> Workflow:
+        @executor(id="log in")
+        async def log_in(name: str) -> Account:
+            return Account(password=SecretStr(name))
+
+        return WorkflowBuilder("w", version="1").set_start(log_in).build()
+
+    ledger = MemoryLedger()
+    async with LocalRuns(ledger, WorkflowCatalog({"w": logging_in})) as runs:
+        with pytest.raises(UnstorableTypesError, match=r"'log in' returns .* at \.password, which cannot"):
+            await runs.submit("w", "anna")
+    with ledger.transaction() as reading:
+        assert not reading.list_runs()
