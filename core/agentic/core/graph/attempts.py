@@ -282,16 +282,23 @@ async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
     source = result.activation.delivery.target
     watch = CancelWatch()
     try:
-        verdicts = await judge(link.graph, source, result.sends, is_failure=result.error is not None)
+        asked = judge(link.graph, source, result.sends, is_failure=result.error is not None)
+        verdicts = await in_own_context(asked)
     except GeneratorExit:
         raise
     except BaseException as exc:
         if watch.is_cancelled():
             raise asyncio.CancelledError from exc
+        if watch.cancelled_itself():
+            await watch.take_back()
         error = exc if isinstance(exc, Exception) else stopped_by(source, exc)
         return replace(result, routing_error=error, is_judged=True)
     if watch.is_cancelled():
         raise asyncio.CancelledError
+    if watch.cancelled_itself():
+        await watch.take_back()
+        error = stopped_by(source, asyncio.CancelledError())
+        return replace(result, routing_error=error, is_judged=True)
     return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
 
 

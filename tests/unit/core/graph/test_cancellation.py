@@ -454,6 +454,36 @@ async def test_run_that_is_cancelled_is_so_also_if_its_handler_cancels_its_own_t
     assert run.cancelled()
 
 
+def _cancels_at_once(number: int) -> bool:
+    _own_task().cancel()
+    return True
+
+
+async def _cancels_and_waits(number: int) -> bool:
+    _own_task().cancel()
+    await asyncio.sleep(0)
+    return True
+
+
+@pytest.mark.parametrize("condition", [_cancels_at_once, _cancels_and_waits])
+async def test_condition_that_cancels_the_task_it_is_asked_in_fails_its_run_alone(
+    condition: Callable[[int], bool | Awaitable[bool]],
+) -> None:
+    @executor(id="first")
+    async def first(number: int) -> int:
+        return number
+
+    @executor(id="second")
+    async def second(number: int) -> int:
+        return number
+
+    flow = WorkflowBuilder("w").set_start(first).add_edge(first, second, condition).build()
+    with pytest.raises(HandlerStoppedError, match="'first' was cancelled by its own code"):
+        await flow.run(1)
+    assert _own_task().cancelling() == 0
+    await asyncio.sleep(0)
+
+
 def test_program_ends_by_a_ctrl_c_that_comes_in_the_middle_of_a_handler() -> None:
     """``asyncio.run`` cancels its main task then, as a handler does that cancels its own."""
     script = (

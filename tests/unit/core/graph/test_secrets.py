@@ -16,7 +16,7 @@ from agentic.core import (
     WorkflowContext,
     executor,
 )
-from agentic.core.graph import UnencodableError, replay
+from agentic.core.graph import UnencodableError, UnstorableTypesError, replay
 from agentic.core.types import RunId
 
 SECRETS = ("hunter2", "b1tes", "4711")
@@ -65,12 +65,25 @@ async def test_events_views_and_pictures_show_no_secret() -> None:
     assert not [secret for secret in SECRETS if secret in told]
 
 
-async def test_secret_takes_no_part_in_what_a_stored_run_keeps() -> None:
+@executor(id="any")
+async def takes_text_too(message: Login | str) -> object:
+    return message
+
+
+@pytest.mark.parametrize(
+    ("workflow", "refusal"),
+    [
+        (flow(), UnstorableTypesError),
+        (WorkflowBuilder("w").set_start(takes_text_too).build(), UnencodableError),
+    ],
+    ids=["that type alone", "other types, too"],
+)
+async def test_secret_takes_no_part_in_what_a_stored_run_keeps(
+    workflow: Workflow, refusal: type[Exception]
+) -> None:
     store = MemoryCheckpointStore()
-    with pytest.raises(
-        UnencodableError, match="secrets are never stored; send the name of the secret"
-    ) as caught:
-        await flow().run(LOGIN, run_id="r", checkpoints=store)
+    with pytest.raises(refusal, match="secrets are never stored; send the name of the secret") as caught:
+        await workflow.run(LOGIN, run_id="r", checkpoints=store)
     assert not [secret for secret in SECRETS if secret in str(caught.value)]
     assert await store.list_metadata(run_id=RunId("r")) == []
 
