@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    CursorResult,
-    Select,
-    Table,
-    and_,
-    delete,
-    false,
-    literal_column,
-    null,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Table, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, DecisionKind, acting_user, decided, decisions_of
 from agentic.core.graph.errors import CorruptContentError
-from agentic.core.ids import new_id
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import read_batch
 from agentic.core.logging import get_logger
 from agentic.core.types import RunId
-from agentic.mappers.audit import KeptDecision, add_decisions, keep_decisions
+from agentic.mappers.audit import KeptDecision, add_decision_about, keep_decisions
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
 from agentic.mappers.database import Database
+from agentic.mappers.driver import HotCursor, Row, Values, cursor_of
 from agentic.mappers.ledger_reading import IS_OUTERMOST
-from agentic.mappers.ledger_sql import ACTIVATIONS, EFFECTS, EVENTS, NOW, RUNS
-from agentic.mappers.prefixes import begins_and_ends, range_of, texts
+from agentic.mappers.ledger_retention_statements import (
+    IS_OLD,
+    Fact,
+    deciding_events,
+    in_ranges,
+    named,
+    removal,
+    still_old,
+)
+from agentic.mappers.ledger_sql import ACTIVATIONS, EFFECTS, EVENTS, RUNS
+from agentic.mappers.prefixes import range_of
 
 log = get_logger(__name__)
 
@@ -93,9 +90,8 @@ class Retention:
     def __init__(self, database: Database, project_id: str, older_than_s: float) -> None:
         self._database = database
         self._project_id = project_id
-        self._is_old = RUNS.c.finished_at <= NOW - older_than_s
+        self._older_than_s = older_than_s
         self._who = acting_user()
-        self._alike: dict[int, Decision] = {}
         self._why = f"it ended more than {older_than_s:g} s before"
 
     def find(self, *, even_unpublished: bool = False) -> OldRuns:
@@ -115,14 +111,14 @@ class Retention:
         columns, after = RUNS.c, None
         while True:
             query = select(columns.run_id, columns.finished_at).where(
-                self._of_project(RUNS), IS_OUTERMOST, self._is_old
+                self._of_project(RUNS), IS_OUTERMOST, IS_OLD
             )
             if after is not None:
                 is_later = or_(columns.finished_at > after[1], columns.run_id > after[0])
                 query = query.where(columns.finished_at >= after[1], is_later)
             with self._database.reading() as session:
                 query = query.order_by(columns.finished_at, columns.run_id).limit(PAGE_SIZE)
-                rows = session.execute(query).all()
+                rows = session.execute(query, {"older_than_s": self._older_than_s}).all()
                 names = [str(run_id) for run_id, _ in rows]
                 page = self._removable(session, names, even_unpublished=even_unpublished)
             if names:
@@ -135,7 +131,8 @@ class Retention:
         """Return one run, if it may be removed; see :meth:`pages`."""
         is_run = self._of_project(RUNS) & (RUNS.c.run_id == run_id)
         with self._database.reading() as session:
-            if session.scalar(select(RUNS.c.run_id).where(is_run, IS_OUTERMOST, self._is_old)) is None:
+            query = select(RUNS.c.run_id).where(is_run, IS_OUTERMOST, IS_OLD)
+            if session.scalar(query, {"older_than_s": self._older_than_s}) is None:
                 return None
             found = self._removable(session, [run_id], even_unpublished=even_unpublished).runs
         return found[0] if found else None
@@ -155,120 +152,90 @@ class Retention:
         within: dict[str, list[RunId]] = defaultdict(list)
         is_held: set[str] = set()
         go_on: set[str] = set()
-        for run_id, is_unfinished in self._within(session, RUNS, names, RUNS.c.finished_at.is_(None)):
-            root = run_id.partition("/")[0]
-            within[root].append(run_id)
-            if is_unfinished:
-                go_on.add(root)
-        for run_id, _ in self._within(session, EVENTS, names):
-            within[run_id.partition("/")[0]].append(run_id)
-        if not even_unpublished:
-            is_held = self._unpublished(session, names)
+        with cursor_of(session.connection()) as cursor:
+            for run_id, is_unfinished in self._within(cursor, "runs within", names):
+                root = run_id.partition("/")[0]
+                within[root].append(run_id)
+                if is_unfinished:
+                    go_on.add(root)
+            for run_id, _ in self._within(cursor, "events within", names):
+                within[run_id.partition("/")[0]].append(run_id)
+            if not even_unpublished:
+                found = self._in_ranges(cursor, "unpublished", names)
+                is_held = {run_id.partition("/")[0] for run_id, _ in found if run_id}
         ended = [name for name in names if name not in go_on]
-        found = [
+        runs = [
             OldRun(run_id=RunId(name), within=sorted(set(within[name])))
             for name in ended
             if name not in is_held
         ]
-        return OldRuns(runs=found, held_count=len(ended) - len(found))
+        return OldRuns(runs=runs, held_count=len(ended) - len(runs))
 
-    def _within(
-        self, session: Session, table: Table, names: Sequence[str], fact: ColumnElement[Any] | None = None
-    ) -> Iterator[tuple[RunId, object]]:
+    def _within(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Iterator[tuple[RunId, object]]:
         """Yield the runs within some runs that a table tells of, each once, with a fact of its row."""
         roots = set(names)
-        query = self._in_ranges(session, table, names, null() if fact is None else fact)
-        # Not the runs themselves, but the rows of nothing: see there.
-        query = query.where(or_(table.c.run_id.is_(None), table.c.run_id.contains("/", autoescape=True)))
-        for run_id, found in session.execute(query.distinct()):
+        for run_id, found in self._in_ranges(cursor, fact, names):
             root, slash, _ = (run_id or "").partition("/")
             if slash and root in roots:
                 yield RunId(run_id), found
 
-    def _unpublished(self, session: Session, names: Sequence[str]) -> set[str]:
-        """Return those runs of which events are not published yet, or of runs within them."""
-        query = self._in_ranges(session, EVENTS, names, null(), EVENTS.c.published_at.is_(None))
-        return {run_id.partition("/")[0] for run_id, _ in session.execute(query.distinct()) if run_id}
-
-    def _in_ranges(
-        self,
-        session: Session,
-        table: Table,
-        names: Sequence[str],
-        fact: ColumnElement[Any],
-        *where: ColumnElement[bool],
-    ) -> Select[str, Any]:
-        """Return a query for the rows of runs and of what is within them; it may find others, too."""
+    def _in_ranges(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Sequence[Row]:
+        """Return what there is of runs and of what is within them, and perhaps of others."""
         ranges = [range_of(name) for name in names]
-        known = [one for one in ranges if one is not None]
-        query = select(table.c.run_id, fact.label("fact")).where(self._of_project(table), *where)
-        if len(known) < len(ranges):  # names in another script: they may be anywhere in the order
-            return query
-        if not known:
-            return query.where(false())
-        begins = begins_and_ends(known, is_sqlite=session.get_bind().dialect.name == "sqlite")
-        is_there = and_(
-            self._of_project(table), table.c.run_id >= begins.c.low, table.c.run_id < begins.c.high, *where
-        )
-        # An outer join, so that SQLite begins with the ranges and not with all rows of the project. A range
-        # without rows gives one of nothing: a condition that leaves it out would undo that.
-        return select(table.c.run_id, fact.label("fact")).select_from(begins.outerjoin(table, is_there))
+        # Names in another script may be anywhere in the order.
+        statement = in_ranges(fact, is_sqlite=not cursor.is_postgresql, is_ranged=None not in ranges)
+        return cursor.rows(statement, {**self._project, "ranges": json.dumps(ranges)}) if names else ()
 
     def _remove_some(self, *runs: OldRun) -> int:
         with self._database.writing() as session:
-            asked = self._of_runs(session, RUNS, [run.run_id for run in runs])
-            old = set(session.scalars(select(RUNS.c.run_id).where(*asked, self._is_old).with_for_update()))
-            still = [run for run in runs if run.run_id in old]
-            count = 0
-            for table, names in _in_order(still):
-                count += self._remove_rows(session, table, names, MAX_ROWS - count)
+            with cursor_of(session.connection()) as cursor:
+                is_sqlite = not cursor.is_postgresql
+                asked = self._named([run.run_id for run in runs])
+                old = {run_id for (run_id,) in cursor.rows(still_old(is_sqlite=is_sqlite), asked)}
+                still = [run for run in runs if run.run_id in old]
+                count = 0
+                for table, names in _in_order(still):
+                    count += self._remove_rows(session, cursor, table, names, MAX_ROWS - count)
+                    if count == MAX_ROWS:
+                        break
+                left: set[str] = set()
                 if count == MAX_ROWS:
-                    break
-            is_whole = count < MAX_ROWS
-            left = set() if is_whole else set(session.scalars(select(RUNS.c.run_id).where(*asked)))
-            gone = [self._pruned(run) for run in still if run.run_id not in left]
-            add_decisions(session.connection(), self._project_id, gone)
+                    left = {run_id for (run_id,) in cursor.rows(named(is_sqlite=is_sqlite), asked)}
+            self._tell(session, [run for run in still if run.run_id not in left])
             return count
 
-    def _pruned(self, run: OldRun) -> Decision:
-        count = len(run.within)
-        if count not in self._alike:
+    def _tell(self, session: Session, gone: Sequence[OldRun]) -> None:
+        """Write down in the audit which runs are removed."""
+        alike: dict[int, list[RunId]] = defaultdict(list)
+        for run in gone:
+            alike[len(run.within)].append(run.run_id)
+        for count, names in alike.items():
             what = f"the run is removed from the ledger, with {count} runs within it"
-            self._alike[count] = decided(
-                DecisionKind.RUN_PRUNED, run.run_id, what, reason=self._why, who=self._who
-            )
-        # To check and mask the same words for each run takes as long as to remove its rows.
-        own = {"id": new_id(), "time": time.time(), "subject": run.run_id}
-        return self._alike[count].model_copy(update=own)
+            decision = decided(DecisionKind.RUN_PRUNED, "", what, reason=self._why, who=self._who)
+            add_decision_about(session.connection(), self._project_id, decision, names)
 
-    def _remove_rows(self, session: Session, table: Table, names: Sequence[RunId], limit: int) -> int:
-        of_runs = self._of_runs(session, table, names)
-        is_sqlite = session.get_bind().dialect.name == "sqlite"
-        place: ColumnElement[Any] = literal_column("rowid" if is_sqlite else "ctid")
-        some = (
-            select(place).select_from(table).where(*of_runs).order_by(*table.primary_key.columns).limit(limit)
-        )
+    def _remove_rows(
+        self, session: Session, cursor: HotCursor, table: Table, names: Sequence[RunId], limit: int
+    ) -> int:
+        some = {**self._named(names), "limit": limit}
         if table is EVENTS:
-            self._keep_decisions(session, of_runs, limit)
-        result = session.execute(delete(table).where(place.in_(some)))
-        return cast("CursorResult[object]", result).rowcount
+            self._keep_decisions(session, cursor, some)
+        return cursor.run(removal(table, is_sqlite=not cursor.is_postgresql), some)
 
-    def _keep_decisions(self, session: Session, of_runs: Sequence[ColumnElement[bool]], limit: int) -> None:
+    def _keep_decisions(self, session: Session, cursor: HotCursor, some: Values) -> None:
         """Copy into the audit what events tell of decisions that are about to be removed."""
-        some = select(EVENTS).where(*of_runs).order_by(*EVENTS.primary_key.columns).limit(limit).subquery()
-        columns = some.c
-        query = select(columns.run_id, columns.first, columns.last, columns.text, columns.published_at)
         kept: list[KeptDecision] = []
-        for *batch, published_at in session.execute(query.where(columns.decided_at.is_not(None))):
+        for *batch, published_at in cursor.rows(deciding_events(is_sqlite=not cursor.is_postgresql), some):
             found = _decisions(EventBatch(**dict(zip(_BATCH, batch, strict=True))))
             kept += ((decision, published_at) for decision in found)
         keep_decisions(session.connection(), self._project_id, kept)
 
-    def _of_runs(
-        self, session: Session, table: Table, names: Sequence[RunId]
-    ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        is_sqlite = session.get_bind().dialect.name == "sqlite"
-        return self._of_project(table), table.c.run_id.in_(texts(names, is_sqlite=is_sqlite))
+    def _named(self, names: Sequence[RunId]) -> dict[str, Any]:
+        return {**self._project, "older_than_s": self._older_than_s, "names": json.dumps(names)}
+
+    @property
+    def _project(self) -> dict[str, Any]:
+        return {"project_id": self._project_id}
 
     def _of_project(self, table: Table) -> ColumnElement[bool]:
         return table.c.project_id == self._project_id

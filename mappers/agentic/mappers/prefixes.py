@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
     ColumnClause,
     ColumnElement,
     FromClause,
+    Integer,
     Select,
     SQLColumnExpression,
     Text,
     and_,
-    column,
+    any_,
     func,
     literal,
+    literal_column,
     or_,
     select,
 )
@@ -68,16 +71,17 @@ def follows(
     return and_(time <= last_time, or_(time < last_time, name > last_name))
 
 
-def begins_and_ends(ranges: Sequence[tuple[str, str]], *, is_sqlite: bool) -> FromClause:
-    """Return ranges as a table of ``low`` and ``high``, to be joined: one value, however many they are."""
-    if not is_sqlite:
-        rows = [{"low": low, "high": high} for low, high in ranges]
-        return as_table([column("low", Text), column("high", Text)], rows)
-    pairs = func.json_each(json.dumps(ranges)).table_valued("value", name="pairs")
-    sides = (func.json_extract(pairs.c.value, f"$[{side}]") for side in (0, 1))
-    return select(*(one.label(name) for one, name in zip(sides, ("low", "high"), strict=True))).subquery(
-        "ranges"
-    )
+def as_pairs(given: ColumnElement[str], first: str, second: str, *, is_sqlite: bool) -> FromClause:
+    """Return pairs of texts, given as JSON, as a table of two columns, to be read or joined."""
+    sides: tuple[ColumnElement[str], ...]
+    if is_sqlite:
+        pair = func.json_each(given).table_valued("value", name="given").c.value
+        sides = tuple(func.json_extract(pair, f"$[{side}]") for side in (0, 1))
+    else:
+        pair = func.json_array_elements(given.cast(JSON)).column_valued("given")
+        sides = tuple(pair.op("->>")(literal_column(side, Integer)) for side in ("0", "1"))
+    one, other = sides
+    return select(one.label(first), other.label(second)).subquery("pairs")
 
 
 def as_table(columns: Sequence[ColumnClause[Any]], rows: Sequence[Mapping[str, object]]) -> FromClause:
@@ -89,9 +93,20 @@ def as_table(columns: Sequence[ColumnClause[Any]], rows: Sequence[Mapping[str, o
     return func.json_to_recordset(given).table_valued(*columns, name="given").render_derived(with_types=True)
 
 
-def texts(values: Sequence[str], *, is_sqlite: bool) -> Select[str]:
-    """Return texts as a query for ``IN``: one value to be bound, however many they are."""
-    given = json.dumps(values)
+def is_among(
+    column: ColumnElement[str], given: ColumnElement[str], *, is_sqlite: bool
+) -> ColumnElement[bool]:
+    """Say that a column has one of some texts, given as a JSON list."""
     if is_sqlite:
-        return select(func.json_each(given).table_valued("value", name="texts").c.value)
-    return select(func.json_array_elements_text(literal(given, Text).cast(JSON)).column_valued("texts"))
+        return column.in_(select(func.json_each(given).table_valued("value", name="texts").c.value))
+    return is_any(column, select(func.json_array_elements_text(given.cast(JSON)).column_valued("texts")))
+
+
+def is_any(column: ColumnElement[Any], query: Select[Any]) -> ColumnElement[bool]:
+    """Say that a column has one of the values that a query of PostgreSQL gives.
+
+    As an array they are looked for in one walk through the index, from the least to the greatest. With ``IN``
+    that would be a join, of as many walks as there are values, whose rows are sorted afterwards: 26 ms where
+    this takes two.
+    """
+    return column == any_(func.array(query.scalar_subquery(), type_=ARRAY(column.type)))

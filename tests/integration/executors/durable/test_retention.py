@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, insert, select, update
 
+from agentic.core.audit import DecisionKind
 from agentic.core.types import RunId
 from agentic.mappers import ledger_retention
+from agentic.mappers.audit import DecisionFilter, newest_decisions
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
 from agentic.mappers.ledger_models import RunEventModel, RunModel
 from agentic.mappers.ledger_retention import OldRun, Retention
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.integration
 
 HOUR_S = 3600.0
 TABLES = (RUNS, ACTIVATIONS, EFFECTS, EVENTS, CHECKPOINTS, PARTS)
+PRUNED = DecisionFilter(kinds=[DecisionKind.RUN_PRUNED])
 ONE = OldRun(run_id=RunId("one"), within=[RunId("one/send.0.0")])
 
 
@@ -118,6 +121,41 @@ def test_what_only_its_events_tell_of_goes_with_a_run(shelf: Shelf) -> None:
     assert one.within == ["one/run.0.0/deep.0.0"]
     with shelf.database.reading() as session:
         assert set(session.scalars(select(RunEventModel.run_id))) == {"one-more"}
+
+
+ODD = ("ab'c", 'ab"c', "ab\\c", "{a,b}", "a%b", "a b", "nul\u0131", "\u540d\u524d")
+
+
+def test_runs_of_any_name_are_removed_and_each_is_told_in_the_audit(shelf: Shelf) -> None:
+    for name in (*ODD, "stays"):
+        work(shelf, "adding", name)
+    found = [run for run in retention(shelf).find().runs if run.run_id != "stays"]
+
+    retention(shelf).remove(*found)
+
+    with shelf.database.reading() as session:
+        assert session.scalars(select(RunModel.run_id)).all() == ["stays"]
+        told = newest_decisions(session, shelf.project_id, PRUNED, 99)
+    assert {decision.subject for decision in told} == {run.run_id for run in found} == {*ODD}
+    assert len({decision.id for decision in told}) == len(ODD)
+    assert {decision.what for decision in told} == {
+        "the run is removed from the ledger, with 0 runs within it"
+    }
+
+
+def test_of_what_is_removed_the_audit_says_how_much_was_within_it(shelf: Shelf) -> None:
+    work(shelf, "guarded", "one")
+    work(shelf, "adding", "two")
+
+    retention(shelf).remove(*retention(shelf).find().runs)
+
+    with shelf.database.reading() as session:
+        told = newest_decisions(session, shelf.project_id, PRUNED, 99)
+    assert {(decision.subject, decision.what.split(", ")[1]) for decision in told} == {
+        ("one", "with 1 runs within it"),
+        ("two", "with 0 runs within it"),
+    }
+    assert {decision.reason for decision in told} == {"it ended more than 3600 s before"}
 
 
 def test_much_is_removed_little_by_little(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
