@@ -18,7 +18,7 @@ from agentic.core.logging import get_logger
 from agentic.executors import metrics_executions as executions
 from agentic.executors import metrics_runs as durable
 from agentic.executors import metrics_schedules as schedules
-from agentic.executors.metrics_sql import Scope
+from agentic.executors.metrics_sql import Scope, project_ids
 from agentic.mappers import Database, find_project
 from agentic.mappers.errors import DataError
 
@@ -30,9 +30,7 @@ Source = Callable[[Scope], Iterator[Metric]]
 KEPT_TIMES = 20
 
 SOURCES: tuple[Source, ...] = (
-    executions.standing,
-    executions.durations,
-    executions.rows,
+    executions.executions,
     durable.runs,
     durable.activations,
     durable.lags,
@@ -40,12 +38,16 @@ SOURCES: tuple[Source, ...] = (
     schedules.skipped,
 )
 
+KEEPERS = (executions.keep_executions, durable.keep_runs)
+"""Count what is not to be counted again."""
+
 
 class SqlCollector(Collector):
     """Asks ``sources`` at each scrape, all of them about the same moment.
 
-    It reads the whole history, so what it found is kept for 20 times as long as that took: however often it
-    is scraped, it costs the database a twentieth of its time at most. While the database cannot be read,
+    What was made in weeks that have passed is counted once: see :mod:`agentic.mappers.kept_totals`. What it
+    found is kept for 20 times as long as that took: however often it is scraped, it costs the database a
+    twentieth of its time at most. While the database cannot be read,
     ``agentic_database_up`` is 0 and all else is missing.
 
     Args:
@@ -86,6 +88,11 @@ class SqlCollector(Collector):
         try:
             with self._database.reading() as session:
                 project_id = find_project(session, self._project).id if self._project else None
+                projects = project_ids(Scope(session, project_id))
+            for one in projects:
+                for keep in KEEPERS:
+                    keep(self._database, one)
+            with self._database.reading() as session:
                 scope = Scope(session, project_id)
                 return [metric for source in self._sources for metric in source(scope)]
         except DataError as exc:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from sqlalchemy import Column, ColumnElement, Table, and_, func, literal_column, select
+from sqlalchemy.orm import Session
 
+from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus
-from agentic.executors.metrics_sql import Labels, Scope, filled
+from agentic.core.types import JSONValue
+from agentic.executors.metrics_sql import Labels, Scope, filled, project_ids
+from agentic.mappers import Database
+from agentic.mappers.kept_totals import Span, keep_totals, totals_of
 from agentic.mappers.ledger_reading import IS_OUTERMOST
 from agentic.mappers.ledger_requests import open_requests
 from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, PROJECTS, RUNS, word
@@ -20,18 +25,38 @@ _IS_OFFERED = and_(
     ACTIVATIONS.c.status == word(ActivationStatus.PENDING), ACTIVATIONS.c.is_held == literal_column("0")
 )
 
+MAX_BATCHES = 20_000
+"""Without NATS all events of the history are unpublished: to count a million batches takes a second."""
+
 
 def runs(scope: Scope) -> Iterator[Metric]:
     """Tell where runs stand, and how many questions wait for somebody."""
-    found = _sums(scope, RUNS, [func.count()], IS_OUTERMOST, by=[RUNS.c.status])
-    text = "Durable runs, child runs left out, by where they stand now."
-    family = GaugeMetricFamily("agentic_runs", text, labels=["project", "status"])
-    yield filled(family, {(project, str(status)): count for project, status, count in found})
     names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
+    counts: Counter[Labels] = Counter()
+    for project_id in project_ids(scope):
+        for totals in totals_of(scope.session, project_id, "runs", count_runs):
+            for status, count in cast("Mapping[str, int]", totals).items():
+                counts[names[project_id], status] += count
+    text = "Durable runs, child runs left out, by where they stand now."
+    yield filled(GaugeMetricFamily("agentic_runs", text, labels=["project", "status"]), counts)
     asked = open_requests(scope.session, project_id=scope.project_id)
     waiting = Counter[Labels]((names[request.project_id],) for request in asked)
     text = "Requests of durable runs that wait for somebody's answer."
     yield filled(GaugeMetricFamily("agentic_requests_waiting", text, labels=["project"]), waiting)
+
+
+def keep_runs(database: Database, project_id: str) -> None:
+    """Keep what was counted of weeks that have passed."""
+    keep_totals(database, project_id, "runs", count_runs)
+
+
+def count_runs(session: Session, project_id: str, span: Span) -> JSONValue:
+    """Count the runs of a project that were made in some weeks, by where they stand; child runs left out."""
+    status = RUNS.c.status
+    own = (RUNS.c.project_id == project_id, IS_OUTERMOST, *span.within("runs"))
+    # Of each status a range of an index, which has all that is counted.
+    query = select(status, func.count()).where(*own, status.in_(list(RunStatus))).group_by(status)
+    return {str(found): count for found, count in session.execute(query)}
 
 
 def activations(scope: Scope) -> Iterator[Metric]:
@@ -73,12 +98,16 @@ def lags(scope: Scope) -> Iterator[Metric]:
 
 
 def outbox(scope: Scope) -> Iterator[Metric]:
-    """Tell how many events are still to be published."""
-    count = func.sum(EVENTS.c.last - EVENTS.c.first + 1)
-    found = _sums(scope, EVENTS, [count], EVENTS.c.published_at.is_(None))
-    text = "Durable events that are still to be published; all of them where there is no NATS."
-    family = GaugeMetricFamily("agentic_events_unpublished", text, labels=["project"])
-    yield filled(family, {(project,): float(count) for project, count in found})
+    """Tell how many events are still to be published: those of as many batches as are worth counting."""
+    names = dict(iter(scope.session.execute(select(PROJECTS.c.id, PROJECTS.c.name))))
+    found: dict[Labels, float] = {}
+    for project_id in project_ids(scope):
+        of = (EVENTS.c.project_id == project_id, EVENTS.c.published_at.is_(None))
+        some = select((EVENTS.c.last - EVENTS.c.first + 1).label("count")).where(*of).limit(MAX_BATCHES)
+        if count := scope.session.scalar(select(func.sum(some.subquery("some").c.count))):
+            found[names[project_id],] = float(count)
+    text = "Durable events that are still to be published, as far as they are counted; without NATS, all."
+    yield filled(GaugeMetricFamily("agentic_events_unpublished", text, labels=["project"]), found)
 
 
 def _sums(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from sqlalchemy import ColumnElement, Float, SQLColumnExpression, select
+from sqlalchemy import Float, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from agentic.mappers.models import AgentModel, ExecutionModel, ProjectModel
+from agentic.mappers.models import AgentModel, ProjectModel
 
 LABELS = ("project", "platform")
 """Labels of every metric of executions."""
@@ -54,26 +54,17 @@ def _seconds(element: SecondsBetween, compiler: SQLCompiler, **kw: object) -> st
     return f"extract(epoch from {end} - {start})::float"
 
 
-def sums_by_platform(
-    scope: Scope,
-    sums: Sequence[SQLColumnExpression[Any]],
-    *,
-    groups: Sequence[SQLColumnExpression[Any]] = (),
-    where: Sequence[ColumnElement[bool]] = (),
-) -> Iterator[tuple[Labels, tuple[Any, ...]]]:
-    """Group executions by agent, which is few, and by ``groups``; give the groups and sums with their labels.
-
-    The same labels come once for each agent: add up.
-    """
-    # Computed, or SQLite would read the table in the order of its index on agents, which takes twice as long.
-    agent = ExecutionModel.agent_id.concat("")
-    query = select(*groups, *sums, agent).where(*where).group_by(agent, *groups)
-    agents = select(AgentModel.id, ProjectModel.name, AgentModel.agent_platform).join(AgentModel.project)
+def project_ids(scope: Scope) -> list[str]:
+    """Return the projects to tell of."""
     if scope.project_id is not None:
-        query = query.where(ExecutionModel.project_id == scope.project_id)
-    labels = {agent_id: tuple(named) for agent_id, *named in scope.session.execute(agents)}
-    for *found, agent_id in scope.session.execute(query):
-        yield labels[agent_id], tuple(found)
+        return [scope.project_id]
+    return [*scope.session.scalars(select(ProjectModel.id).order_by(ProjectModel.id))]
+
+
+def labels_of_agents(scope: Scope) -> dict[str, Labels]:
+    """Return the labels of each agent's executions, by its id; several agents may have the same."""
+    agents = select(AgentModel.id, ProjectModel.name, AgentModel.agent_platform).join(AgentModel.project)
+    return {agent_id: tuple(named) for agent_id, *named in scope.session.execute(agents)}
 
 
 def filled(family: FamilyT, values: Mapping[Labels, float]) -> FamilyT:

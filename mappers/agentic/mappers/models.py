@@ -222,6 +222,22 @@ class CrawlModel(Base):
     rejected: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
+class KeptTotalsModel(Base):
+    """Totals of a project's ``runs`` or ``executions`` made in a week that has passed.
+
+    Triggers of the database remove them when a row of the week comes, changes or goes. ``totals`` is null
+    while they are counted; ``token`` says by whom. See :mod:`agentic.mappers.kept_totals`.
+    """
+
+    __tablename__ = "kept_totals"
+
+    project_id: Mapped[str] = owner()
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    week: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    token: Mapped[str] = mapped_column(String(ID_LENGTH))
+    totals: Mapped[JSONValue] = mapped_column(JSON(none_as_null=True))
+
+
 class DeadLetterModel(Base):
     """An item that was given up and is to be looked at: a step's, a loop's, or a page of a crawl.
 

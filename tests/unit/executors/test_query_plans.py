@@ -21,7 +21,8 @@ from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow
 from agentic.core.types import RunId
 from agentic.executors.audit_trail import audit_trail
 from agentic.executors.commands.views import counts_of_executions
-from agentic.executors.metrics_runs import activations, lags, outbox
+from agentic.executors.metrics_executions import count_executions, keep_executions
+from agentic.executors.metrics_runs import activations, count_runs, keep_runs, lags, outbox
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import (
     AgentModel,
@@ -36,6 +37,7 @@ from agentic.mappers import (
 from agentic.mappers.audit import DecisionFilter, unpublished_decisions
 from agentic.mappers.dead_letters import list_letters
 from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.kept_totals import Span
 from agentic.mappers.ledger import SqlLedger
 from agentic.mappers.ledger_reading import LedgerReader
 from agentic.mappers.ledger_requests import open_requests
@@ -119,6 +121,9 @@ LOOKS: dict[str, Look] = {
     "executions that nobody began": lambda s, a: waiting_executions(s, a.project_id, 60.0),
     "activations, as a metric": lambda s, a: list(activations(Scope(s, a.project_id))),
     "lags, as a metric": lambda s, a: list(lags(Scope(s, a.project_id))),
+    "runs of a week, as a metric": lambda s, a: count_runs(s, a.project_id, Span(10, 11)),
+    "runs since a week, as a metric": lambda s, a: count_runs(s, a.project_id, Span(10, None)),
+    "executions of a week, as a metric": lambda s, a: count_executions(s, a.project_id, Span(10, 11)),
     "the outbox, as a metric": lambda s, a: list(outbox(Scope(s, a.project_id))),
     "whether a schedule's execution is at work": lambda s, a: execution_at_work(s, _schedule(s, a)),
 }
@@ -209,6 +214,18 @@ def test_runs_are_pruned_by_indexes(migrated_database: Database, agent: AgentMod
         retention = Retention(migrated_database, agent.project_id, 60.0)
         (page,) = retention.pages()
         assert retention.remove(*page.runs) == 1
+    assert scans(migrated_database, statements) == []
+
+
+@only_sqlite
+def test_totals_of_past_weeks_are_kept_by_indexes(migrated_database: Database, agent: AgentModel) -> None:
+    run = {**asdict(LAST_RUN), "project_id": agent.project_id, "finished_at": 1.0}
+    with migrated_database.writing() as session:
+        session.execute(insert(RUNS).values({name: run[name] for name in run if name in RUNS.c}))
+    with traced(migrated_database) as statements:
+        keep_runs(migrated_database, agent.project_id)
+        keep_executions(migrated_database, agent.project_id)
+    assert any("INSERT INTO kept_totals" in one for one in statements)
     assert scans(migrated_database, statements) == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agentic.core.types import RunId
+from agentic.executors import metrics_runs
 from agentic.executors.metrics import SqlCollector, as_text
 
 if TYPE_CHECKING:
@@ -101,3 +102,18 @@ def test_events_are_counted_until_they_are_published(shelf: Shelf) -> None:
     with shelf.ours.store.transaction() as ledger:
         (batch,) = ledger.unpublished()
         assert told(shelf, "agentic_events_unpublished") == {"ours": batch.last}
+
+
+def test_of_a_history_that_nobody_publishes_as_many_batches_are_counted_as_tell_enough(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics_runs, "MAX_BATCHES", 2)
+    for floor in (shelf.ours, shelf.theirs):
+        floor.submit("adding", 1, "one")
+        floor.work()
+    with shelf.ours.store.transaction() as ledger:
+        first, second, *others = ledger.unpublished()
+    assert others
+
+    assert told(shelf, "agentic_events_unpublished") == {"ours": second.last, "theirs": second.last}
+    assert first.last < second.last
