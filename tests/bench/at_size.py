@@ -23,6 +23,7 @@ from tests.bench.ledger import claim, go_on, step
 from tests.bench.many_runs import PROJECT, fill, make_templates
 
 from agentic.core.audit import DecisionKind
+from agentic.core.garbage import collect_seldom
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import LedgerTransaction, NewRun, RunRow
 from agentic.core.types import RunId
@@ -217,6 +218,7 @@ def _bytes(database: Database, runs: int) -> Iterator[tuple[str, float]]:
 
 
 def _pruned(database: Database, project_id: str) -> float:
+    collect_seldom()  # as the command does
     began, count = time.perf_counter(), 0
     retention = Retention(database, project_id, 0.0)
     for page in retention.pages(even_unpublished=True):

@@ -14,6 +14,7 @@ PERIOD_S = 256
 TIME_DIGITS = 5
 
 _RANDOM_DIGITS = 32 - TIME_DIGITS
+_NUMBER_DIGITS = 8
 
 
 def new_id(now: float | None = None) -> str:
@@ -29,3 +30,12 @@ def new_id(now: float | None = None) -> str:
     """
     period = int(time.time() if now is None else now) // PERIOD_S % 16**TIME_DIGITS
     return f"{period:0{TIME_DIGITS}x}{secrets.randbits(4 * _RANDOM_DIGITS):0{_RANDOM_DIGITS}x}"
+
+
+def new_ids(count: int) -> list[str]:
+    """Return new ids in their order, neighbours in each index: for rows that are written together.
+
+    They are alike but for a number at the end, so one that knows one of them knows them all.
+    """
+    begin = new_id()[:-_NUMBER_DIGITS]
+    return [f"{begin}{number:0{_NUMBER_DIGITS}x}" for number in range(count)]

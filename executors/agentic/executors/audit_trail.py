@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, false, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, decisions_of
-from agentic.core.audit.deriving import telling
+from agentic.core.audit.deriving import DECIDING, telling
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.ledger import EventBatch, UnknownRunError
 from agentic.core.ledger.batches import read_batch
@@ -121,6 +121,6 @@ def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Itera
 
 def _decisions(batch: EventBatch) -> Sequence[Decision]:
     try:
-        return decisions_of(read_batch(batch))
+        return decisions_of(read_batch(batch, DECIDING))
     except (CorruptContentError, ValueError):
         return ()

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, DecisionKind, decided
-from agentic.core.ids import new_id
+from agentic.core.ids import new_ids
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
 from agentic.mappers.audit_models import AuditModel
@@ -151,7 +151,7 @@ def add_decision_about(
         decision: What was decided; its own id and subject do not count.
         subjects: What it is about.
     """
-    ids = json.dumps([(new_id(), clean_text(subject)) for subject in subjects])
+    ids = json.dumps(dict(zip(new_ids(len(subjects)), map(clean_text, subjects), strict=True)))
     statement = _add_about(is_sqlite=connection.dialect.name == "sqlite")
     with cursor_of(connection) as cursor:
         cursor.run(statement, {**_row(project_id, decision, None), "ids": ids})

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Table, or_, select
 from sqlalchemy.orm import Session
 
 from agentic.core.audit import Decision, DecisionKind, acting_user, decided, decisions_of
+from agentic.core.audit.deriving import DECIDING
 from agentic.core.graph.errors import CorruptContentError
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import read_batch
@@ -41,6 +42,10 @@ MAX_ROWS = 5_000
 
 PAGE_SIZE = 500
 """Runs that are looked for, and removed, together."""
+
+CACHE_KIB = 16_384
+"""What SQLite may keep of changed pages. A page of runs changes 5 MB: with the usual 2 MB the pages that do
+not fit are written to the log, read again and written again."""
 
 _MAX_NAMES = 5_000
 
@@ -181,15 +186,20 @@ class Retention:
 
     def _in_ranges(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Sequence[Row]:
         """Return what there is of runs and of what is within them, and perhaps of others."""
+        if not names:
+            return ()
         ranges = [range_of(name) for name in names]
+        known = dict(one for one in ranges if one is not None)
         # Names in another script may be anywhere in the order.
         statement = in_ranges(fact, is_sqlite=not cursor.is_postgresql, is_ranged=None not in ranges)
-        return cursor.rows(statement, {**self._project, "ranges": json.dumps(ranges)}) if names else ()
+        return cursor.rows(statement, {**self._project, "ranges": json.dumps(known)})
 
     def _remove_some(self, *runs: OldRun) -> int:
         with self._database.writing() as session:
             with cursor_of(session.connection()) as cursor:
                 is_sqlite = not cursor.is_postgresql
+                if is_sqlite:
+                    cursor.control(f"PRAGMA cache_size=-{CACHE_KIB}")
                 asked = self._named([run.run_id for run in runs])
                 old = {run_id for (run_id,) in cursor.rows(still_old(is_sqlite=is_sqlite), asked)}
                 still = [run for run in runs if run.run_id in old]
@@ -243,7 +253,7 @@ class Retention:
 
 def _decisions(batch: EventBatch) -> Sequence[Decision]:
     try:
-        return decisions_of(read_batch(batch))
+        return decisions_of(read_batch(batch, DECIDING))
     except (CorruptContentError, ValueError) as exc:
         log.warning("decisions.lost", run_id=batch.run_id, first=batch.first, reason=str(exc))
         return ()

@@ -1,7 +1,7 @@
 """The statements that remove runs from the ledger, each made once for a kind of database.
 
-Names of runs are bound as a JSON list, ``names``, and ranges of names as a JSON list of pairs, ``ranges``:
-one value, however many they are.
+Names of runs are bound as a JSON list, ``names``, and ranges of names as a JSON object, ``ranges``, of the
+first of each and what comes after it: one value, however many they are.
 """
 
 from __future__ import annotations

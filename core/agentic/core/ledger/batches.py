@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from agentic.core.graph.codec import from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
@@ -29,8 +29,12 @@ def event_record(event: WorkflowEvent) -> dict[str, JSONValue]:
     return record
 
 
-def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
+def read_batch(batch: EventBatch, kinds: Collection[str] | None = None) -> Iterator[WorkflowEvent]:
     """Yield the events of a batch. In one that an older version wrote, each event has all its facts.
+
+    Args:
+        batch: As the ledger keeps it.
+        kinds: Of events that are wanted; all when left out.
 
     Raises:
         CorruptContentError: It is no batch.
@@ -39,7 +43,11 @@ def read_batch(batch: EventBatch) -> Iterator[WorkflowEvent]:
     events = data.get("events") if isinstance(data, dict) else None
     if not isinstance(events, list):
         raise CorruptContentError("it is no batch of events")
-    return (_event(batch, place, record) for place, record in enumerate(events))
+    return (
+        _event(batch, place, record)
+        for place, record in enumerate(events)
+        if kinds is None or not isinstance(record, dict) or record.get("kind") in kinds
+    )
 
 
 def _event(batch: EventBatch, place: int, record: JSONValue) -> WorkflowEvent:

@@ -30,6 +30,12 @@ def test_events_that_an_older_version_wrote_come_back_as_they_were() -> None:
     assert list(read_batch(batch([event.to_dict() for event in EVENTS]))) == EVENTS
 
 
+def test_events_of_some_kinds_keep_their_places() -> None:
+    for records in ([event_record(event) for event in EVENTS], [event.to_dict() for event in EVENTS]):
+        kinds = {EventKind.RUN_STARTED, EventKind.RUN_COMPLETED}
+        assert list(read_batch(batch([*records]), kinds)) == [EVENTS[0], EVENTS[2]]
+
+
 def test_a_record_has_nothing_that_its_batch_knows() -> None:
     for event in EVENTS:
         record = event_record(event)
