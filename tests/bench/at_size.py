@@ -28,7 +28,10 @@ from agentic.core.graph import RunStatus
 from agentic.core.ledger import LedgerTransaction, NewRun, RunRow
 from agentic.core.types import RunId
 from agentic.executors.audit_trail import audit_trail
-from agentic.executors.metrics_runs import activations, lags
+from agentic.executors.metrics_executions import executions as metrics_of_executions
+from agentic.executors.metrics_executions import keep_executions
+from agentic.executors.metrics_runs import activations, keep_runs, lags
+from agentic.executors.metrics_runs import runs as metrics_of_runs
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import Database, ExecutionStatus, find_project, list_agents, waiting_executions
 from agentic.mappers.audit import DecisionFilter
@@ -93,6 +96,9 @@ def measure(url: str, runs: int, *, prunes: bool) -> dict[str, float]:
     database = Database(url)
     with database.reading() as session:
         project_id = find_project(session, PROJECT).id
+    for keep in (keep_executions, keep_runs):
+        keep(database, project_id)
+    with database.reading() as session:
         asked = {**ASKED, **dict(_of_this(session, project_id))}
         found = {name: _least_ms(partial(ask, session, project_id)) for name, ask in asked.items()}
     with closing(SqlLedger(database, project_id=project_id)) as ledger:
@@ -137,6 +143,8 @@ ASKED: Mapping[str, Asked] = {
     "audit --kind run.failed": decisions(kinds=[DecisionKind.RUN_FAILED]),
     "audit --kind run.cancelled: none is": decisions(kinds=[DecisionKind.RUN_CANCELLED]),
     "audit --who": decisions(who="anna"),
+    "metrics of runs, past weeks kept": lambda s, p: list(metrics_of_runs(Scope(s, p))),
+    "metrics of executions, past weeks kept": lambda s, p: list(metrics_of_executions(Scope(s, p))),
     "metrics of activations and lags": lambda s, p: [*activations(Scope(s, p)), *lags(Scope(s, p))],
     "executions that nobody began": lambda s, p: waiting_executions(s, p, 60.0),
 }

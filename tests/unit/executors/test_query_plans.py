@@ -122,7 +122,7 @@ LOOKS: dict[str, Look] = {
     "activations, as a metric": lambda s, a: list(activations(Scope(s, a.project_id))),
     "lags, as a metric": lambda s, a: list(lags(Scope(s, a.project_id))),
     "runs of a week, as a metric": lambda s, a: count_runs(s, a.project_id, Span(10, 11)),
-    "runs since a week, as a metric": lambda s, a: count_runs(s, a.project_id, Span(10, None)),
+    "runs since a week, as a metric": lambda s, a: count_runs(s, a.project_id, Span(4000, None)),
     "executions of a week, as a metric": lambda s, a: count_executions(s, a.project_id, Span(10, 11)),
     "the outbox, as a metric": lambda s, a: list(outbox(Scope(s, a.project_id))),
     "whether a schedule's execution is at work": lambda s, a: execution_at_work(s, _schedule(s, a)),
