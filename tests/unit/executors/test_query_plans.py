@@ -265,3 +265,19 @@ def test_what_workers_look_for_is_found_by_an_index(
         ledger.close()
     assert any("FROM" in one for one in statements)
     assert scans(migrated_database, statements) == []
+
+
+@only_sqlite
+def test_what_a_run_has_to_do_is_found_without_reading_the_whole_run(
+    migrated_database: Database, agent: AgentModel
+) -> None:
+    with traced(migrated_database) as statements:
+        ledger = SqlLedger(migrated_database, project_id=agent.project_id)
+        with ledger.transaction() as transaction:
+            transaction.claimable(["default"], run_id=RunId(ID))
+        ledger.close()
+    (asked,) = [one for one in statements if one.startswith("WITH")]
+    with migrated_database.reading() as session:
+        plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}")
+        (read,) = [str(row[3]) for row in plan if str(row[3]).startswith("SEARCH activations")]
+    assert "run_id=? AND superstep=? AND status=?" in read
