@@ -66,7 +66,8 @@ def counted(database: Database) -> Iterator[list[str]]:
     me = threading.get_ident()
 
     def note(statement: str) -> None:
-        if threading.get_ident() == me:
+        # SQLite tells a statement again for each of its triggers.
+        if threading.get_ident() == me and found[-1:] != [statement]:
             found.append(statement)
 
     @event.listens_for(database.engine, "connect")
