@@ -9,10 +9,13 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 import traceback
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Annotated
 
 import typer
+from typer.main import get_command_name
+from typer.models import CommandInfo
 
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
@@ -38,11 +41,28 @@ def build_app() -> typer.Typer:
     return app
 
 
+def only(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """Return ``app`` with nothing but the command that ``words`` begin with; whole if they begin otherwise.
+
+    To read what each of eighty commands takes costs more than most commands do.
+    """
+    wanted = words[0] if words else ""
+    commands = [one for one in app.registered_commands if _name_of(one) == wanted]
+    groups = [one for one in app.registered_groups if one.name == wanted]
+    if commands or groups:
+        app.registered_commands, app.registered_groups = commands, groups
+    return app
+
+
+def _name_of(command: CommandInfo) -> str:
+    return command.name or get_command_name(getattr(command.callback, "__name__", ""))
+
+
 def main() -> None:
     """Run the command line; an expected error is one message and an exit code, not a traceback."""
     sys.excepthook = _tell_crash
     try:
-        build_app()()
+        only(build_app(), sys.argv[1:])()
     except AgenticError as exc:
         sys.stderr.write(f"agentic: {harmless(mask_known(str(exc)))}\n")
         sys.exit(exc.exit_code)

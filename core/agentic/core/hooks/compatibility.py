@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 DISTRIBUTION = "agentic-pipelines"
 
 
+@lru_cache
 def misfit_of(plugin: importlib.metadata.Distribution | None) -> str | None:
     """Return why a plugin cannot be loaded by this version, in a sentence with the next step; None if it can.
 

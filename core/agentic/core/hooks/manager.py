@@ -166,7 +166,7 @@ class PluginRegistry:
         return [clash for offer in offers for clash in offer.clashes.values()]
 
     def _load(self, entry_point: importlib.metadata.EntryPoint, disabled: frozenset[str]) -> None:
-        plugin = _describe(entry_point)
+        plugin = LoadedPlugin(entry_point.name, *_name_and_version(entry_point.dist))
         if known := self.plugins.get(plugin.name):
             # The same distribution can be listed twice (an editable and a built copy on the path).
             if known.distribution != plugin.distribution:
@@ -224,10 +224,10 @@ def get_registry() -> PluginRegistry:
     )
 
 
-def _describe(entry_point: importlib.metadata.EntryPoint) -> LoadedPlugin:
-    dist = entry_point.dist
-    name, version = (dist.name, dist.version) if dist else ("unknown", "unknown")
-    return LoadedPlugin(name=entry_point.name, distribution=name, version=version)
+@lru_cache
+def _name_and_version(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
+    # A distribution reads its file again each time, and one that brings ten plugins is asked ten times.
+    return (distribution.name, distribution.version) if distribution else ("unknown", "unknown")
 
 
 def _loading(named: ActorAt, plugin: LoadedPlugin) -> Later[type[Actor]]:
