@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 Agentic = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -33,26 +34,11 @@ def environment(home: Path) -> dict[str, str]:
     return environment_of(home)
 
 
-def run_agentic(
-    arguments: Sequence[str], environment: Mapping[str, str], folder: Path
-) -> subprocess.CompletedProcess[str]:
-    """Run ``agentic`` with arguments, in a folder."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=dict(environment),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-
-
 @pytest.fixture
 def agentic(tmp_path: Path, environment: dict[str, str]) -> Agentic:
     """Run ``agentic`` with arguments, in an empty folder."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return run_agentic(arguments, {**environment, **variables}, tmp_path)
+        return run_command(arguments, {**environment, **variables}, tmp_path)
 
     return run

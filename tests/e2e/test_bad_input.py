@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Agentic, environment_of, run_agentic
+from tests.commands import run_command
+from tests.e2e.conftest import Agentic, environment_of
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +36,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("projects", "add", "theirs"),
         ("agents", "add", "news", "--platform", "hackernews", "--project", "theirs"),
     ):
-        done = run_agentic(arguments, environment_of(folder / "home"), folder)
+        done = run_command(arguments, environment_of(folder / "home"), folder)
         assert done.returncode == 0, done.stderr
     return folder / "home"
 

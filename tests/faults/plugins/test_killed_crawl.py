@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer
@@ -48,9 +49,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def agentic(home: Path, *arguments: str) -> dict[str, object]:
-    done = subprocess.run(
-        [*COMMAND, *arguments], env=environment(home), capture_output=True, text=True, check=False
-    )
+    done = run_command(arguments, environment(home), home)
     assert done.returncode == 0, done.stderr
     report: dict[str, object] = json.loads(done.stdout)
     return report

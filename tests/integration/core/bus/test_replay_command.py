@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_command
 from tests.integration.core.bus.replaying import PROJECT, Mode, main
 from typer.testing import CliRunner, Result
 
@@ -74,11 +75,9 @@ class Place:
 
     async def agentic(self, *arguments: str, **env: str) -> tuple[int | None, str, str]:
         """Run `agentic events replay` in another process."""
-        process = await create_subprocess_exec(
-            *AGENTIC, "events", "replay", *arguments, env={**self.env, **env}, stdout=PIPE, stderr=PIPE
-        )
-        out, err = await process.communicate()
-        return process.returncode, out.decode(), err.decode()
+        words = ("events", "replay", *arguments)
+        done = await asyncio.to_thread(run_command, words, {**self.env, **env}, Path())
+        return done.returncode, done.stdout, done.stderr
 
     async def replay(self, *arguments: str) -> str:
         """Return what the command prints."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+from tests.commands import run_command
 from tests.integration.executors.canary import agents, graph_plugin, plugin
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.servers import READY
@@ -85,15 +86,7 @@ class Scene:
 
     def agentic(self, *arguments: str, **env: str) -> str:
         """Run a command; return what it printed, errors too. It is kept in a file, as a shell might."""
-        done = subprocess.run(
-            [sys.executable, "-m", "agentic.core.cli", *arguments],
-            cwd=self.path,
-            env={**self.env, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE_S,
-        )
+        done = run_command(arguments, {**self.env, **env}, self.path, DEADLINE_S)
         return f"{done.stdout}\n{done.stderr}"
 
     def execution(self, execution_id: str) -> ExecutionModel:

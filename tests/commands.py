@@ -1,0 +1,181 @@
+"""Commands of ``agentic``, each in a process of its own, forked from one that has loaded our modules.
+
+To start Python and to load what every command loads takes most of a second, and tests run hundreds of them.
+Such a process has the arguments, environment, folder and streams of a command that a shell starts, and ends
+in the same way. What a command loads, and when, is tested elsewhere, with processes that are started.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.metadata
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import IO, Any
+
+PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
+MODULES = ("agentic.executors.runner", "alembic.command", "celery", "sqlalchemy.orm")
+"""What most commands load: nothing of it reads the environment, nor begins a thread."""
+
+MAX_ORDER_BYTES = 2**17
+ROOT = Path(__file__).parents[1]
+
+
+def run_command(
+    arguments: Sequence[str], env: Mapping[str, str], folder: Path, timeout_s: float = 100
+) -> subprocess.CompletedProcess[str]:
+    """Run ``agentic`` with arguments; return how it ended and what it wrote.
+
+    Raises:
+        subprocess.TimeoutExpired: It has not ended in time, and was killed.
+    """
+    words = ["agentic", *arguments]
+    order = {"argv": words, "env": dict(env), "folder": str(folder.resolve()), "umask": _umask()}
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        open(os.devnull, "rb") as nothing,  # noqa: PTH123 - a descriptor is wanted
+        _pipe() as (ending, end),
+    ):
+        fds = [file.fileno() for file in (nothing, out, err, end)]
+        socket.send_fds(_parent()[0], [json.dumps(order).encode()], fds)
+        end.close()
+        code = _code_of(ending, words, timeout_s)
+        return subprocess.CompletedProcess(words, code, _text_of(out), _text_of(err))
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    ending, end = os.pipe()
+    with os.fdopen(ending, "rb", buffering=0) as told, os.fdopen(end, "wb", buffering=0) as teller:
+        yield told, teller
+
+
+def _umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
+
+
+def _code_of(ending: IO[bytes], words: Sequence[str], timeout_s: float) -> int:
+    """Return the exit code that a command ends with: its process id is told first, then the code."""
+    said = b""
+    deadline = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        selector.register(ending, selectors.EVENT_READ)
+        while said.count(b"\n") < 2:
+            if not selector.select(max(0, deadline - time.monotonic())):
+                os.kill(int(said.split()[0]), signal.SIGKILL)
+                raise subprocess.TimeoutExpired(words, timeout_s)
+            got = ending.read(64)
+            assert got, "the process that commands are forked from has ended"
+            said += got
+    return int(said.split()[1])
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+@cache
+def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Begin the process that commands are forked from: one for each process of tests, with which it ends."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_ORDER_BYTES)
+    with its:
+        fd = its.fileno()
+        return ours, subprocess.Popen(
+            [sys.executable, "-m", "tests.commands", str(fd)], pass_fds=[fd], cwd=ROOT
+        )
+
+
+def _load() -> None:
+    for entry_point in importlib.metadata.entry_points(group="agentic"):
+        if entry_point.dist and entry_point.dist.name == "agentic-pipelines":
+            entry_point.load()
+    for package in PACKAGES:
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    for name in MODULES:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def _fork_for(orders: socket.socket) -> None:
+    """Fork a process for each order, for ever; return in such a process."""
+    while True:
+        order, fds, _, _ = socket.recv_fds(orders, MAX_ORDER_BYTES, 4)
+        if not order:
+            os._exit(0)  # the process of the tests has ended
+        *streams, end = fds
+        if os.fork() == 0:
+            orders.close()
+            _fork_and_tell(end)
+            _become(json.loads(order), streams)
+            return
+        for fd in fds:
+            os.close(fd)
+
+
+def _fork_and_tell(end: int) -> None:
+    """Return in a child; the process itself tells the child's id and exit code, and ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if child == 0:
+        os.close(end)
+        return
+    for fd in (0, 1, 2):
+        os.close(fd)
+    os.write(end, f"{child}\n".encode())
+    _, status = os.waitpid(child, 0)
+    os.write(end, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+_stream = partial(open, encoding="utf-8", closefd=False)
+
+
+def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Take on arguments, environment, folder and streams."""
+    for number, fd in enumerate(streams):
+        os.dup2(fd, number)
+        os.close(fd)
+    sys.stdin = _stream(0, "r")
+    sys.stdout = _stream(1, "w")
+    sys.stderr = _stream(2, "w", errors="backslashreplace", buffering=1)
+    os.chdir(order["folder"])
+    os.umask(order["umask"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    time.tzset()
+    sys.argv = order["argv"]
+    python_path = os.environ.get("PYTHONPATH", "")
+    sys.path[:] = [order["folder"], *filter(None, python_path.split(os.pathsep)), *SYSTEM_PATH]
+    importlib.invalidate_caches()
+
+
+if __name__ == "__main__":
+    SYSTEM_PATH = [
+        place for place in sys.path[1:] if place not in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    ]
+    _load()
+    _fork_for(socket.socket(fileno=int(sys.argv[1])))
+    from agentic.core.cli.main import main
+
+    main()
