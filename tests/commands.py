@@ -26,6 +26,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
+import typer
+from typer.testing import CliRunner, Result
+
+from agentic.core.cli.main import main, only
+
 PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
 MODULES = ("agentic.executors.runner", "alembic.command", "celery", "sqlalchemy.orm")
 """What most commands load: nothing of it reads the environment, nor begins a thread."""
@@ -55,6 +60,11 @@ def run_command(
         end.close()
         code = _code_of(ending, words, timeout_s)
         return subprocess.CompletedProcess(words, code, _text_of(out), _text_of(err))
+
+
+def invoke(app: typer.Typer, arguments: Sequence[str], typed: str | None = None) -> Result:
+    """Run a command of ``app`` in this process; return how it ended and what it wrote."""
+    return CliRunner().invoke(only(app, arguments), arguments, input=typed)
 
 
 @contextmanager
@@ -176,6 +186,4 @@ if __name__ == "__main__":
     ]
     _load()
     _fork_for(socket.socket(fileno=int(sys.argv[1])))
-    from agentic.core.cli.main import main
-
     main()

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
+from tests.commands import invoke
 from tests.compat.conftest import DATA, TakeOver
 from tests.compat.flows import shop
 from tests.compat.site import PAGES, URL, site
-from typer.testing import CliRunner
 
 from agentic.core.bus.envelope import from_message
 from agentic.core.bus.port import StoredMessage
@@ -72,7 +72,7 @@ async def test_a_checkpoint_is_gone_on_with(take_over: TakeOver) -> None:
 def test_a_pipeline_goes_on_with_what_is_left(name: str, numbers: range, take_over: TakeOver) -> None:
     path = take_over(name)
     with site() as server, capture_logs():
-        ran = CliRunner().invoke(build_app(), ["run", name, "--resume", "--json"])
+        ran = invoke(build_app(), ["run", name, "--resume", "--json"])
     assert ran.exit_code == 4, ran.output  # in part: a third of the pages has no price
     with sqlite3.connect(path) as database:
         rows = [json.loads(data) for (data,) in database.execute("SELECT data FROM items")]

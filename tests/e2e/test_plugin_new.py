@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.cli.plugin_new import PluginNameError
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 def make(name: str, to: Path) -> BaseException | None:
     """Run the command; return why it was refused."""
-    return CliRunner().invoke(build_app(), ["plugin", "new", name, "--to", str(to)]).exception
+    return invoke(build_app(), ["plugin", "new", name, "--to", str(to)]).exception
 
 
 @pytest.mark.parametrize("name", ["My-Shop", "2shop", "shop-", "a--b", "shop_x", "", "../x", "x" * 41])

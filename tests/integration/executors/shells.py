@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 from structlog.testing import capture_logs
-from typer.testing import CliRunner, Result
+from tests.commands import invoke
+from typer.testing import Result
 
 from agentic.core.errors import AgenticError
 from agentic.mappers import Database, create_execution, find_agent, find_project
@@ -34,7 +35,7 @@ class Shell:
 
     def run(self, *arguments: str) -> Result:
         with capture_logs():  # standard output is the command's
-            return CliRunner().invoke(self.app, arguments)
+            return invoke(self.app, arguments)
 
     @staticmethod
     def parse(result: Result) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.errors import AgenticError
@@ -62,7 +62,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: FakeServer) -> 
 
 def agentic(*words: str) -> str:
     with capture_logs():  # standard output is the command's
-        result = CliRunner().invoke(build_app(), list(words))
+        result = invoke(build_app(), words)
     if result.exception is not None and result.exit_code != PARTIAL_EXIT_CODE:
         raise result.exception
     return result.stdout

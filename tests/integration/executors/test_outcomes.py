@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from agentic.core.cli.main import build_app
 from agentic.core.types import JSONValue
@@ -69,7 +69,7 @@ class Ran:
 
     def __init__(self, *words: str) -> None:
         with capture_logs():
-            result = CliRunner().invoke(build_app(), list(words))
+            result = invoke(build_app(), words)
         self.stdout = result.stdout
         self.error = str(result.exception) if result.exception else ""
         self.code = 1 if self.error and not self.error.isdigit() else result.exit_code

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from typer.testing import CliRunner, Result
+from tests.commands import invoke
+from typer.testing import Result
 
 from agentic.core.errors import AgenticError
 from agentic.executors.commands.options import OptionError
@@ -56,7 +57,7 @@ class Shell:
 
     def run(self, *arguments: str) -> Result:
         with capture_logs():  # standard output is the command's
-            return CliRunner().invoke(self.app, arguments)
+            return invoke(self.app, arguments)
 
     def __call__(self, *arguments: str) -> str:
         """Run a command that succeeds; return its output."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 from sqlalchemy import update
-from typer.testing import CliRunner
+from tests.commands import invoke
 
 from agentic.core.errors import AgenticError
 from agentic.executors.commands.options import OptionError
@@ -43,7 +43,7 @@ class Shell:
         agentic_commands(self._app)
 
     def __call__(self, *arguments: str) -> str:
-        result = CliRunner().invoke(self._app, ["schedules", *arguments])
+        result = invoke(self._app, ["schedules", *arguments])
         if result.exception is not None:
             raise result.exception
         return result.stdout
@@ -53,7 +53,7 @@ class Shell:
         return found
 
     def fails(self, *arguments: str) -> AgenticError:
-        error = CliRunner().invoke(self._app, ["schedules", *arguments]).exception
+        error = invoke(self._app, ["schedules", *arguments]).exception
         assert isinstance(error, AgenticError)
         return error
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 from sqlalchemy import select, update
+from tests.commands import invoke
 from typer.testing import CliRunner, Result
 
 from agentic.core.actors import UnknownSecretError
@@ -72,7 +73,7 @@ class Shell:
         return (await store.secret(name)).get_secret_value()
 
     def _invoke(self, arguments: tuple[str, ...], stdin: str) -> Result:
-        return CliRunner().invoke(self._app, ["secrets", *arguments], input=stdin)
+        return invoke(self._app, ["secrets", *arguments], stdin)
 
 
 @pytest.fixture

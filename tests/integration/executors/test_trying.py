@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from tests.commands import invoke
+from typer.testing import Result
 
 from agentic.core.cli.main import build_app
 from agentic.plugins.fakes.server import FakeServer
@@ -21,14 +22,12 @@ def shop() -> Iterator[str]:
         yield server.shop_url
 
 
-def invoke(url: str, *words: str) -> Result:
-    return CliRunner().invoke(
-        build_app(), ["pipelines", "try", url, "--allow-private-host", "127.0.0.1", *words]
-    )
+def run_trying(url: str, *words: str) -> Result:
+    return invoke(build_app(), ["pipelines", "try", url, "--allow-private-host", "127.0.0.1", *words])
 
 
 def tried(url: str, *words: str) -> Any:
-    result = invoke(url, *words, "--json")
+    result = run_trying(url, *words, "--json")
     assert result.exit_code == 0, result.exception
     return json.loads(result.output)
 
@@ -44,7 +43,7 @@ def test_without_selectors_the_page_itself_is_told(shop: str) -> None:
 def test_every_text_that_fits_a_selector_is_printed(shop: str) -> None:
     found = tried(f"{shop}product/1", "--select", "h1", "--select", ".nothing")
     assert [item["selector"] for item in found["items"]] == ["h1"]
-    shown = invoke(f"{shop}product/1", "--select", "h1").output
+    shown = run_trying(f"{shop}product/1", "--select", "h1").output
     assert found["items"][0]["found"] in shown
 
 
@@ -57,7 +56,7 @@ def test_every_text_that_fits_a_selector_is_printed(shop: str) -> None:
     ],
 )
 def test_what_fits_nothing_is_told(shop: str, words: list[str], unfit: list[str]) -> None:
-    result = invoke(f"{shop}product/1", *words)
+    result = run_trying(f"{shop}product/1", *words)
     assert result.exit_code == 0
     said = "".join(result.output.split())
     for selector in unfit:
@@ -93,8 +92,8 @@ def test_fields_within_items_make_many(shop: str) -> None:
     ],
 )
 def test_what_cannot_be_tried_is_one_clear_error(shop: str, words: list[str], said: str) -> None:
-    assert said in str(invoke(shop, *words).exception)
+    assert said in str(run_trying(shop, *words).exception)
 
 
 def test_robots_txt_is_asked(shop: str) -> None:
-    assert "robots.txt does not allow" in str(invoke(f"{shop}private/1").exception)
+    assert "robots.txt does not allow" in str(run_trying(f"{shop}private/1").exception)

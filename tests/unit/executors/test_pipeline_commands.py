@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from tests.commands import invoke
+from typer.testing import Result
 
 from agentic.core.cli.main import build_app
 from agentic.core.settings import load_settings
@@ -27,7 +28,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agentic(*words: str) -> Result:
-    return CliRunner().invoke(build_app(), list(words))
+    return invoke(build_app(), words)
 
 
 def written(text: str, name: str = "shop.yaml") -> str:

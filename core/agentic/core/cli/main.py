@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 refused or failed, 2 bad usage, 3 a server cannot be reach
 
 from __future__ import annotations
 
+import copy
 import importlib.metadata
 import sys
 import traceback
@@ -49,9 +50,11 @@ def only(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
     wanted = words[0] if words else ""
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
     groups = [one for one in app.registered_groups if one.name == wanted]
-    if commands or groups:
-        app.registered_commands, app.registered_groups = commands, groups
-    return app
+    if not commands and not groups:
+        return app
+    narrowed = copy.copy(app)
+    narrowed.registered_commands, narrowed.registered_groups = commands, groups
+    return narrowed
 
 
 def _name_of(command: CommandInfo) -> str:

@@ -13,8 +13,8 @@ import pytest
 import typer
 import typer.main
 from structlog.testing import capture_logs
+from tests.commands import invoke
 from tests.integration.executors.access.worlds import KEY, World, make_world
-from typer.testing import CliRunner
 
 from agentic.core.cli.main import build_app
 from agentic.core.hooks import get_registry
@@ -50,7 +50,7 @@ class Shell:
         """Run a command in a project."""
         self.monkeypatch.setenv("AGENTIC_PROJECT", project)
         with capture_logs():  # standard output is the command's
-            result = CliRunner().invoke(self.app, list(arguments))
+            result = invoke(self.app, arguments)
         error = result.exception
         expected = error is None or isinstance(error, SystemExit)
         return Answer(result.exit_code, result.output, "" if expected else f"{type(error).__name__}: {error}")

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import redis
+from tests.commands import invoke
 from tests.integration.executors.access.conftest import whole_app, whole_command
 from tests.integration.executors.canary.agents import Canaries
 from tests.integration.executors.canary.finding import Find, find_in, find_in_files, forms_of
 from tests.integration.executors.canary.scene import Scene, facts, played
-from typer.testing import CliRunner
 
 from agentic.core.bus import learnt_patterns, live_state, open_bus
 from agentic.core.masking import MASK
@@ -232,7 +232,7 @@ def here(scene: Scene, monkeypatch: pytest.MonkeyPatch, *words: str, **env: str)
     for name, value in {**scene.env, **env, "AGENTIC_LOG_LEVEL": "warning"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("typer.testing._get_command", whole_command)
-    result = CliRunner().invoke(whole_app(), words)
+    result = invoke(whole_app(), words)
     return f"{result.output}\n{result.exception or ''}"
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
+from tests.commands import invoke
 from tests.integration.executors.durable.steered import Floor
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from agentic.core.bus.nats_bus import NatsBus
 from agentic.core.errors import AgenticError
@@ -56,7 +57,7 @@ class Office:
     def run(self, *arguments: str) -> Result:
         """Run a command."""
         with capture_logs():  # standard output is the command's
-            return CliRunner().invoke(self.app, arguments)
+            return invoke(self.app, arguments)
 
     def row(self, run_id: str) -> RunRow:
         """Return a run."""
