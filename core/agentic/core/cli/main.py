@@ -50,8 +50,9 @@ def only(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
     wanted = words[0] if words else ""
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
     groups = [one for one in app.registered_groups if one.name == wanted]
-    if not commands and not groups:
-        return app
+    is_alone = not groups and not app.registered_callback
+    if is_alone or not (commands or groups):
+        return app  # typer makes of a single command one that has no name
     narrowed = copy.copy(app)
     narrowed.registered_commands, narrowed.registered_groups = commands, groups
     return narrowed
