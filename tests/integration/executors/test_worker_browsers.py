@@ -76,4 +76,6 @@ async def test_no_browser_outlives_the_worker_that_showed_a_page(
             os.killpg(worker.pid, signal.SIGKILL)
 
     await eventually(lambda: not any(is_alive(pid) for pid in shown))
+    if victim != "child":
+        worker.wait(30)
     assert (worker.poll() is None) is (victim == "child")
