@@ -13,13 +13,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-# Tests of workers, with short leases and deadlines: two such at a time disturb each other's clocks.
-ALONE := tests/faults/executors tests/integration/executors
-# Of these, those that look at no clock: commands, reports, browsers.
-UNTIMED := $(addprefix tests/integration/executors/,access browser reports test_agents_doctor.py test_bulk_commands.py \
+# Tests of workers look at clocks: at short leases and deadlines. Not so those of commands, reports and browsers.
+WORKERS := tests/integration/executors
+UNTIMED := $(addprefix $(WORKERS)/,__pycache__ access browser reports test_agents_doctor.py test_bulk_commands.py \
 	test_commands.py test_completion.py test_doctor.py test_json_output.py test_letters.py test_metrics_command.py \
 	test_platform_commands.py test_project_commands.py test_reports.py test_schedule_commands.py \
 	test_secrets_command.py)
+TIMED := tests/faults/executors \
+	$(filter-out $(UNTIMED),$(patsubst %/,%,$(wildcard $(WORKERS)/*/ $(WORKERS)/test_*.py)))
+# Files in the order of their names: the few that take long come before the many that do not.
+SHARED := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # Hundreds of Python processes are started here; without compiled files each takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,12 +39,17 @@ demo: $(VENV)/.local
 
 test: $(VENV)/.dev
 ifeq ($(ARGS),)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile $(ALONE:%=--ignore %)
-	$(BIN)/pytest --numprocesses 2 --dist loadfile $(UNTIMED)
-	$(BIN)/pytest $(ALONE) $(UNTIMED:%=--ignore %)
+	$(MAKE) --no-print-directory --jobs 2 --keep-going test-timed test-untimed
 else
 	$(BIN)/pytest $(ARGS)
 endif
+
+# Those that look at clocks mostly wait. They go first whenever they want a processor, and the others take the rest.
+test-timed: $(VENV)/.dev
+	$(BIN)/pytest $(SHARED) $(TIMED)
+
+test-untimed: $(VENV)/.dev
+	nice -n 19 $(BIN)/pytest $(SHARED) $(TIMED:%=--ignore %)
 
 # Side by side with `make --jobs 2 check`.
 check: format-check lint contracts mypy pyright
