@@ -79,7 +79,7 @@ def resolved(folder: Path, *projects: Path, extras: str) -> Path:
 def built(folder: Path, *projects: Path) -> list[Path]:
     """Return the wheels of this project and of others."""
     for project in (REPOSITORY, *projects):
-        pip("wheel", "--no-deps", "--wheel-dir", str(folder / "wheels"), str(project))
+        pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "wheels"), str(project))
     return sorted((folder / "wheels").glob("*.whl"), key=lambda wheel: "agentic_pipelines" not in wheel.name)
 
 
