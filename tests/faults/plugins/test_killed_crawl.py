@@ -49,7 +49,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def agentic(home: Path, *arguments: str) -> dict[str, object]:
-    done = run_command(arguments, environment(home), home)
+    done = run_command(arguments, environment(home), home.parent)
     assert done.returncode == 0, done.stderr
     report: dict[str, object] = json.loads(done.stdout)
     return report
