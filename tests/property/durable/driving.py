@@ -26,6 +26,7 @@ from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
 from agentic.executors.durable.children import info_of
 from agentic.executors.durable.control import answer, cancel, pause, resume
+from agentic.executors.durable.errors import CancelledRunError
 from agentic.executors.durable.handle import AsyncRunHandle
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.starting import Submission, start_run
@@ -84,8 +85,12 @@ class Driver:
             if self._row().revision > revision:
                 return  # it got through, only the answer did not
             if leg.status is RunStatus.WAITING_INPUT and responses:
-                with suppress(UnknownRequestError):  # somebody else was faster
+                try:
                     await answer(host, RUN_ID, responses)
+                except UnknownRequestError:  # somebody else was faster
+                    pass
+                except CancelledRunError:  # so was who had it cancelled: to let it go on comes before answers
+                    await resume(host, RUN_ID)
             else:
                 await resume(host, RUN_ID)
 
