@@ -48,13 +48,16 @@ def _sqlite(table: str) -> list[str]:
     found = []
     for event in EVENTS:
         rows = [row for row, other in (("OLD", "INSERT"), ("NEW", "DELETE")) if event != other]
-        forget = "; ".join(
-            f"DELETE FROM kept_totals WHERE project_id = {row}.project_id AND kind = '{table}' "  # noqa: S608 - constants
-            f"AND week = {_week(table, f'{row}.created_at')}"
-            for row in rows
+        projects = ", ".join(f"{row}.project_id" for row in rows)
+        weeks = ", ".join(_week(table, f"{row}.created_at") for row in rows)
+        forget = (
+            f"DELETE FROM kept_totals WHERE project_id IN ({projects}) AND kind = '{table}' "  # noqa: S608 - constants
+            f"AND week IN ({weeks})"
         )
+        when = f"WHEN {change} " if (change := _change(table, event)) else ""
         found.append(
-            f"CREATE TRIGGER {_name(table, event)} AFTER {_when(table, event)} ON {table} BEGIN {forget}; END"
+            f"CREATE TRIGGER {_name(table, event)} AFTER {_of(table, event)} ON {table} {when}"
+            f"BEGIN {forget}; END"
         )
     return found
 
@@ -73,9 +76,10 @@ def _postgresql(table: str) -> list[str]:
     for event in EVENTS:
         weeks = [week for week, other in ((old, "INSERT"), (new, "DELETE")) if event != other]
         past = " OR ".join(f"{week} < {_week('executions', 'now()')}" for week in weeks)
+        when = f"({change}) AND ({past})" if (change := _change(table, event)) else past
         found.append(
-            f"CREATE TRIGGER {_name(table, event)} AFTER {_when(table, event)} ON {table} "
-            f"FOR EACH ROW WHEN ({past}) EXECUTE FUNCTION {table}_forget_totals()"
+            f"CREATE TRIGGER {_name(table, event)} AFTER {_of(table, event)} ON {table} "
+            f"FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION {table}_forget_totals()"
         )
     return found
 
@@ -84,9 +88,17 @@ def _name(table: str, event: str) -> str:
     return f"{table}_{event.lower()}_forgets_totals"
 
 
-def _when(table: str, event: str) -> str:
+def _of(table: str, event: str) -> str:
     # The totals of runs say where they stand, and nothing else of them.
     return f"{event} OF status, created_at" if (table, event) == ("runs", "UPDATE") else event
+
+
+def _change(table: str, event: str) -> str:
+    """Return what makes an update one of the totals, as SQL: each step states again where its run stands."""
+    if (table, event) != ("runs", "UPDATE"):
+        return ""
+    differ = "IS DISTINCT FROM" if _is_postgresql() else "IS NOT"
+    return f"OLD.status {differ} NEW.status OR OLD.created_at {differ} NEW.created_at"
 
 
 def _week(table: str, moment: str) -> str:
