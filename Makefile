@@ -49,7 +49,7 @@ test-timed: $(VENV)/.dev
 	$(BIN)/pytest $(SHARED) $(TIMED)
 
 test-untimed: $(VENV)/.dev
-	nice -n 19 $(BIN)/pytest $(SHARED) $(TIMED:%=--ignore %)
+	nice -n 5 $(BIN)/pytest $(SHARED) $(TIMED:%=--ignore %)
 
 # Side by side with `make --jobs 2 check`.
 check: format-check lint contracts mypy pyright
