@@ -62,6 +62,17 @@ def run_command(
         return subprocess.CompletedProcess(words, code, _text_of(out), _text_of(err))
 
 
+def bare_app() -> typer.Typer:
+    """Return a command line without commands, which can be narrowed to any: see ``only``."""
+    app = typer.Typer()
+    app.callback()(_nothing)
+    return app
+
+
+def _nothing() -> None:
+    """Stand for the options that come before a command."""
+
+
 def invoke(app: typer.Typer, arguments: Sequence[str], typed: str | None = None) -> Result:
     """Run a command of ``app`` in this process; return how it ended and what it wrote."""
     return CliRunner().invoke(only(app, arguments), arguments, input=typed)

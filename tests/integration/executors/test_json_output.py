@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ ELSEWHERE = {"executions changes": "tests/integration/executors/test_reports.py"
 """Commands that need a crawl; their JSON is read there."""
 
 
+@cache
 def commands() -> dict[str, Any]:
     """Return the commands of the groups by name."""
     found = typer.main.get_command(build_app())

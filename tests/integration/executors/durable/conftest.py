@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from tests.commands import invoke
+from tests.commands import bare_app, invoke
 from tests.integration.executors.durable.steered import Floor
 from typer.testing import Result
 
@@ -82,7 +82,7 @@ def office(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch
     database = Database(f"sqlite:///{path}")
     with database.reading() as session:
         project = find_project(session, "default")
-    app = typer.Typer()
+    app = bare_app()
     agentic_commands(app)
     store = SqlLedger(database, project_id=project.id)
     yield Office(database=database, floor=Floor(store), app=app)
