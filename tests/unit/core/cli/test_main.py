@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import typer
+from typer.core import TyperGroup
 
 from agentic.core.cli import main as entrance
 
@@ -23,10 +24,10 @@ def test_a_ctrl_c_while_plugins_load_is_one_line_and_exit_code_130(
 
 def test_of_all_commands_the_one_that_is_asked_for_is_made_ready() -> None:
     whole = typer.main.get_command(entrance.build_app())
-    assert isinstance(whole, typer.core.TyperGroup)
+    assert isinstance(whole, TyperGroup)
     for name in whole.commands:
         narrowed = typer.main.get_command(entrance.only(entrance.build_app(), [name, "--help"]))
-        assert isinstance(narrowed, typer.core.TyperGroup)
+        assert isinstance(narrowed, TyperGroup)
         assert list(narrowed.commands) == [name]
 
 
