@@ -28,8 +28,8 @@ SHARED := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format-check lint contracts mypy pyright audit docs simulate soak coverage corpora \
-	format requirements clean
+.PHONY: help demo test test-timed test-untimed check format-check lint contracts mypy pyright audit docs simulate soak \
+	coverage corpora format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
