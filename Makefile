@@ -49,7 +49,8 @@ test-timed: $(VENV)/.dev
 	$(BIN)/pytest $(SHARED) $(TIMED)
 
 test-untimed: $(VENV)/.dev
-	nice -n 5 $(BIN)/pytest $(SHARED) $(TIMED:%=--ignore %)
+	nice -n 5 $(BIN)/pytest $(SHARED) --ignore tests/faults/executors --ignore $(WORKERS)
+	nice -n 5 $(BIN)/pytest $(SHARED) $(filter-out %/__pycache__,$(UNTIMED))
 
 # Side by side with `make --jobs 2 check`.
 check: format-check lint contracts mypy pyright

@@ -196,5 +196,6 @@ if __name__ == "__main__":
         place for place in sys.path[1:] if place not in os.environ.get("PYTHONPATH", "").split(os.pathsep)
     ]
     _load()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that tell how commands ended
     _fork_for(socket.socket(fileno=int(sys.argv[1])))
     main()

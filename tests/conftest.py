@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -87,8 +88,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.fixture(autouse=True)
-def unconfigured_logging() -> Iterator[None]:
-    """Leave no test's log set-up to the next one."""
+def unconfigured_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave no test's log set-up to the next one: a logger that is kept would be that of its first use."""
+    configure = structlog.configure
+
+    def configure_without_keeping(**options: Any) -> None:
+        configure(**{**options, "cache_logger_on_first_use": False})
+
+    monkeypatch.setattr(structlog, "configure", configure_without_keeping)
     yield
     structlog.reset_defaults()
 

@@ -160,11 +160,11 @@ async def test_the_newest_events_and_those_after_a_known_one_are_not_both_to_be_
 
 async def test_a_line_for_people_has_what_matters(nats_url: str) -> None:
     await publish(
-        nats_url, "0123456789", "impl/compile", {"error_type": "ValueError", "error": "no such page"}
+        nats_url, "0123456789abcdef", "impl/compile", {"error_type": "ValueError", "error": "no such page"}
     )
     _, out, _ = await output_of(nats_url, "--no-follow")
     assert out.split()[1:] == [
-        *("01234567", "s0", "impl/compile", "executor.failed"),
+        *("0123456789ab", "s0", "impl/compile", "executor.failed"),
         *("error_type=ValueError", "error=no", "such", "page"),
     ]
 

@@ -40,6 +40,7 @@ TRIED: dict[str, Call] = {
 
 FIND_NOTHING = {
     "add_agent": "it adds: see TWINS",
+    "add_decision_about": "it adds",
     "audit": "it adds",
     "counts_of_executions": "it is about a project",
     "describe_project": "it is about a project",
