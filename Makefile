@@ -13,7 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-# Tests of workers look at clocks: at short leases and deadlines. Not so those of commands, reports and browsers.
+# Tests of workers look at clocks, at short leases and deadlines: beside those that compute they would come late.
+# Not so those of commands, reports and browsers.
 WORKERS := tests/integration/executors
 UNTIMED := $(addprefix $(WORKERS)/,__pycache__ access browser reports test_agents_doctor.py test_bulk_commands.py \
 	test_commands.py test_completion.py test_doctor.py test_json_output.py test_letters.py test_metrics_command.py \
@@ -28,8 +29,8 @@ SHARED := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-timed test-untimed check format-check lint contracts mypy pyright audit docs simulate soak \
-	coverage corpora format requirements clean
+.PHONY: help demo test check format-check lint contracts mypy pyright audit docs simulate soak coverage corpora \
+	format requirements clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -39,18 +40,12 @@ demo: $(VENV)/.local
 
 test: $(VENV)/.dev
 ifeq ($(ARGS),)
-	$(MAKE) --no-print-directory --jobs 2 --keep-going test-timed test-untimed
+	$(BIN)/pytest $(SHARED) --ignore tests/faults/executors --ignore $(WORKERS)
+	$(BIN)/pytest $(SHARED) $(filter-out %/__pycache__,$(UNTIMED))
+	$(BIN)/pytest $(SHARED) $(TIMED)
 else
 	$(BIN)/pytest $(ARGS)
 endif
-
-# Those that look at clocks mostly wait. They go first whenever they want a processor, and the others take the rest.
-test-timed: $(VENV)/.dev
-	$(BIN)/pytest $(SHARED) $(TIMED)
-
-test-untimed: $(VENV)/.dev
-	nice -n 5 $(BIN)/pytest $(SHARED) --ignore tests/faults/executors --ignore $(WORKERS)
-	nice -n 5 $(BIN)/pytest $(SHARED) $(filter-out %/__pycache__,$(UNTIMED))
 
 # Side by side with `make --jobs 2 check`.
 check: format-check lint contracts mypy pyright
