@@ -36,7 +36,7 @@ class Service:
     _: KW_ONLY
     urls: Mapping[str, str] = field(default_factory=dict)
     ready: ReadyCheck | None = None
-    ready_timeout_s: float = 30.0
+    ready_timeout_s: float = 120.0  # a first start compiles what it loads; one that died is told at once
     stop_signal: int = signal.SIGTERM
     stop_grace_s: float = 10.0
     umask: int = -1
