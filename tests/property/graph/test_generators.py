@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.graph.effort import examples
@@ -62,8 +61,6 @@ EXPECTED = [
 ]  # fmt: skip
 
 
-# Its runs take 110 s where all processors are at work, which is close to what other tests get.
-@pytest.mark.timeout(400)
 def test_each_kind_of_edge_and_event_is_in_at_least_one_graph_of_twenty() -> None:
     found = Counter[str]()
     count = 0

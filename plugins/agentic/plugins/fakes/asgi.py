@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -57,7 +59,7 @@ class Faulty:
         with self._control.request(scope["path"], scope["query_string"].decode("latin-1")) as fault:
             answer = self._app
             if fault is not None:
-                await self._control.wait(fault.delay_s)
+                await asyncio.sleep(fault.delay_s)
                 answer = broken(self._app, fault, self._control.clock)
             await answer(scope, receive, send)
 

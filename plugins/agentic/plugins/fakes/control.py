@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +23,6 @@ from agentic.plugins.fakes.reddit.account import RedditAccount
 from agentic.plugins.fakes.sink import Sink
 
 __all__ = ["Control", "Fault"]
-
-
-LOOK_EVERY_S = 0.05
-"""How often who waits looks whether it is over: a reset may come from another thread."""
 
 
 @dataclass(slots=True)
@@ -58,7 +53,6 @@ class Control:
         now = self.clock.now
         self._lock = Lock()
         self._faults: list[_Armed] = []
-        self._resets = 0
         self._requests: Counter[str] = Counter()
         self._in_flight = 0
         self._peak = 0
@@ -78,18 +72,10 @@ class Control:
         with self._lock:
             self._faults.append(_Armed(fault, fault.times))
 
-    async def wait(self, delay_s: float) -> None:
-        """Wait for a time, or until all is reset."""
-        loop = asyncio.get_running_loop()
-        deadline, resets = loop.time() + delay_s, self._resets
-        while self._resets == resets and (left_s := deadline - loop.time()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(min(left_s, LOOK_EVERY_S))
-
     def reset(self) -> None:
-        """Forget all faults and counts, and everything the fakes remember; what waits is answered."""
+        """Forget all faults and counts, and everything the fakes remember."""
         with self._lock:
             self._faults.clear()
-            self._resets += 1
             self._requests.clear()
             self._peak = self._in_flight
         memories = (self.sessions, self.tokens, self.revisions, self.rate_limits, self.flakes, self.sink)

@@ -15,9 +15,7 @@ class Fault(BaseModel):
     path: str = Field(pattern=r"^[/*]", description="Pattern of paths without query; * also crosses slashes.")
     status: int | None = Field(default=None, ge=300, le=599, description="Answer with it and nothing else.")
     times: PositiveInt | None = Field(default=1, description="Requests it happens to; null: until the reset.")
-    delay_s: float = Field(
-        default=0.0, ge=0, le=600, description="Seconds to wait before answering, at most until the reset."
-    )
+    delay_s: float = Field(default=0.0, ge=0, le=600, description="Seconds to wait before answering.")
     retry_after_s: NonNegativeInt | None = Field(
         default=None, description="Sent as Retry-After with the status."
     )
