@@ -277,6 +277,30 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
     assert len(workers()) == 2
 
 
+@pytest.mark.requirement("PL28")
+def test_the_counts_of_a_crawl_are_those_of_all_workers_that_were_at_it(place: Place) -> None:
+    place.env |= SHORT_LEASES
+    worker = place.start_worker()
+
+    def stored() -> int:
+        with place.database.reading() as session:
+            return session.scalar(text("SELECT count(*) FROM web_pages")) or 0
+
+    with FakeServer(stories=1, products=60) as fakes:
+        fakes.control.add(Fault(path="/shop/*", delay_s=0.2, times=None))
+        execution = place.submit(crawler(place, fakes.shop_url))
+        place.eventually(lambda: stored() > 10)
+        place.kill(worker)
+        before = stored()
+        fakes.control.reset()
+        place.start_worker()
+        found = place.ended(execution.id)
+
+    assert (found.status, found.error) == (ExecutionStatus.SUCCEEDED, None)
+    assert 10 < before < stored() == len(Shop(products=60).paths())
+    assert (found.counts["inserted"], found.counts["failed"]) == (stored(), 0)
+
+
 def have_loaded(place: Place, processes: int) -> None:
     """Have each process of a worker run an agent: none has anything to load after that."""
     begun = [place.submit(place.agent(gate=f"gate{number}")) for number in range(processes)]
