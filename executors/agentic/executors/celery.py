@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import Celery
+from celery.app.amqp import AMQP, task_message
 
 from agentic.core.settings import Settings, load_settings
 from agentic.executors.config import celery_settings
 
 
+class ShownAMQP(AMQP):
+    """Tells of a sent task under the name that its worker tells of it.
+
+    Celery's ``task-sent`` has the name of the task itself. It may reach Flower after the task has ended, and
+    would then take the name that was shown.
+    """
+
+    def as_task_v2(self, *args: Any, **options: Any) -> task_message:  # noqa: ANN401 - as Celery has them
+        """Return the message of a task as Celery makes it, and the event of it with its shown name."""
+        message = super().as_task_v2(*args, **options)
+        shown = message.headers["shadow"]
+        if message.sent_event is not None and shown:
+            message.sent_event["name"] = shown
+        return message
+
+
 def make_app(settings: Settings) -> Celery:
     """Return a Celery app for the broker of ``settings``, configured as :func:`celery_settings` says."""
-    made = Celery("agentic", set_as_current=False)
+    made = Celery("agentic", set_as_current=False, amqp=ShownAMQP)
     made.config_from_object(celery_settings(settings))
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import time
 import urllib.error
@@ -12,12 +13,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from celery.events.state import State
 
 from agentic.core import RunStatus
+from agentic.core.ledger import ActivationId, Dispatchable
 from agentic.core.services import Supervisor
 from agentic.core.settings import load_settings
+from agentic.core.types import ExecutorId, RunId
 from agentic.executors import RunClient
-from agentic.executors.durable.messages import label_of
+from agentic.executors.durable.messages import MessageDispatcher, label_of
 from agentic.executors.services import flower_service, worker_service
 
 if TYPE_CHECKING:
@@ -42,6 +46,25 @@ ENDS = {"SUCCESS", "FAILURE"}
 )
 def test_a_task_is_called_as_people_call_its_workflow(workflow: str, label: str) -> None:
     assert label_of(workflow) == label
+
+
+def test_a_task_heard_of_as_sent_after_its_end_keeps_its_name(place: Place) -> None:
+    activation = Dispatchable(
+        id=ActivationId(RunId("r"), 0, ExecutorId("fetch"), 0),
+        queue="agentic.default",
+        priority=0,
+        workflow="prices",
+        fence=1,
+        not_before=0,
+    )
+    sent = sent_event_of(place, activation)
+
+    task, _ = State().get_or_create_task(sent["uuid"])
+    task.event("received", 1.0, 1.0, {"name": "agentic.prices.fetch"})
+    task.event("succeeded", 2.0, 2.0, {"result": "None"})
+    task.event("sent", sent["timestamp"], 3.0, sent)
+
+    assert (task.state, task.name) == ("SUCCESS", "agentic.prices.fetch")
 
 
 @pytest.mark.requirement("BR09")
@@ -78,6 +101,27 @@ async def test_tasks_have_names_and_ids_and_only_what_needs_a_person_is_red(
     assert shown["failing"]["exception"] == f"RunFailedError('run {runs['failing']} failed: not mended')"
     assert {task["kwargs"] for task in shown.values()} == {"{}"}
     assert SECRET not in str(shown)
+
+
+def sent_event_of(place: Place, activation: Dispatchable) -> dict[str, Any]:
+    """Return what is told of an activation when its message is sent."""
+    heard: list[dict[str, Any]] = []
+    dispatcher = MessageDispatcher(place.app, "project")
+    with (
+        place.app.connection_for_read() as connection,
+        place.app.events.Receiver(connection, {"task-sent": heard.append}).consumer_context() as (own, *_),
+    ):
+
+        def is_heard() -> bool:
+            # Sent again, as events are lost to who does not listen yet.
+            dispatcher.send([activation])
+            with contextlib.suppress(TimeoutError):
+                own.drain_events(timeout=0.2)
+            return bool(heard)
+
+        place.eventually(is_heard)
+    dispatcher.close()
+    return heard[0]
 
 
 def ended_in_flower(place: Place, url: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
