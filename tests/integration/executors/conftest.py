@@ -232,6 +232,18 @@ def place(tmp_path: Path, valkey: ValkeyServer, empty_database: Path) -> Iterato
     made.close()
 
 
+@pytest.fixture
+def backed_place(empty_url: str, place: Place) -> Place:
+    """A place of the test's own on each kind of database, without a worker."""
+    upgrade(empty_url, get_registry())
+    place.database.dispose()
+    place.database = Database(empty_url)
+    place.env["AGENTIC_DATABASE_URL"] = empty_url
+    with place.database.writing() as session:
+        add_project(session, "default")
+    return place
+
+
 @pytest.fixture(scope="module")
 def busy_place(
     tmp_path_factory: pytest.TempPathFactory, valkey: ValkeyServer, empty_database: Path

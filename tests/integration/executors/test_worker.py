@@ -278,23 +278,23 @@ def test_slices_of_a_crawl_are_worked_off_by_several_processes(place: Place) -> 
 
 
 @pytest.mark.requirement("PL28")
-def test_the_counts_of_a_crawl_are_those_of_all_workers_that_were_at_it(place: Place) -> None:
-    place.env |= SHORT_LEASES
-    worker = place.start_worker()
+def test_the_counts_of_a_crawl_are_those_of_all_workers_that_were_at_it(backed_place: Place) -> None:
+    backed_place.env |= SHORT_LEASES
+    worker = backed_place.start_worker()
 
     def stored() -> int:
-        with place.database.reading() as session:
+        with backed_place.database.reading() as session:
             return session.scalar(text("SELECT count(*) FROM web_pages")) or 0
 
     with FakeServer(stories=1, products=60) as fakes:
         fakes.control.add(Fault(path="/shop/*", delay_s=0.2, times=None))
-        execution = place.submit(crawler(place, fakes.shop_url))
-        place.eventually(lambda: stored() > 10)
-        place.kill(worker)
+        execution = backed_place.submit(crawler(backed_place, fakes.shop_url))
+        backed_place.eventually(lambda: stored() > 10)
+        backed_place.kill(worker)
         before = stored()
         fakes.control.reset()
-        place.start_worker()
-        found = place.ended(execution.id)
+        backed_place.start_worker()
+        found = backed_place.ended(execution.id)
 
     assert (found.status, found.error) == (ExecutionStatus.SUCCEEDED, None)
     assert 10 < before < stored() == len(Shop(products=60).paths())
