@@ -37,6 +37,8 @@ class Again:
         note: What it waits for, for people.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.actors.actor.Again"
+
     after_s: float
     note: str = ""
 

@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import ValidationError
 
@@ -96,6 +97,8 @@ class Failure:
         retry_after_s: Seconds after which it is worth another try, where somebody said so.
         detail: A word that says more: why something is ``blocked``, whose limit it is if ``rate_limited``.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.actors.failures.Failure"
 
     failure_class: str
     message: str

@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache, wraps
+from operator import attrgetter
 from types import NoneType, SimpleNamespace
 from typing import (
     Annotated,
@@ -133,24 +134,29 @@ def why_uncheckable(annotation: object) -> str | None:
     return _why_uncheckable(annotation, ())
 
 
-def type_name(annotation: object) -> str:
-    """Return how a person would write the annotation: ``list[Order | None]``, wherever ``Order`` lives."""
+def type_name(annotation: object, name_of: Callable[[type | NewType], str] = attrgetter("__name__")) -> str:
+    """Return how a person would write the annotation: ``list[Order | None]``, wherever ``Order`` lives.
+
+    Args:
+        annotation: A type, or what stands for one.
+        name_of: Names the classes in it.
+    """
+
+    def named(part: object) -> str:
+        return type_name(part, name_of)
+
     if isinstance(annotation, list):  # the parameters of a Callable
-        return f"[{_names(annotation)}]"
+        return f"[{', '.join(map(named, annotation))}]"
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in _UNIONS:
-        return " | ".join(map(type_name, args))
+        return " | ".join(map(named, args))
     if origin is Annotated:
-        return type_name(args[0])
+        return named(args[0])
     if isinstance(origin, type) and args:
-        return f"{origin.__name__}[{_names(args)}]"
+        return f"{name_of(origin)}[{', '.join(map(named, args))}]"
     if isinstance(annotation, (type, NewType)) and origin is None:
-        return "None" if annotation is NoneType else annotation.__name__
+        return "None" if annotation is NoneType else name_of(annotation)
     return "..." if annotation is Ellipsis else str(annotation).removeprefix("typing.")
-
-
-def _names(annotations: Iterable[object]) -> str:
-    return ", ".join(map(type_name, annotations))
 
 
 def _inside(annotation: object) -> object:

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 class ApprovalRequest(BaseModel):
     """What somebody is to approve of."""
 
+    __wire_name__ = "agentic.core.graph.approvals.ApprovalRequest"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     action: str = Field(min_length=1, description="What will be done: a verb, for people and for rules.")
@@ -16,6 +18,8 @@ class ApprovalRequest(BaseModel):
 
 class ApprovalResponse(BaseModel):
     """What somebody decided."""
+
+    __wire_name__ = "agentic.core.graph.approvals.ApprovalResponse"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.types import ExecutorId, RunId
@@ -25,6 +25,8 @@ class PastAttempt:
         message: Text of the exception.
         duration_s: Wall time.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.history.PastAttempt"
 
     run_id: RunId
     number: int
@@ -49,6 +51,8 @@ class EnrichedError:
         suggestion: What the past says about it.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.graph.history.EnrichedError"
+
     error_type: str
     message: str
     count: int
@@ -64,6 +68,8 @@ class Pattern:
         count: How often.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.graph.history.Pattern"
+
     description: str
     count: int
 
@@ -77,6 +83,8 @@ class ExecutorHistory:
         errors: The most frequent first, ``MAX_ERRORS`` at most.
         successful_patterns: The most frequent first.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.history.ExecutorHistory"
 
     attempts: tuple[PastAttempt, ...] = ()
     errors: tuple[EnrichedError, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.parcel import Parcel
@@ -170,6 +170,8 @@ class ExecutorFailure:
         attempt_count: Tries there were.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.graph.messages.ExecutorFailure"
+
     executor_id: ExecutorId
     error_type: str
     message: str
@@ -187,6 +189,8 @@ class ItemResult:
             is an output of the run.
         error: Set when the body failed; ``value`` is then None.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.messages.ItemResult"
 
     index: int
     item: object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from agentic.core.graph.parcel import Parcel
 from agentic.core.records import record
@@ -25,6 +25,8 @@ class FailedAttempt:
         duration_s: Wall time it took.
         delay_s: Seconds until the next try; None for the last one.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.progress.FailedAttempt"
 
     number: int
     error_type: str

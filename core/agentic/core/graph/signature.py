@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, NewType
 
 from pydantic import ConfigDict, TypeAdapter
 
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.base import Executor
+from agentic.core.graph.codec_plans import WIRE_NAME
 from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, MapEdge, RetryEdge, SwitchEdge
 from agentic.core.graph.fingerprints import digest, fingerprint
 from agentic.core.graph.state import joined
@@ -183,12 +184,18 @@ def _parts(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
 
 
 def _executor_parts(node: Executor, path: str) -> Iterator[tuple[str, JSONValue]]:
-    types: list[JSONValue] = [type_name(annotation) for annotation in node.input_types]
+    types: list[JSONValue] = [type_name(annotation, _lasting_name) for annotation in node.input_types]
     inner = workflow_within(node)
     within: JSONValue = None if inner is None else [inner.id, inner.version]
     yield _named(_EXECUTOR, path, node.id), [node.kind, types, within]
     if inner is not None:
         yield from _parts(inner.graph, joined(path, node.id))
+
+
+def _lasting_name(cls: type | NewType) -> str:
+    """Return what a type is called in shapes, whatever its class is called by now."""
+    own = vars(cls).get(WIRE_NAME)
+    return cls.__name__ if own is None else str(own).rpartition(".")[2]
 
 
 def _edge_shape(edge: Edge) -> JSONValue:

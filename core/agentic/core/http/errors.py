@@ -17,6 +17,8 @@ class FailureClass(StrEnum):
     A refused status that means nothing more is ``http_<code>`` besides these.
     """
 
+    __wire_name__ = "agentic.core.http.errors.FailureClass"
+
     TIMEOUT = "timeout"
     DNS = "dns"
     CONNECT = "connect"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from agentic.core.actors import Failure, describe_failure
 from agentic.core.http.slots import idle, note_begun
@@ -45,6 +45,8 @@ class GivenUp:
         attempts: Every try in order.
         then: What the rule says is to follow, if one does.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.attempts.GivenUp"
 
     failure: Failure
     attempts: tuple[Attempt, ...]

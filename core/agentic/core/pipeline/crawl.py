@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from pydantic import ValidationError
 
@@ -53,6 +53,8 @@ class CrawlTurn:
         number: From 0; the first one decides how the crawl goes on.
         width: Slices of this superstep.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.crawl.CrawlTurn"
 
     state: PipelineState
     number: int = 0

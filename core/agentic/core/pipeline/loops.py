@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from agentic.core.actors import describe_failure
 from agentic.core.graph import Executor, ItemResult, WorkflowContext, handler
@@ -31,6 +31,8 @@ class LoopItem:
         outer: What was known before the loop. Only the first item brings it, as it may be large: the end of
             the loop goes on from there.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.loops.LoopItem"
 
     inner: PipelineState
     text: str

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from agentic.core.actors import ActorContext, ActorError, Again
 from agentic.core.graph import Executor, WorkflowContext, handler
@@ -75,6 +75,8 @@ class ActorTurn:
         done: (name, JSON text) of what was done once, for good.
         after_s: Seconds until the call.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.nodes.ActorTurn"
 
     state: PipelineState
     done: tuple[tuple[str, str], ...]

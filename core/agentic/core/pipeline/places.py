@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from agentic.core.actors import Failure, describe_failure
 from agentic.core.graph import WorkflowContext
@@ -79,6 +79,8 @@ class Place:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
     """What the steps of a loop made of an item: a value as JSON text, or what went wrong."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.places.ItemOutcome"
 
     value: str | None
     failures: tuple[StepFailure, ...]

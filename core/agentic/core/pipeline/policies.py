@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -161,6 +161,8 @@ class Decision:
         then: How it ends when given up, and when the fallback fails too.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Decision"
+
     action: Action
     rule: str = ""
     wait_s: float = 0.0
@@ -172,6 +174,8 @@ class Decision:
 @record
 class Attempt:
     """One try: by which actor, and if it failed, why and what was done about it."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Attempt"
 
     actor: str
     failure: Failure | None = None

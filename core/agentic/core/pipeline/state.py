@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from agentic.core.actors import Failure
 from agentic.core.pipeline.expressions import Path, ReferenceFailedError, descend
@@ -26,6 +27,8 @@ class StepFailure:
         is_letter: Whether it is to be kept with the dead letters.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepFailure"
+
     step: str
     failure: Failure
     attempts: tuple[Attempt, ...] = ()
@@ -36,6 +39,8 @@ class StepFailure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
     """A step that succeeded at last, after failures; ``item`` is the loop's item as JSON text, if any."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.Retried"
 
     step: str
     attempts: tuple[Attempt, ...]
@@ -51,6 +56,8 @@ class StepNote:
         message: The warning.
     """
 
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepNote"
+
     step: str
     message: str
 
@@ -64,6 +71,8 @@ def add_notes(known: Sequence[StepNote], more: Iterable[StepNote]) -> tuple[Step
 class FailureTally:
     """How many pages failed with one class, and what the first ones said."""
 
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.FailureTally"
+
     failure_class: str
     count: int = 0
     examples: tuple[str, ...] = ()
@@ -72,6 +81,8 @@ class FailureTally:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTotals:
     """What a crawl came to, in pages of the frontier, items on them, and rows of the tables."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.CrawlTotals"
 
     done: int = 0
     failed: int = 0
@@ -104,6 +115,8 @@ class PipelineState:
         passed_over: Steps whose ``when`` was not true.
         branch: Where the last choice leads: ``"steps"`` or ``"otherwise"``.
     """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.PipelineState"
 
     values: tuple[tuple[str, str], ...] = ()
     failures: tuple[StepFailure, ...] = ()

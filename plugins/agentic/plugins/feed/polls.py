@@ -18,6 +18,8 @@ SHOWN_DIGITS = 8
 class WatchList(BaseModel):
     """Which feeds are wanted."""
 
+    __wire_name__ = "agentic.plugins.feed.polls.WatchList"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     feeds: tuple[str, ...] = ()
@@ -43,6 +45,8 @@ class FeedState(BaseModel):
         last_error: Why the last one failed.
         disabled_at: When its server said that it is gone; it is not asked any more.
     """
+
+    __wire_name__ = "agentic.plugins.feed.polls.FeedState"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -71,6 +75,8 @@ class FeedState(BaseModel):
 class PollOutcome(StrEnum):
     """What became of asking a feed; ``postponed``: its host wants peace, ``gone``: it is no more."""
 
+    __wire_name__ = "agentic.plugins.feed.polls.PollOutcome"
+
     READ = "read"
     UNCHANGED = "unchanged"
     POSTPONED = "postponed"
@@ -88,6 +94,8 @@ class Poll(BaseModel):
         left_out: Entries beyond the limit.
         warnings: A sentence for each thing somebody should know.
     """
+
+    __wire_name__ = "agentic.plugins.feed.polls.Poll"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -108,6 +116,8 @@ class Polls(BaseModel):
         disabled: Feeds that are gone.
         warnings: What belongs to no poll.
     """
+
+    __wire_name__ = "agentic.plugins.feed.polls.Polls"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -19,6 +19,8 @@ Answer = dict[str, JSONValue]
 class GithubQuery(BaseModel):
     """What a run is to read; see :class:`~agentic.plugins.github.settings.GithubSettings`."""
 
+    __wire_name__ = "agentic.plugins.github.items.GithubQuery"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Mode = "repos"
@@ -37,6 +39,8 @@ class Target(BaseModel):
 
     ``name`` is the repository's, or the words to search for.
     """
+
+    __wire_name__ = "agentic.plugins.github.items.Target"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,11 +64,15 @@ class _OfRepo(BaseModel):
 class Record(_OfRepo):
     """An issue or a release, and its repository as far as it is known: the answer does not say its id."""
 
+    __wire_name__ = "agentic.plugins.github.items.Record"
+
     item: Answer
 
 
 class Found(BaseModel):
     """What was read. ``warnings`` holds a sentence for each thing that was not."""
+
+    __wire_name__ = "agentic.plugins.github.items.Found"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -33,6 +33,8 @@ class HackerNewsItem(BaseModel):
         dead: Moderators or flags took it off the lists.
     """
 
+    __wire_name__ = "agentic.plugins.hackernews.items.HackerNewsItem"
+
     model_config = ConfigDict(extra="allow", frozen=True)
 
     id: PositiveInt
@@ -65,6 +67,8 @@ class HackerNewsUser(BaseModel):
 
     Of ``submitted``, ids by the ten thousands, only the number is carried along.
     """
+
+    __wire_name__ = "agentic.plugins.hackernews.items.HackerNewsUser"
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -137,6 +141,8 @@ class SearchPage(BaseModel):
 class StoryQuery(BaseModel):
     """Which stories are wanted: the first ``limit`` of ``list``."""
 
+    __wire_name__ = "agentic.plugins.hackernews.items.StoryQuery"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     list: StoryList = "top"
@@ -145,6 +151,8 @@ class StoryQuery(BaseModel):
 
 class SearchQuery(BaseModel):
     """What is searched for; times are seconds since the epoch, both included."""
+
+    __wire_name__ = "agentic.plugins.hackernews.items.SearchQuery"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -161,6 +169,8 @@ class SearchQuery(BaseModel):
 class TreeQuery(BaseModel):
     """Whose trees are wanted: those of ``items``, or else of what ``search`` or ``stories`` finds."""
 
+    __wire_name__ = "agentic.plugins.hackernews.items.TreeQuery"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: tuple[PositiveInt, ...] = ()
@@ -171,6 +181,8 @@ class TreeQuery(BaseModel):
 class UserQuery(BaseModel):
     """Who is wanted."""
 
+    __wire_name__ = "agentic.plugins.hackernews.items.UserQuery"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     names: tuple[str, ...]
@@ -178,6 +190,8 @@ class UserQuery(BaseModel):
 
 class RankedItem(BaseModel):
     """An item and its place in the list, from 1."""
+
+    __wire_name__ = "agentic.plugins.hackernews.items.RankedItem"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -187,6 +201,8 @@ class RankedItem(BaseModel):
 
 class Stories(BaseModel):
     """What a run read. ``warnings`` holds a sentence for each of the ``unread_count`` items it could not."""
+
+    __wire_name__ = "agentic.plugins.hackernews.items.Stories"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -203,6 +219,8 @@ class Tree(BaseModel):
         option_count: Options of the poll, right behind it.
     """
 
+    __wire_name__ = "agentic.plugins.hackernews.items.Tree"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     nodes: tuple[Answer, ...]
@@ -217,6 +235,8 @@ class Found(BaseModel):
         warnings: A sentence for each thing that could not be read, and for what else is missing.
         unread_count: How many hits, trees or users could not be read, though they were wanted.
     """
+
+    __wire_name__ = "agentic.plugins.hackernews.items.Found"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

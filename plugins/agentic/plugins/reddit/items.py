@@ -29,6 +29,8 @@ class RedditQuery(BaseModel):
     ``is_cut`` says that there are more stored posts than the newest ones in ``ids``.
     """
 
+    __wire_name__ = "agentic.plugins.reddit.items.RedditQuery"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     read: Read = "posts"
@@ -49,6 +51,8 @@ class Target(BaseModel):
     whose scores are read.
     """
 
+    __wire_name__ = "agentic.plugins.reddit.items.Target"
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: Kind
@@ -67,6 +71,8 @@ class Found(BaseModel):
         source_mode: The way it was read.
         read_at: When.
     """
+
+    __wire_name__ = "agentic.plugins.reddit.items.Found"
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

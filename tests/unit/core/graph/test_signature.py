@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -436,6 +436,25 @@ class TestCompare:
             return WorkflowBuilder("w", version="1").set_start(node).build()
 
         assert "changed shape: executor a;" in refusal(of(Node("a")), of(Joiner("a")))
+
+    def test_a_message_type_with_a_new_name_and_its_old_wire_name_is_no_other_shape(self) -> None:
+        @dataclass
+        class Order:
+            number: int
+
+        @dataclass
+        class Purchase:
+            __wire_name__: ClassVar[str] = "shop.Order"
+            number: int
+
+        def of(kind: type) -> Workflow:
+            async def take(message: object) -> None: ...
+
+            take.__annotations__["message"] = list[kind]  # type: ignore[valid-type]
+            node = executor(id="take")(take)
+            return WorkflowBuilder("w", version="1").set_start(node).build()
+
+        assert compare(of(Order).signature, of(Purchase).signature) == Change()
 
     def test_order_of_edges_matters_as_checkpoints_count_them(self) -> None:
         def of(*ends: str) -> Workflow:

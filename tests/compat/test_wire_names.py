@@ -1,0 +1,56 @@
+"""The names that the types of the product are stored under: they stay, wherever a type moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.compat.write import CRAWL, LOOP
+
+from agentic.core.graph import Workflow
+from agentic.core.graph.codec_plans import WIRE_NAME
+from agentic.core.graph.codec_types import collect_types
+from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.hooks import get_registry
+from agentic.core.pipeline import outline, parse_spec
+from agentic.plugins.hackernews.searching import search_workflow, tree_workflow, user_workflow
+
+NAMES = Path(__file__).with_name("wire_names.txt")
+"""Each was stored by some version: a line may be added, none may change."""
+
+
+def test_each_type_that_a_run_of_the_product_stores_has_its_name() -> None:
+    stored = {cls for workflow in workflows() for cls in types_of(workflow)}
+    nameless = {f"{cls.__module__}.{cls.__qualname__}" for cls in stored if WIRE_NAME not in vars(cls)}
+    assert not nameless
+    assert {str(vars(cls)[WIRE_NAME]) for cls in stored} <= set(NAMES.read_text().split())
+
+
+def test_no_name_is_lost() -> None:
+    known = {name for workflow in workflows() for name in workflow.codec.names}
+    assert set(NAMES.read_text().split()) <= known
+
+
+def workflows() -> Iterator[Workflow]:
+    """Yield the workflows that the product brings, and pipelines with all kinds of steps."""
+    registry = get_registry()
+    yield from (make() for make in registry.workflows.values())
+    for spec in (CRAWL, LOOP):
+        yield outline(parse_spec(json.dumps(spec), registry.actors), registry.actors)
+    client: Any = None  # nothing is asked
+    yield search_workflow(client, 0.0)
+    yield tree_workflow(client, client, max_comments=1, max_wait_s=0.0)
+    yield user_workflow(client, 0.0)
+
+
+def types_of(workflow: Workflow) -> Iterator[type]:
+    """Yield the types of the product that messages of a workflow may be made of."""
+    for executor in workflow.graph.executors.values():
+        if isinstance(executor, WorkflowExecutor):
+            yield from types_of(executor.workflow)
+            continue
+        declared = (executor.input_types, executor.send_types, executor.output_types, executor.return_types)
+        found = collect_types(annotation for some in declared for annotation in some or ())
+        yield from (cls for cls in found if cls.__module__.startswith("agentic."))
