@@ -107,6 +107,19 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_every_page_is_reached_from_the_first_one() -> None:
+    first = DOCS / "README.md"
+    reached, waiting = {first}, [first]
+    while waiting:
+        page = waiting.pop()
+        links = re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8"))
+        found = {(page.parent / link).resolve() for link in links} - reached
+        reached |= found
+        waiting += [page for page in found if page.is_relative_to(DOCS)]
+    pages = {page for page in DOCS.rglob("*.md") if "_build" not in page.parts}
+    assert pages - reached == {DOCS / "index.md"}, "the site's own first page includes docs/README.md"
+
+
 def commands(command: object, prefix: str = "") -> Iterator[str]:
     inner: dict[str, object] = getattr(command, "commands", {})
     for name, found in inner.items():
