@@ -12,6 +12,7 @@ from tests.compat.write import CRAWL, LOOP
 from agentic.core.graph import Workflow
 from agentic.core.graph.codec_plans import WIRE_NAME
 from agentic.core.graph.codec_types import collect_types
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import outline, parse_spec
@@ -45,7 +46,7 @@ def workflows() -> Iterator[Workflow]:
     yield user_workflow(client, 0.0)
 
 
-def types_of(workflow: Workflow) -> Iterator[type]:
+def types_of(workflow: WorkflowDefinition) -> Iterator[type]:
     """Yield the types of the product that messages of a workflow may be made of."""
     for executor in workflow.graph.executors.values():
         if isinstance(executor, WorkflowExecutor):

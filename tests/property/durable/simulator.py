@@ -31,9 +31,10 @@ from tests.property.graph.shapes import Dice, Drawing, SeededDice, Shape, Taste
 from tests.property.graph.virtual import VirtualLoop, in_virtual_time
 from tests.property.graph.world import World, living_in
 
-from agentic.core import Workflow, WorkflowContext
+from agentic.core import WorkflowContext
 from agentic.core.bus.envelope import from_message
 from agentic.core.graph.crashes import CrashPolicy
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.state import RunState
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.executors.durable.hooks import RunHooks
@@ -141,7 +142,7 @@ async def calm(cluster: Cluster, ledger: AuditedLedger) -> None:
     assert all(process.is_dead for process in cluster.processes if process.is_leaving)
 
 
-def follow_policy(workflow: Workflow, policy: CrashPolicy) -> None:
+def follow_policy(workflow: WorkflowDefinition, policy: CrashPolicy) -> None:
     """Let a workflow, and those in it, have a crash policy."""
     workflow.config = replace(workflow.config, crash=policy)
     for node in workflow.graph.executors.values():

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentic.core.errors import line_of
-from agentic.core.graph.context import WorkflowContext
+from agentic.core.graph.base import Executor
+from agentic.core.graph.context import Try, WorkflowContext
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.interrupts import is_interrupt
 from agentic.core.graph.links import RunLink, Seen
@@ -49,23 +50,23 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
     return [activation for activation in found if graph.executors[activation.executor_id].abandons]
 
 
-async def abandon(calls: Sequence[Activation], link: RunLink, state: RunState) -> None:
+async def abandon(calls: Sequence[Activation], graph: Graph, link: RunLink, state: RunState) -> None:
     """Let executors end what they began; what goes wrong with that is told, and changes nothing.
 
     Args:
         calls: What they were to handle.
+        graph: Of their run.
         link: To their run.
         state: Where it stands.
     """
     async with asyncio.TaskGroup() as group:
         for call in calls:
             seen = Seen(state.shared, state.local.get(call.executor_id, _NO_LOCAL))
-            group.create_task(_abandon(call, link, seen))
+            group.create_task(_abandon(call, graph.executors[call.executor_id], link, seen))
 
 
-async def _abandon(call: Activation, link: RunLink, seen: Seen) -> None:
-    ctx = WorkflowContext[object, object](call, link, seen, call.delivery.progress)
-    node = link.graph.executors[call.executor_id]
+async def _abandon(call: Activation, node: Executor, link: RunLink, seen: Seen) -> None:
+    ctx = WorkflowContext[object, object](call, node, link, seen, Try(call.delivery.progress))
     try:
         async with asyncio.timeout(ABANDON_S):
             await in_own_context(node.abandon(call.delivery.parcel.fresh(), ctx))

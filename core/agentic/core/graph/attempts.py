@@ -11,8 +11,8 @@ from dataclasses import replace
 from agentic.core.errors import text_of
 from agentic.core.graph.cancels import CancelWatch
 from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.context import ParkedSignal, WorkflowContext
-from agentic.core.graph.edges import carries_failures
+from agentic.core.graph.context import ParkedSignal, Try, WorkflowContext
+from agentic.core.graph.edges import Graph, carries_failures
 from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.interrupts import stopped_by
@@ -41,6 +41,7 @@ class Attempts:
 
     Args:
         activation: What is to be handled, by whom.
+        graph: Of its run.
         link: To its run.
         config: Of the run.
         seen: What it sees of the run's state.
@@ -52,20 +53,22 @@ class Attempts:
     """
 
     __slots__ = (
-        "_activation", "_executor", "_keeps_input", "_link", "_policy", "_seen", "_started", "_timeout_s",
-        "_watch", "progress", "sub_events", "unjudged",
+        "_activation", "_executor", "_graph", "_keeps_input", "_link", "_policy", "_seen", "_started",
+        "_timeout_s", "_watch", "progress", "sub_events", "unjudged",
     )  # fmt: skip
 
     def __init__(
         self,
         activation: Activation,
+        graph: Graph,
         link: RunLink,
         config: WorkflowConfig,
         seen: Seen,
     ) -> None:
-        executor = link.graph.executors[activation.delivery.target]
+        executor = graph.executors[activation.delivery.target]
         self._activation = activation
         self._executor = executor
+        self._graph = graph
         self._link = link
         self._seen = seen
         self._policy = executor.retry or config.retry
@@ -75,7 +78,7 @@ class Attempts:
         self.unjudged: ActivationResult | None = None
         # A handler may change its message, and who handles it again must not see that.
         self._keeps_input = (
-            self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in link.graph.retry_targets
+            self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in graph.retry_targets
         )
         self._started = time.perf_counter()
         self._watch: CancelWatch
@@ -126,11 +129,10 @@ class Attempts:
         timeout_at = None if timeout_s is None else link.clock() + timeout_s
         context: Context = WorkflowContext(
             self._activation,
+            self._executor,
             link,
             self._seen,
-            self.progress,
-            timeout_at,
-            keeps_inputs=self._keeps_input,
+            Try(self.progress, timeout_at, self._keeps_input),
         )
         outcome: ActivationResult | Exception
         try:
@@ -157,9 +159,9 @@ class Attempts:
             if isinstance(outcome, ActivationResult):
                 outcome = stopped_by(self._executor.id, asyncio.CancelledError())
         if isinstance(outcome, ActivationResult):
-            if outcome.sends and self._executor.id in link.graph.judged:
+            if outcome.sends and self._executor.id in self._graph.judged:
                 self.unjudged = outcome
-                return await judged(outcome, link)
+                return await judged(outcome, self._graph)
             return outcome
         self.progress = without_open(context._kept())
         return outcome
@@ -193,7 +195,7 @@ class Attempts:
         """Send or yield what the handler returned."""
         values = returned if isinstance(returned, Several) else (returned,)
         link, executor = self._link, self._executor
-        sends = executor.id in link.graph.sending
+        sends = executor.id in self._graph.sending
         for value in values:
             if sends:
                 context._sends.append(Sent(link.pack(value)))
@@ -262,7 +264,7 @@ class Attempts:
 
     async def _failed(self, error: Exception) -> ActivationResult:
         """Return the result of a final failure, with the record of it where an edge may take that."""
-        executor_id, graph = self._executor.id, self._link.graph
+        executor_id, graph = self._executor.id, self._graph
         failed = ActivationResult(
             self._activation,
             error=error,
@@ -274,15 +276,15 @@ class Attempts:
             return failed
         record = failure_of(executor_id, error, len(self.progress.failures))
         self.unjudged = replace(failed, sends=(Sent(self._link.pack(record)),))
-        return await judged(self.unjudged, self._link)
+        return await judged(self.unjudged, graph)
 
 
-async def judged(result: ActivationResult, link: RunLink) -> ActivationResult:
+async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
     """Return the result with the verdicts on what was sent, or with what a condition raised."""
     source = result.activation.delivery.target
     watch = CancelWatch()
     try:
-        asked = judge(link.graph, source, result.sends, is_failure=result.error is not None)
+        asked = judge(graph, source, result.sends, is_failure=result.error is not None)
         verdicts = await in_own_context(asked)
     except GeneratorExit:
         raise

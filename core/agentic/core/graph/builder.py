@@ -22,7 +22,6 @@ from agentic.core.graph.edges import (
     MapEdge,
     On,
     OnItemError,
-    Reducer,
     RetryEdge,
     RetryPayload,
     Selector,
@@ -33,6 +32,7 @@ from agentic.core.graph.edges import (
 from agentic.core.graph.errors import GraphWarning, InvalidGraphError
 from agentic.core.graph.function import FunctionExecutor, name_of
 from agentic.core.graph.names import is_storable
+from agentic.core.graph.reducing import Reducer
 from agentic.core.graph.validation import find_faults, find_warnings
 from agentic.core.graph.workflow import Workflow
 from agentic.core.types import ExecutorId

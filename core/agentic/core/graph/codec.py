@@ -66,7 +66,7 @@ class Codec:
     """
 
     def __init__(self, types: Iterable[type] = ()) -> None:
-        found = sorted(collect_types([*_own_types(), *types]), key=stored_name)
+        found = sorted(collect_types(types), key=stored_name)
         self._names = {stored_name(cls): cls for cls in found}
         for cls in found:
             if self._names[stored_name(cls)] is not cls:
@@ -155,15 +155,6 @@ def _refuse_constant(name: str) -> None:
 
 
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
-
-
-def _own_types() -> tuple[type, ...]:
-    # Messages are made of parcels, and parcels of this module.
-    from agentic.core.graph.history import ExecutorHistory
-    from agentic.core.graph.messages import ExecutorFailure, ItemResult
-    from agentic.core.graph.progress import FailedAttempt
-
-    return ExecutorFailure, ExecutorHistory, FailedAttempt, ItemResult
 
 
 class _Writer:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
 
 from typing_extensions import TypeVar as DefaultTypeVar
 
@@ -26,20 +26,18 @@ from agentic.core.graph.errors import (
 )
 from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
 from agentic.core.graph.history import ExecutorHistory
-from agentic.core.graph.links import RunLink, Seen, SubCall
+from agentic.core.graph.links import BaseWorkflow, RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, OnCommit, Sent
 from agentic.core.graph.names import between_colons, is_storable, sub_run_name, sub_run_name_before
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun, request_id
 from agentic.core.graph.reducing import reduced
+from agentic.core.graph.result import RunResult
 from agentic.core.graph.state import joined
 from agentic.core.graph.under_way import OVER, UnderWay
 from agentic.core.masking import masked_data
+from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
-
-if TYPE_CHECKING:
-    from agentic.core.graph.result import RunResult
-    from agentic.core.graph.workflow import Workflow
 
 SendT = DefaultTypeVar("SendT", default=Any)
 YieldT = DefaultTypeVar("YieldT", default=Any)
@@ -55,6 +53,31 @@ class ParkedSignal(asyncio.CancelledError):
     """Ends a handler that waits for answers. A cancellation, so that ``except Exception`` lets it pass."""
 
 
+class Declares(Protocol):
+    """What an executor declares that its handlers give to their context."""
+
+    def check_sent(self, message: object) -> None:
+        """Raise ``SendTypeError`` if it does not send such a message."""
+
+    def check_yielded(self, output: object) -> None:
+        """Raise ``SendTypeError`` if it does not yield such an output."""
+
+
+@record
+class Try:
+    """One try of an activation.
+
+    Attributes:
+        progress: What outlives the tries before.
+        timeout_at: When it must be done, in seconds since the epoch; None for no limit of its own.
+        keeps_inputs: Whether the activation may be tried again.
+    """
+
+    progress: Progress
+    timeout_at: float | None = None
+    keeps_inputs: bool = False
+
+
 class WorkflowContext(Generic[SendT, YieldT]):
     """What an executor sees of its run while it handles one message.
 
@@ -64,30 +87,29 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     # Those that a handler must not touch are private, and read by the attempt that made the context.
     __slots__ = (
-        "_activation", "_ask_count", "_asked", "_called", "_commits", "_keeps_inputs", "_link", "_live_count",
-        "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends", "_shared",
-        "_sub_error", "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at", "_under_way",
-        "_writes",
+        "_activation", "_ask_count", "_asked", "_called", "_commits", "_declared", "_keeps_inputs", "_link",
+        "_live_count", "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends",
+        "_shared", "_sub_error", "_sub_events", "_sub_run_count", "_sub_runs", "_surfaced", "_timeout_at",
+        "_under_way", "_writes",
     )  # fmt: skip
 
     def __init__(
         self,
         activation: Activation,
+        declared: Declares,
         link: RunLink,
         seen: Seen,
-        progress: Progress,
-        timeout_at: float | None = None,
-        *,
-        keeps_inputs: bool = False,
+        entry: Try,
     ) -> None:
         self._activation = activation
+        self._declared = declared
         self._link = link
         self._shared = seen.shared
         self._local_before = seen.local
         self._local: dict[str, JSONValue] | None = None
-        self._progress = progress
-        self._timeout_at = timeout_at
-        self._keeps_inputs = keeps_inputs
+        self._progress = entry.progress
+        self._timeout_at = entry.timeout_at
+        self._keeps_inputs = entry.keeps_inputs
         self._live_count = 0
         self._ask_count = 0
         self._sub_run_count = 0
@@ -177,8 +199,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("send_message")
-        executor = self._link.graph.executors[self.executor_id]
-        executor.check_sent(message)
+        self._declared.check_sent(message)
         self._sends.append(Sent(self._link.pack(message), None if target is None else ExecutorId(target)))
 
     async def yield_output(self, output: YieldT) -> None:
@@ -189,8 +210,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """
         if self._under_way is not None:
             self._check_open("yield_output")
-        executor = self._link.graph.executors[self.executor_id]
-        executor.check_yielded(output)
+        self._declared.check_yielded(output)
         self._yield(self._link.pack(output))
 
     def _yield(self, output: Parcel) -> None:
@@ -224,7 +244,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._check_name("set_state", key)
         written = self._link.pack(value)
         self._writes.append((key, written))
-        value_now = reduced(self._link.graph, self._shared.get(key), key, written)
+        value_now = reduced(self._link.reducers, self._shared.get(key), key, written)
         self._shared = {**self._shared, key: value_now}
 
     get_shared_state = get_state
@@ -380,7 +400,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._once = dict(self._progress.once)
         return self._once
 
-    async def run_workflow(self, workflow: Workflow, message: object, *, is_kept: bool = True) -> RunResult:
+    async def run_workflow(
+        self, workflow: BaseWorkflow, message: object, *, is_kept: bool = True
+    ) -> RunResult:
         """Run ``workflow`` within this activation and return its result.
 
         It is a run of its own, named after this activation; its events appear under this executor's path,

@@ -15,16 +15,26 @@ from agentic.core.graph.codec_types import collect_types, why_never_stored
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.function import FunctionExecutor
 from agentic.core.graph.handler_types import Types
+from agentic.core.graph.history import ExecutorHistory
+from agentic.core.graph.messages import ExecutorFailure, ItemResult
+from agentic.core.graph.progress import FailedAttempt
 from agentic.core.graph.state import joined
 from agentic.core.graph.subgraph import WorkflowExecutor
 
-_OWN = (ApprovalRequest, ApprovalResponse)
-"""Types of the engine itself; any executor may use them without naming them."""
+ENGINE_TYPES = (
+    ApprovalRequest,
+    ApprovalResponse,
+    ExecutorFailure,
+    ExecutorHistory,
+    FailedAttempt,
+    ItemResult,
+)
+"""Types of the engine itself: any executor may use them without naming them."""
 
 
 def declared_types(graph: Graph) -> set[type]:
     """Return every dataclass, pydantic model and enum that the workflow's executors name."""
-    return collect_types((*_OWN, *_annotations(graph)))
+    return collect_types((*ENGINE_TYPES, *_annotations(graph)))
 
 
 def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, assert_never
 
 from agentic.core.graph.base import Executor
+from agentic.core.graph.reducing import Reducer
 from agentic.core.types import ExecutorId, JSONValue
 
 Condition = Callable[[Any], bool | Awaitable[bool]]
@@ -16,9 +17,6 @@ Condition = Callable[[Any], bool | Awaitable[bool]]
 
 Selector = Callable[[Any, Sequence[str]], Sequence[str] | Awaitable[Sequence[str]]]
 """Given the message and the ids of the declared targets; returns those that get it."""
-
-Reducer = Callable[[Any, Any], object]
-"""Given the value so far and what was written; returns the new value."""
 
 OnItemError = Literal["collect", "skip", "fail"]
 On = Literal["success", "failure", "always"]

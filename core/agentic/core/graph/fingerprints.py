@@ -8,7 +8,6 @@ type. Functions that a function calls by their global name are not followed.
 from __future__ import annotations
 
 import dis
-import hashlib
 import inspect
 import json
 import operator
@@ -28,6 +27,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from agentic.core.graph.base import Executor
+from agentic.core.graph.definition import digest
 from agentic.core.graph.retries import RetryPolicy
 from agentic.core.graph.source_trees import source_tree
 from agentic.core.types import JSONValue
@@ -51,11 +51,6 @@ _Describe = Callable[[Any, _Around], JSONValue]
 def fingerprint(value: object) -> str:
     """Return a fingerprint of a function, of an executor with its class and configuration, or of a value."""
     return digest(_describe(value, ()))
-
-
-def digest(data: JSONValue) -> str:
-    """Return 16 hexadecimal digits that stand for ``data``."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _describe(value: object, around: _Around) -> JSONValue:

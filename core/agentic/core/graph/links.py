@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.history import HistorySource
 from agentic.core.graph.parcel import Packer, Parcel
 from agentic.core.graph.progress import Asked, SubRun
+from agentic.core.graph.reducing import Reducer
+from agentic.core.graph.result import RunResult
 from agentic.core.records import record
 from agentic.core.types import JSONValue, RunId
 
-if TYPE_CHECKING:
-    from agentic.core.graph.edges import Graph
-    from agentic.core.graph.result import RunResult
-    from agentic.core.graph.workflow import Workflow
+
+class BaseWorkflow:
+    """A workflow as an activation hands it on to be run: each is a ``WorkflowDefinition``.
+
+    Attributes:
+        id: Its name.
+        version: As given by its author, or None.
+    """
+
+    id: str
+    version: str | None
 
 
 class SubRunner(Protocol):
     """Runs a workflow as part of another's activation."""
 
     def __call__(
-        self, workflow: Workflow, message: object, call: SubCall, /
+        self, workflow: BaseWorkflow, message: object, call: SubCall, /
     ) -> Awaitable[tuple[RunResult, SubRun]]:
         """Run ``workflow``, or go on with it."""
         ...
@@ -60,7 +69,7 @@ class RunLink:
     """What a context needs of the run around it.
 
     Attributes:
-        graph: The workflow's.
+        reducers: The workflow's, by key of the shared state.
         run_id: The run.
         path: Where it lives when it is a sub-workflow's.
         clock: Seconds since the epoch.
@@ -78,7 +87,7 @@ class RunLink:
             failure: the try is as if it had not been.
     """
 
-    graph: Graph
+    reducers: Mapping[str, Reducer]
     run_id: RunId
     path: str
     clock: Callable[[], float]

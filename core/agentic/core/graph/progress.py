@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from agentic.core.graph.parcel import Parcel
 from agentic.core.records import record
 from agentic.core.types import RunId
-
-if TYPE_CHECKING:
-    from agentic.core.graph.state import RunState
 
 
 @record
@@ -89,10 +86,26 @@ class Asked:
 
 
 @record
-class SubRun:
-    """A sub-workflow's run inside an activation: where it stands, and what it gave so far."""
+class BaseRunState:
+    """The state of a run, as far as the activation around it knows it: each is a ``RunState``.
 
-    state: RunState
+    Attributes:
+        run_id: The run.
+    """
+
+    run_id: RunId
+
+    @property
+    def open_requests(self) -> Sequence[Asked]:
+        """Every request that waits for an answer, oldest activation first."""
+        raise NotImplementedError
+
+
+@record
+class SubRun:
+    """A sub-workflow's run inside an activation: its state, and its outputs so far."""
+
+    state: BaseRunState
     outputs: tuple[Parcel, ...] = ()
 
 

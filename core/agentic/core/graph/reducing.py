@@ -1,18 +1,19 @@
-"""What a key of the shared state becomes when something is written to it."""
+"""The value of a key of the shared state after a write to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from agentic.core.graph.parcel import Parcel, pack
 
-if TYPE_CHECKING:
-    from agentic.core.graph.edges import Graph
+Reducer = Callable[[Any, Any], object]
+"""Joins the value of a key with the value that is written."""
 
 
-def reduced(graph: Graph, current: Parcel | None, key: str, written: Parcel) -> Parcel:
-    """Return a key's new value: what was written, or what its reducer makes of both."""
-    reducer = graph.reducers.get(key)
+def reduced(reducers: Mapping[str, Reducer], current: Parcel | None, key: str, written: Parcel) -> Parcel:
+    """Return a key's new value: the written one, or the one its reducer makes of both."""
+    reducer = reducers.get(key)
     if reducer is None or current is None:
         return written
     return pack(reducer(current.fresh(), written.fresh()))

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from agentic.core.graph.checkpoints import CheckpointMetadata, StoredCheckpoint, part_digest
 from agentic.core.graph.codec import from_text, to_text
+from agentic.core.graph.definition import Signature, WorkflowDefinition
 from agentic.core.graph.document import Document, Migrate
 from agentic.core.graph.edges import FanInEdge, Graph, MapEdge
 from agentic.core.graph.errors import (
@@ -23,15 +24,12 @@ from agentic.core.graph.errors import (
 )
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.reading import Head, Reader
-from agentic.core.graph.signature import Change, Signature, compare
+from agentic.core.graph.signature import Change, compare
 from agentic.core.graph.snapshots import CONTENT, SIGNATURE, Saved, StoredFanIn, named_contents
-from agentic.core.graph.state import FanInBuffer, MapProgress, Parked, RunState
+from agentic.core.graph.state import FanInBuffer, MapProgress, Parked, RunState, state_of
 from agentic.core.graph.views.wiring import workflow_within
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue
-
-if TYPE_CHECKING:
-    from agentic.core.graph.workflow import Workflow
 
 EdgeT = TypeVar("EdgeT", FanInEdge, MapEdge)
 # Written one way only, so that no two parts are the same entry.
@@ -57,7 +55,7 @@ class Restored:
     converted: Mapping[str, str | None]
 
 
-def restore(stored: StoredCheckpoint, workflow: Workflow) -> Restored:
+def restore(stored: StoredCheckpoint, workflow: WorkflowDefinition) -> Restored:
     """Return the run that ``stored`` is a checkpoint of.
 
     Raises:
@@ -110,7 +108,7 @@ def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
         raise CorruptContentError("parts of it are missing, damaged or from another checkpoint")
 
 
-def _change_since(document: Document, workflow: Workflow) -> Change:
+def _change_since(document: Document, workflow: WorkflowDefinition) -> Change:
     data = document.parts.get(SIGNATURE)
     if not isinstance(data, dict):
         raise CorruptContentError("it does not say which workflow it is of")
@@ -123,7 +121,7 @@ def _change_since(document: Document, workflow: Workflow) -> Change:
 
 
 def _migrated(
-    stored: StoredCheckpoint, workflow: Workflow, document: Document, refusal: str
+    stored: StoredCheckpoint, workflow: WorkflowDefinition, document: Document, refusal: str
 ) -> tuple[Document, dict[str, str | None]]:
     """Return a checkpoint of another version as one of this version, and what that changes in the store.
 
@@ -185,7 +183,9 @@ def _open_requests(document: Document) -> set[str]:
 class _Restoring:
     """Puts the tables of a state together."""
 
-    def __init__(self, stored: StoredCheckpoint, workflow: Workflow, parts: Mapping[str, JSONValue]) -> None:
+    def __init__(
+        self, stored: StoredCheckpoint, workflow: WorkflowDefinition, parts: Mapping[str, JSONValue]
+    ) -> None:
         self._stored = stored
         self._workflow = workflow
         self._parts = parts
@@ -293,7 +293,7 @@ def _check_graph(graph: Graph, state: RunState) -> None:
             raise CorruptContentError(f"{delivery.target!r} takes no {type(delivery.parcel.value).__name__}")
         if inner := workflow_within(graph.executors[delivery.target]):
             for sub_run in progress.sub_runs.values():
-                _check_graph(inner.graph, sub_run.state)
+                _check_graph(inner.graph, state_of(sub_run))
     for map_progress in state.maps.values():
         _edge(graph, map_progress.edge_index, MapEdge)
     for index, buffer in state.fan_ins.items():

@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agentic.core.errors import text_of
 from agentic.core.graph.abandoning import abandon, abandoned
@@ -16,6 +15,7 @@ from agentic.core.graph.attempts import Attempts, judged
 from agentic.core.graph.cancels import CancelWatch
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.crew import side_by_side
+from agentic.core.graph.definition import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     HandlerStoppedError,
@@ -24,7 +24,7 @@ from agentic.core.graph.errors import (
     error_text,
 )
 from agentic.core.graph.events import EventKind, WorkflowEvent
-from agentic.core.graph.links import RunLink, Seen, SubCall
+from agentic.core.graph.links import BaseWorkflow, RunLink, Seen, SubCall
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
 from agentic.core.graph.parcel import Packer, Parcel, pack
 from agentic.core.graph.planner import (
@@ -43,12 +43,9 @@ from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.saving import StoredSnapshots
 from agentic.core.graph.shared import seen_after
-from agentic.core.graph.state import RunState
+from agentic.core.graph.state import RunState, state_of
 from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue, RunId
-
-if TYPE_CHECKING:
-    from agentic.core.graph.workflow import Workflow
 
 Listener = Callable[[WorkflowEvent], None]
 
@@ -92,7 +89,7 @@ class Runner:
     """
 
     def __init__(
-        self, workflow: Workflow, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
+        self, workflow: WorkflowDefinition, state: RunState, setup: Setup, *, outputs: Sequence[Parcel] = ()
     ) -> None:
         self._workflow = workflow
         self._graph = graph = workflow.graph
@@ -109,7 +106,7 @@ class Runner:
         self._live_count = 0
         self._started = time.perf_counter()
         self._link = RunLink(
-            graph=graph,
+            reducers=graph.reducers,
             run_id=state.run_id,
             path=state.path,
             clock=self._clock,
@@ -288,7 +285,7 @@ class Runner:
         """Ask the conditions again that raised, or had not answered, when the superstep was broken off."""
         for key, kept in self._state.kept.items():
             if kept.routing_error is not None or not kept.is_judged:
-                again = await judged(kept, self._link)
+                again = await judged(kept, self._graph)
                 self._state = replace(self._state, kept={**self._state.kept, key: again})
 
     async def _within_deadline(self, activations: Sequence[Activation], deadline: float) -> None:
@@ -361,7 +358,7 @@ class Runner:
 
     async def _activate(self, activation: Activation, seen: Seen) -> ActivationResult:
         key = activation.key
-        attempts = self._running[key] = Attempts(activation, self._link, self._config, seen)
+        attempts = self._running[key] = Attempts(activation, self._graph, self._link, self._config, seen)
         result = self._finished[key] = await attempts.run()
         if (
             result.error is not None
@@ -378,7 +375,7 @@ class Runner:
     async def _abandon(self) -> None:
         """Let executors end what they began elsewhere, if the run ends before they are done with it."""
         if calls := abandoned(self._graph, self._state):
-            await abandon(calls, self._link, self._state)
+            await abandon(calls, self._graph, self._link, self._state)
 
     async def _save(self) -> None:
         """Save a checkpoint, if the run is stored and something happened since the last one."""
@@ -428,9 +425,9 @@ class Runner:
             )
 
     def _run_sub(
-        self, workflow: Workflow, message: object, call: SubCall
+        self, workflow: BaseWorkflow, message: object, call: SubCall
     ) -> Awaitable[tuple[RunResult, SubRun]]:
-        return run_within(workflow, message, call, self._link)
+        return run_within(definition_of(workflow), message, call, self._link)
 
 
 class _StoppedError(Exception):
@@ -442,7 +439,7 @@ class _StoppedError(Exception):
 
 
 async def run_within(
-    workflow: Workflow, message: object, call: SubCall, link: RunLink
+    workflow: WorkflowDefinition, message: object, call: SubCall, link: RunLink
 ) -> tuple[RunResult, SubRun]:
     """Run a sub-workflow within an activation, or go on with it.
 
@@ -467,12 +464,12 @@ async def run_within(
             previous_errors=call.previous_errors,
         )
         if before is None
-        else replace(before.state, run_id=call.run_id, path=call.path)
+        else replace(state_of(before), run_id=call.run_id, path=call.path)
     )
     runner = Runner(workflow, state, setup, outputs=() if before is None else before.outputs)
     if before is None:
         runner.begin(message)
-    elif before.state.status is not RunStatus.COMPLETED:
+    elif state_of(before).status is not RunStatus.COMPLETED:
         runner.take_up(answers_of(call), {})
     try:
         return await runner.run(), runner.sub_run()

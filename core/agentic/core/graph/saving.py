@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from agentic.core.graph.checkpoints import CheckpointMetadata, CheckpointStore
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.snapshots import CheckpointDraft, Saved, Snapshots
 from agentic.core.graph.state import RunState
 from agentic.core.types import RunId
-
-if TYPE_CHECKING:
-    from agentic.core.graph.workflow import Workflow
 
 # Removing old checkpoints is a transaction of its own, so several go at a time.
 _PRUNE_EVERY = 10
@@ -33,7 +30,7 @@ class StoredSnapshots(Snapshots):
     def __init__(
         self,
         store: CheckpointStore,
-        workflow: Workflow,
+        workflow: WorkflowDefinition,
         run_id: RunId,
         *,
         keep: int | None = None,

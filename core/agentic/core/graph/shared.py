@@ -82,7 +82,7 @@ def _claim(
 
 def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:
     for key, parcel in result.writes:
-        draft.put("shared", key, reduced(graph, draft.shared.get(key), key, parcel))
+        draft.put("shared", key, reduced(graph.reducers, draft.shared.get(key), key, parcel))
     if result.local is not None:
         draft.put("local", result.activation.executor_id, result.local)
 
@@ -93,7 +93,7 @@ def seen_after(graph: Graph, seen: Seen, result: ActivationResult) -> Seen:
     if result.writes:
         changed = dict(shared)
         for key, parcel in result.writes:
-            changed[key] = reduced(graph, changed.get(key), key, parcel)
+            changed[key] = reduced(graph.reducers, changed.get(key), key, parcel)
         shared = changed
     return Seen(shared, seen.local if result.local is None else result.local)
 

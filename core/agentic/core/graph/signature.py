@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import combinations
-from typing import ClassVar, NewType
-
-from pydantic import ConfigDict, TypeAdapter
+from typing import NewType
 
 from agentic.core.graph.annotations import type_name
 from agentic.core.graph.base import Executor
 from agentic.core.graph.codec_plans import WIRE_NAME
+from agentic.core.graph.definition import Signature, digest
 from agentic.core.graph.edges import DirectEdge, Edge, FanOutEdge, Graph, MapEdge, RetryEdge, SwitchEdge
-from agentic.core.graph.fingerprints import digest, fingerprint
+from agentic.core.graph.fingerprints import fingerprint
 from agentic.core.graph.state import joined
 from agentic.core.graph.views.data import edge_to_dict
 from agentic.core.graph.views.wiring import workflow_within
@@ -26,59 +24,6 @@ _EXECUTOR = "executor"
 _MAX_NAMED = 12
 _LIMITS = frozenset({"max_passes", "max_parallel", "window"})
 _MAX_TYPES = 12  # of an executor; of more, 4,096 shapes would have to be looked at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
-    """A workflow's shape and code, as fingerprints.
-
-    Attributes:
-        workflow_id: The workflow.
-        version: As given by its author, or None.
-        parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types and modes,
-            but no limits and no code. Those within a sub-workflow are named with the path of their node.
-        code: Executor, condition, selector or reducer -> fingerprint of what it does.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    workflow_id: str
-    version: str | None
-    parts: Mapping[str, str]
-    code: Mapping[str, str]
-
-    @property
-    def shape(self) -> str:
-        """A fingerprint of all parts."""
-        return digest(dict(self.parts))
-
-    @property
-    def text(self) -> str:
-        """A fingerprint of all there is, version included."""
-        return digest(self.to_dict())
-
-    def to_dict(self) -> dict[str, JSONValue]:
-        """Return the signature as JSON."""
-        return {
-            "workflow_id": self.workflow_id,
-            "version": self.version,
-            "parts": dict(self.parts),
-            "code": dict(self.code),
-        }
-
-    @staticmethod
-    def from_dict(data: Mapping[str, JSONValue]) -> Signature:
-        """Return what :meth:`to_dict` was called on.
-
-        Raises:
-            ValidationError: ``data`` is no signature.
-        """
-        return _adapter().validate_python(dict(data))
-
-
-@cache
-def _adapter() -> TypeAdapter[Signature]:
-    return TypeAdapter(Signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from agentic.core.graph.checkpoints import (
     stored_bytes,
 )
 from agentic.core.graph.codec import to_text
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.events import CONTENT_KEY
 from agentic.core.graph.planner import Decision
 from agentic.core.graph.state import FanInBuffer, RunState, Waiting
@@ -24,7 +25,6 @@ from agentic.core.types import ExecutorId, JSONValue, RunId
 
 if TYPE_CHECKING:
     from agentic.core.graph.parcel import Parcel
-    from agentic.core.graph.workflow import Workflow
 
 SIGNATURE = "signature"
 CONTENT = "content/"
@@ -119,7 +119,7 @@ class Snapshots:
 
     def __init__(
         self,
-        workflow: Workflow,
+        workflow: WorkflowDefinition,
         run_id: RunId,
         *,
         saved: Saved | None = None,

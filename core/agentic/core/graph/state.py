@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 from agentic.core.graph.events import EventKind, WorkflowEvent
 from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult, Trail
 from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Asked, Progress
+from agentic.core.graph.progress import Asked, BaseRunState, Progress, SubRun
 from agentic.core.graph.result import RunStatus
 from agentic.core.records import record
-from agentic.core.types import ExecutorId, JSONValue, RunId
+from agentic.core.types import ExecutorId, JSONValue
 
 
 @record
@@ -109,7 +109,7 @@ class Parked:
 
 
 @record
-class RunState:
+class RunState(BaseRunState):
     """All the planner knows of a run. A new one is made at each barrier; none is ever changed.
 
     Attributes:
@@ -135,7 +135,6 @@ class RunState:
         previous_errors: Of a sub-workflow's run: what its activation knew of earlier tries when it began.
     """
 
-    run_id: RunId
     path: str
     started_at: float
     deadline: float | None = None
@@ -160,6 +159,11 @@ class RunState:
     def open_requests(self) -> list[Asked]:
         """Every request that waits for an answer, oldest activation first."""
         return [asked for parked in self.parked.values() for asked in parked.progress.open_requests]
+
+
+def state_of(sub_run: SubRun) -> RunState:
+    """Return the state of a run within an activation."""
+    return cast(RunState, sub_run.state)
 
 
 TableName = Literal["fan_ins", "maps", "shared", "local", "parked"]

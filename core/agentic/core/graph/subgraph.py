@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from agentic.core.graph.base import Executor, ExecutorKind
 from agentic.core.graph.context import WorkflowContext
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.handler_types import Types, union_of
 from agentic.core.graph.messages import Several
-
-if TYPE_CHECKING:
-    from agentic.core.graph.workflow import Workflow
 
 
 class WorkflowExecutor(Executor):
     """Runs a workflow for each message; each of its outputs counts as a value its handler returned."""
 
-    def __init__(self, workflow: Workflow, id: str) -> None:
+    def __init__(self, workflow: WorkflowDefinition, id: str) -> None:
         super().__init__(id, kind=ExecutorKind.ORCHESTRATOR)
         self.workflow = workflow
 

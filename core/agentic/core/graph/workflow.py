@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from agentic.core.graph.codec import Codec
 from agentic.core.graph.config import WorkflowConfig
 from agentic.core.graph.declared import declared_types, find_unstorable
+from agentic.core.graph.definition import Signature, WorkflowDefinition
 from agentic.core.graph.document import Migrate
 from agentic.core.graph.edges import Graph
 from agentic.core.graph.errors import CheckpointNotFoundError, GraphWarning, UnstorableTypesError
@@ -33,7 +34,6 @@ from agentic.core.types import JSONValue, RunId
 if TYPE_CHECKING:
     from agentic.core.graph.checkpoints import CheckpointMetadata, CheckpointStore, StoredCheckpoint
     from agentic.core.graph.run_view import RunView
-    from agentic.core.graph.signature import Signature
 
 
 EventQueue = asyncio.Queue[WorkflowEvent | None]
@@ -42,17 +42,8 @@ STOP_GRACE_S = 10.0
 """How long closing a stream waits for handlers that were cancelled, until the run ends without them."""
 
 
-class Workflow:
-    """A validated graph. Made by ``WorkflowBuilder.build()``.
-
-    Attributes:
-        id: Its name.
-        version: As given by its author, or None.
-        config: Limits of its runs.
-        graph: Executors and edges.
-        migrations: Version of a checkpoint -> what makes one of this version out of it.
-        has_lent_version: Whether its version is that of the workflow around it, see :meth:`within`.
-    """
+class Workflow(WorkflowDefinition):
+    """A validated graph that can be run. Made by ``WorkflowBuilder.build()``."""
 
     def __init__(
         self,
@@ -62,21 +53,11 @@ class Workflow:
         graph: Graph,
         migrations: Mapping[str | None, Migrate] | None = None,
     ) -> None:
-        self.id = id
-        self.version = version
-        self.config = config
-        self.graph = graph
-        self.migrations = dict(migrations or {})
-        self.has_lent_version = False
-        self._within: WeakKeyDictionary[Workflow, Workflow] = WeakKeyDictionary()
+        super().__init__(id, version, config, graph, migrations)
+        self._within: WeakKeyDictionary[WorkflowDefinition, Workflow] = WeakKeyDictionary()
 
-    def within(self, around: Workflow) -> Workflow:
-        """Return this workflow as child runs of ``around`` have it.
-
-        As in one process, values of all types that ``around`` uses can be stored, as what its validators say
-        of earlier tries. Without a version of its own it has that of ``around``: the code of a child run may
-        then change while the version stays.
-        """
+    def within(self, around: WorkflowDefinition) -> Workflow:
+        """Return this workflow as child runs of ``around`` have it; see :class:`WorkflowDefinition`."""
         made = self._within.get(around)
         if made is None:  # kept, as its signature takes long to make
             version = around.version if self.version is None else self.version
@@ -99,11 +80,7 @@ class Workflow:
         return Codec(declared_types(self.graph))
 
     def check_storable(self) -> None:
-        """Refuse to begin a stored run that would fail for certain, as what its messages are is not storable.
-
-        Raises:
-            UnstorableTypesError: An executor takes or returns only types that can never be stored.
-        """
+        """Refuse to begin a stored run that would fail for certain; see :class:`WorkflowDefinition`."""
         if self._unstorable:
             raise UnstorableTypesError(self.id, self._unstorable)
 

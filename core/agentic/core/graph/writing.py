@@ -11,7 +11,7 @@ from agentic.core.graph.events import CONTENT_KEY, content_hash, large_text
 from agentic.core.graph.messages import Activation, ActivationResult, Sent, Trail
 from agentic.core.graph.parcel import Parcel
 from agentic.core.graph.progress import Asked, FailedAttempt, Progress, SubRun
-from agentic.core.graph.state import FanInBuffer, ItemOutcome, MapProgress, Parked, RunState
+from agentic.core.graph.state import FanInBuffer, ItemOutcome, MapProgress, Parked, RunState, state_of
 from agentic.core.types import JSONValue
 
 JSONObject = dict[str, JSONValue]
@@ -201,7 +201,7 @@ class Writer:
 
     def _sub_run(self, sub_run: SubRun) -> JSONObject:
         """Return a sub-workflow's run, whole."""
-        state = sub_run.state
+        state = state_of(sub_run)
         data: JSONObject = {
             "head": self.head(state),
             "outputs": [self.value(parcel) for parcel in sub_run.outputs],

@@ -15,13 +15,12 @@ from structlog.contextvars import bound_contextvars
 
 from agentic.core.graph.abandoning import abandon, abandoned
 from agentic.core.graph.errors import CorruptContentError, HandlerError
-from agentic.core.graph.links import RunLink, SubCall
+from agentic.core.graph.links import BaseWorkflow, RunLink, SubCall
 from agentic.core.graph.messages import Activation
 from agentic.core.graph.parcel import storing
 from agentic.core.graph.progress import SubRun
 from agentic.core.graph.result import RunResult
 from agentic.core.graph.state import RunState
-from agentic.core.graph.workflow import Workflow
 from agentic.core.logging import get_logger
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.image import RunImage
@@ -40,7 +39,7 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
     if not calls:
         return
     link = RunLink(
-        graph=image.graph,
+        reducers=image.graph.reducers,
         run_id=image.run_id,
         path=state.path,
         clock=time.time,
@@ -53,7 +52,7 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
     )
     with bound_contextvars(**image.log_context):
         known = [await _with_effects(host, image, call) for call in calls]
-        await abandon([call for call in known if call is not None], link, state)
+        await abandon([call for call in known if call is not None], image.graph, link, state)
 
 
 async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:
@@ -70,5 +69,5 @@ async def _knowing(host: RunHost, image: RunImage, call: Activation) -> Activati
     return replace(call, delivery=replace(call.delivery, progress=progress))
 
 
-def _refuse(workflow: Workflow, _: object, call: SubCall) -> Awaitable[tuple[RunResult, SubRun]]:
+def _refuse(workflow: BaseWorkflow, _: object, call: SubCall) -> Awaitable[tuple[RunResult, SubRun]]:
     raise HandlerError(f"{call.path}: a run that ends begins no other one ({workflow.id})")

@@ -12,17 +12,17 @@ from structlog.contextvars import bound_contextvars
 
 from agentic.core.graph.attempts import Attempts, PassingSignal, judged
 from agentic.core.graph.context import ParkedSignal
+from agentic.core.graph.definition import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import ExecutorTimeoutError, RunTimeoutError, error_text
 from agentic.core.graph.events import WorkflowEvent
 from agentic.core.graph.history import HistorySource
-from agentic.core.graph.links import RunLink, SubCall
+from agentic.core.graph.links import BaseWorkflow, RunLink, SubCall
 from agentic.core.graph.messages import Activation, ActivationResult
 from agentic.core.graph.parcel import Parcel, storing
 from agentic.core.graph.progress import Progress, SubRun
 from agentic.core.graph.result import RunResult
 from agentic.core.graph.runner import run_within
 from agentic.core.graph.subgraph import WorkflowExecutor
-from agentic.core.graph.workflow import Workflow
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.core.masking import learning
@@ -47,14 +47,14 @@ class Again:
 class WaitsFor:
     """The activation waits for a child run, which has to begin or to go on."""
 
-    workflow: Workflow
+    workflow: WorkflowDefinition
     message: object
     call: SubCall
 
 
 Outcome = ActivationResult | Again | WaitsFor
 
-ChildReader = Callable[[Workflow, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
+ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
 """Returns what a child run came to; None when it has to begin, or to go on with answers."""
 
 
@@ -95,7 +95,7 @@ class Activity:
         self._deadline = surroundings.deadline
         self._is_patient = True
         self._link = RunLink(
-            graph=image.graph,
+            reducers=image.graph.reducers,
             run_id=image.run_id,
             path=image.state.path,
             clock=time.time,
@@ -112,7 +112,7 @@ class Activity:
             is_passing=lambda error: self._is_patient and went_away(error),
         )
         seen = image.seen_by(activation)
-        self._attempts = Attempts(activation, self._link, image.config, seen)
+        self._attempts = Attempts(activation, image.graph, self._link, image.config, seen)
         # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
         self._attempts.progress = progress
         self._past = progress
@@ -144,7 +144,7 @@ class Activity:
         """
         kept = self._image.state.kept.get(self._activation.key)
         if kept is not None:
-            return await judged(kept, self._link)  # it was done, and its conditions were not asked
+            return await judged(kept, self._image.graph)  # it was done, and its conditions were not asked
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         pulse = None if self._timeout_s is None else own_pulse()
         try:
@@ -218,7 +218,8 @@ class Activity:
                 raise
             raise DeadlineSignal from None
 
-    async def _run_sub(self, workflow: Workflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
+    async def _run_sub(self, given: BaseWorkflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
+        workflow = definition_of(given)
         if not self._is_child_run:
             # What a handler puts together itself no other process could rebuild.
             return await run_within(workflow, message, call, self._link)

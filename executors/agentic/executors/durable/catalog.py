@@ -9,6 +9,7 @@ from threading import Lock
 from typing import cast
 
 from agentic.core.errors import AgenticError, line_of, text_of
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.subgraph import WorkflowExecutor
 from agentic.core.graph.workflow import Workflow
 from agentic.core.hooks.offers import clash_over
@@ -37,7 +38,7 @@ class Flow:
         close: Closes what its executors have opened in this process.
     """
 
-    workflow: Workflow
+    workflow: WorkflowDefinition
     hooks: RunHooks = NO_HOOKS
     queue: str = DEFAULT_QUEUE
     close: Close | None = None

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import takewhile
 
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.errors import RestoredError
 from agentic.core.graph.links import SubCall
 from agentic.core.graph.messages import Activation
@@ -15,8 +16,7 @@ from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
 from agentic.core.graph.restoring import restore
 from agentic.core.graph.result import RunResult, RunStatus
 from agentic.core.graph.runner import answers_of
-from agentic.core.graph.state import RunState
-from agentic.core.graph.workflow import Workflow
+from agentic.core.graph.state import RunState, state_of
 from agentic.core.ledger import (
     ActivationStatus,
     Claimed,
@@ -58,7 +58,7 @@ class Child:
 
 
 async def read_child(
-    host: RunHost, around: Workflow, workflow: Workflow, call: SubCall
+    host: RunHost, around: WorkflowDefinition, workflow: WorkflowDefinition, call: SubCall
 ) -> tuple[RunResult, SubRun] | None:
     """Return what a child run came to; None when it has to begin, or to go on.
 
@@ -207,7 +207,7 @@ def _has_to_go_on(state: RunState, call: SubCall) -> bool:
     if state.status is RunStatus.WAITING_INPUT:
         names = {asked.name for asked in state.open_requests}
         return bool(names & call.answers.keys())
-    return call.before is not None and call.before.state.sequence == state.sequence
+    return call.before is not None and state_of(call.before).sequence == state.sequence
 
 
 def _stub(state: RunState) -> RunState:

@@ -40,6 +40,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from agentic.core.graph.codec import MAX_DEPTH, Codec, describe, describe_fields, from_text, to_text
+from agentic.core.graph.declared import ENGINE_TYPES
 from agentic.core.graph.errors import CorruptContentError, UnencodableError
 from agentic.core.graph.messages import ExecutorFailure, ItemResult
 from agentic.core.types import ExecutorId, JSONValue
@@ -245,7 +246,7 @@ class Odd(tzinfo):
 
 DECLARED: tuple[type, ...] = (
     Color, Level, Size, Rights, Mode, Pair, Point, Frozen, Total, Wrapped, Empty, Person, Aliased, Open,
-    Box[int], Box[Point], Names, Summed, Grown, Span, Measured, Turned,
+    Box[int], Box[Point], Names, Summed, Grown, Span, Measured, Turned, *ENGINE_TYPES,
 )  # fmt: skip
 CODEC = Codec(DECLARED)
 
@@ -467,7 +468,7 @@ def test_a_decoded_value_shares_nothing_with_the_data() -> None:
 
 
 def test_names_are_those_of_the_declared_types_and_of_the_types_of_their_fields() -> None:
-    names = Codec([Frozen]).names
+    names = Codec([Frozen, ItemResult]).names
     assert names[f"{__name__}.Frozen"] is Frozen
     assert names[f"{__name__}.Point"] is Point
     assert names["agentic.core.graph.messages.ItemResult"] is ItemResult

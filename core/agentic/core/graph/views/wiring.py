@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import Literal, assert_never
 
 from agentic.core.graph.base import Executor
+from agentic.core.graph.definition import WorkflowDefinition
 from agentic.core.graph.edges import (
     DirectEdge,
     Edge,
@@ -23,9 +24,6 @@ from agentic.core.graph.edges import (
     SwitchEdge,
 )
 from agentic.core.graph.subgraph import WorkflowExecutor
-
-if TYPE_CHECKING:
-    from agentic.core.graph.workflow import Workflow
 
 Line = Literal["solid", "dashed", "thick", "back"]
 """Always taken; taken or not, as a function says; taken by many at once; taken back to an earlier one."""
@@ -69,7 +67,7 @@ def wires_of(graph: Graph) -> list[Wire]:
     ]
 
 
-def workflow_within(node: Executor) -> Workflow | None:
+def workflow_within(node: Executor) -> WorkflowDefinition | None:
     """Return the sub-workflow that the executor runs, None for any other executor."""
     return node.workflow if isinstance(node, WorkflowExecutor) else None
 
