@@ -58,6 +58,7 @@ lint: $(VENV)/.dev
 
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config tests/types/importlinter.toml
 
 mypy: $(VENV)/.dev
 	$(BIN)/mypy

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.bench.measuring import Figures, Stopwatch, main, per_commit, scratch
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.hooks import PluginRegistry
 from agentic.core.ledger import (
     ActivationId,

@@ -10,10 +10,10 @@ from typing import Any
 from tests.compat.write import CRAWL, LOOP
 
 from agentic.core.graph import Workflow
-from agentic.core.graph.codec_plans import WIRE_NAME
-from agentic.core.graph.codec_types import collect_types
-from agentic.core.graph.definition import WorkflowDefinition
-from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.graph.codec.plans import WIRE_NAME
+from agentic.core.graph.codec.types import collect_types
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import outline, parse_spec
 from agentic.plugins.hackernews.searching import search_workflow, tree_workflow, user_workflow

@@ -86,7 +86,7 @@ def test_names_that_are_loaded_later_are_found_whatever_was_loaded_before(packag
     module = importlib.import_module(package)
     assert sorted(module._HOMES) == sorted(module.__all__)
     for name, home in module._HOMES.items():
-        assert getattr(module, name) is getattr(importlib.import_module(f"{package}.{home}"), name)
+        assert getattr(module, name) is getattr(importlib.import_module(f".{home}", package), name)
     files = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
     assert not files & set(module.__all__), "a module would be taken for the name"
 

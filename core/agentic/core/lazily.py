@@ -12,8 +12,8 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
 
     Args:
         package: Its full name.
-        homes: The module of each public name, within the package. No module there may be called like a public
-            name: when it is loaded, it takes the name's place.
+        homes: The module of each public name, within the package; beside it, with a dot before.
+            No module in the package may have a public name: when it is loaded, it takes the name's place.
         name: What is asked for.
 
     Raises:
@@ -21,6 +21,6 @@ def loaded(package: str, homes: Mapping[str, str], name: str) -> object:
     """
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+    found: object = getattr(import_module(f".{homes[name]}", package), name)
     setattr(sys.modules[package], name, found)
     return found

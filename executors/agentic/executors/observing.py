@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from agentic.core.errors import line_of
-from agentic.core.graph.events import LIFECYCLE_ENDS, EventKind, WorkflowEvent
+from agentic.core.graph.model.events import LIFECYCLE_ENDS, EventKind, WorkflowEvent
 from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, get_registry
 from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue

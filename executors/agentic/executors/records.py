@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.logging import get_logger
 from agentic.core.masking import KnownSecrets
@@ -35,8 +35,8 @@ from agentic.mappers import (
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from agentic.core.graph.events import WorkflowEvent
-    from agentic.core.graph.state import RunState
+    from agentic.core.graph.model.events import WorkflowEvent
+    from agentic.core.graph.model.state import RunState
     from agentic.core.types import JSONValue
     from agentic.executors.durable.hooks import OnceKept
 

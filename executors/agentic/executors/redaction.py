@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from agentic.core.errors import AgenticError, line_of, text_of
 from agentic.core.graph import WorkflowEvent
-from agentic.core.graph.codec import to_text
+from agentic.core.graph.codec.codec import to_text
 from agentic.core.hooks import get_registry
 from agentic.core.hooks.offers import clash_over
 from agentic.core.masking import MASK, Masker, guessed_secrets, mask_known, parts_of, remember_secrets

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentic.core.graph import CheckpointError, WorkflowEvent
 from agentic.core.graph.errors import error_text
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationId
 from agentic.core.threads import in_thread
 from agentic.core.types import ExecutorId, RunId

@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Self
 
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread

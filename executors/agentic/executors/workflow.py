@@ -17,7 +17,7 @@ from agentic.core.graph import (
     WorkflowContext,
     handler,
 )
-from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.logging import get_logger
 from agentic.core.threads import in_thread
 from agentic.executors.base import AgentWork, BaseAgentExecutor

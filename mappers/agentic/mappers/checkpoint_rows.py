@@ -18,14 +18,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from agentic.core.graph.checkpoints import (
+from agentic.core.graph.checkpoints.store import (
     Checkpoint,
     CheckpointMetadata,
     StoredCheckpoint,
     stored_bytes,
 )
 from agentic.core.graph.errors import CheckpointNotFoundError, CorruptCheckpointError
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.types import RunId
 from agentic.mappers import checkpoint_statements as statements
 from agentic.mappers.checkpoint_statements import CHECKPOINTS, METADATA

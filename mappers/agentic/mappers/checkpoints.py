@@ -8,14 +8,14 @@ from typing import ParamSpec, Self, TypeVar
 
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,
     CheckpointStoreError,
     InvalidPolicyError,
 )
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.types import RunId
 from agentic.mappers import checkpoint_rows as rows
 from agentic.mappers.catalog import add_project, find_project
@@ -33,9 +33,9 @@ R = TypeVar("R")
 class SqlCheckpointStore:
     """The checkpoints of a project's runs.
 
-    Implements :class:`agentic.core.graph.checkpoints.CheckpointStore`. Any number of stores, in any number of
-    processes, may work on one run: of those that save one revision at once, one succeeds. What a store does
-    is done in one thread, one call after the other, each in a transaction of its own.
+    Implements :class:`agentic.core.graph.checkpoints.store.CheckpointStore`. Any number of stores, in any
+    number of processes, may work on one run: of those that save one revision at once, one succeeds. What a
+    store does is done in one thread, one call after the other, each in a transaction of its own.
     """
 
     def __init__(self, database: Database, *, project_id: str) -> None:

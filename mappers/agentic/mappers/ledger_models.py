@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Float, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.records import ActivationStatus
 from agentic.mappers.columns import Base
 from agentic.mappers.models import names, owner

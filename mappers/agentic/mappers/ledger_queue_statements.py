@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationStatus
 from agentic.mappers.driver import HotStatement
 from agentic.mappers.ledger_activation_statements import ACTIVATION_COLUMNS, DELAYED, IS_OPEN, OFFERED

@@ -9,7 +9,7 @@ from itertools import chain
 from sqlalchemy import ColumnElement, func, null, select
 from sqlalchemy.orm import Session
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import (
     ActivationRow,
     ActivationStatus,

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Row, and_, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
-from agentic.core.graph.progress import request_id
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.progress import request_id
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import RunRow
 from agentic.core.types import JSONValue, RunId
 from agentic.mappers.checkpoint_statements import PARTS
@@ -106,7 +106,7 @@ def _asked(text: str, project_id: str, run_id: str, workflow: str) -> Iterator[O
 
 
 class _Asked(BaseModel):
-    """As :mod:`agentic.core.graph.writing` writes a request."""
+    """As :mod:`agentic.core.graph.checkpoints.state_encoder` writes a request."""
 
     name: str
     path: str

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agentic.core.graph.crashes import OnCrash
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.policies import OnCrash
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     ActivationRow,

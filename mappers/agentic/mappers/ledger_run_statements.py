@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationStatus
 from agentic.mappers.driver import HotStatement
 from agentic.mappers.ledger_sql import ACTIVATIONS, NOW, PROJECTS, RUNS, bound, of_project, of_run, word

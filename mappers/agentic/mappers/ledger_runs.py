@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import NewRun, RunExistsError, RunRow, Step
 from agentic.core.types import RunId
 from agentic.mappers import ledger_run_statements as statements

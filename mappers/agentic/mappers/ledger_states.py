@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic.core.graph.checkpoints import StoredCheckpoint
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointNotFoundError
 from agentic.core.ledger import EventBatch, StateChanges
 from agentic.core.types import RunId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import attrgetter
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationId, ActivationStatus, NewActivation, Step
 from agentic.core.types import ExecutorId
 from agentic.mappers.driver import Value, Values

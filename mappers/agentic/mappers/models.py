@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ids import new_id
 from agentic.core.types import JSONValue
 from agentic.mappers.columns import ID_LENGTH, Base, UTCDateTime, utc_now
@@ -283,7 +283,7 @@ class PipelineModel(Base):
 
 
 class RunCheckpointModel(Base):
-    """One step of a run's history; see :class:`agentic.core.graph.checkpoints.CheckpointMetadata`.
+    """One step of a run's history; see :class:`agentic.core.graph.checkpoints.store.CheckpointMetadata`.
 
     The key lets one of two writers go on with a run. ``head`` comes last, so that SQLite reads the other
     columns without it.

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import event, func, select, text
 from tests.databases import only_sqlite
 
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,

@@ -19,8 +19,8 @@ from tests.property.graph.playing import MAX_LEGS, Story, answers_to, is_over
 from agentic.core import RunResult, RunStatus
 from agentic.core.errors import AgenticError
 from agentic.core.graph import UnknownRequestError
-from agentic.core.graph.restoring import restore
-from agentic.core.graph.state import RunState
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.model.state import RunState
 from agentic.core.ledger import ActivationStatus, LedgerUnavailableError, RunRow
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId

@@ -33,10 +33,10 @@ from tests.property.graph.world import World, living_in
 
 from agentic.core import WorkflowContext
 from agentic.core.bus.envelope import from_message
-from agentic.core.graph.crashes import CrashPolicy
-from agentic.core.graph.definition import WorkflowDefinition
-from agentic.core.graph.state import RunState
-from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition
+from agentic.core.graph.model.policies import CrashPolicy
+from agentic.core.graph.model.state import RunState
 from agentic.executors.durable.hooks import RunHooks
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.outbox import Outbox

@@ -18,7 +18,7 @@ from tests.property.graph.virtual import in_virtual_time
 from tests.property.graph.world import World, living_in
 
 from agentic.core import RunResult, RunStatus, Workflow
-from agentic.core.graph.restoring import restore
+from agentic.core.graph.checkpoints.restore import restore
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable.control import answer, resume
 from agentic.executors.durable.handle import AsyncRunHandle

@@ -23,11 +23,11 @@ from tests.property.graph.shapes import Shape
 
 from agentic.core import EventKind, Workflow, WorkflowEvent
 from agentic.core.graph import RunView, replay
-from agentic.core.graph.edges import FanInEdge
-from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import request_id
-from agentic.core.graph.state import RunState
-from agentic.core.graph.writing import Writer
+from agentic.core.graph.checkpoints.state_encoder import Writer
+from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.definition.edges import FanInEdge
+from agentic.core.graph.model.progress import request_id
+from agentic.core.graph.model.state import RunState
 from agentic.core.types import JSONValue
 
 

@@ -10,7 +10,7 @@ from tests.property.graph.model import chosen
 from tests.property.graph.shapes import Direct, FanOut, Link, MapOver, Retry, Shape, Switch, ends_of
 
 from agentic.core import EventKind, WorkflowEvent
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.state import RunState
 
 
 def vanished(shape: Shape, history: History, state: RunState) -> Iterator[str]:

@@ -13,9 +13,9 @@ from tests.property.graph.model import Done, Due, Model, failure_of
 from tests.property.graph.shapes import Shape
 
 from agentic.core import EventKind, Workflow, WorkflowEvent
-from agentic.core.graph.codec import from_text
-from agentic.core.graph.events import CONTENT_KEY, LIFECYCLE_ENDS
-from agentic.core.graph.state import RunState
+from agentic.core.graph.codec.codec import from_text
+from agentic.core.graph.model.events import CONTENT_KEY, LIFECYCLE_ENDS
+from agentic.core.graph.model.state import RunState
 from agentic.core.types import RunId
 
 Place = tuple[int, str, int]

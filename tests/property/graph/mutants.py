@@ -17,7 +17,16 @@ from tests.property.graph import exposing
 from tests.property.graph.shapes import Shape
 from tests.property.graph.simulator import simulate
 
-from agentic.core.graph import joins, judging, letters, maps, planner, refusals, routing, shared
+from agentic.core.graph.planning import (
+    conditions,
+    joins,
+    maps,
+    planner,
+    refusals,
+    routed,
+    routing,
+    shared_state,
+)
 
 
 @dataclass(frozen=True)
@@ -76,13 +85,13 @@ MUTANTS: Mapping[str, Mutant] = {
         "    elif not verdict:\n        routing.deliver",
     ),
     "a condition is asked about messages that its target does not take": Mutant(
-        judging,
+        conditions,
         "if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):",
         "if False:",
         exposing.CONDITION_OF_A_PICKY_TARGET,
     ),
     "a case is chosen for a target that does not take the message": Mutant(
-        judging,
+        conditions,
         "graph.executors[case.target].accepts(message) and ",
         "",
         exposing.CASE_OF_A_PICKY_TARGET,
@@ -112,13 +121,13 @@ MUTANTS: Mapping[str, Mutant] = {
         routing, "< edge.max_passes", "<= edge.max_passes", seed=11
     ),
     "receivers share one object": Mutant(
-        letters, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"
+        routed, "letter.parcel if letter.copies == 1 else letter.parcel.again()", "letter.parcel"
     ),
     "more items of a map are under way than its window has": Mutant(
         maps, "edge.window - live", "edge.window", seed=29
     ),
     "what was written first is reduced last": Mutant(
-        shared,
+        shared_state,
         "    for result in results:\n        if result.writes",
         "    for result in reversed(results):\n        if result.writes",
     ),

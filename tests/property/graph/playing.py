@@ -11,10 +11,10 @@ from tests.property.graph.world import World, living_in
 
 from agentic.core import RunResult, RunStatus, Workflow, WorkflowEvent
 from agentic.core.graph import InfoRequest, MemoryCheckpointStore, RunStream
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.graph.errors import error_type
-from agentic.core.graph.restoring import restore
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.state import RunState
 from agentic.core.types import RunId
 
 MAX_LEGS = 80

@@ -50,8 +50,8 @@ from agentic.core import (
     handler,
 )
 from agentic.core.graph import ExecutorFailure, GraphWarning, RequestExpiredError
-from agentic.core.graph.edges import Condition
-from agentic.core.graph.progress import FailedAttempt
+from agentic.core.graph.definition.edges import Condition
+from agentic.core.graph.model.progress import FailedAttempt
 
 AT_ONCE = timedelta(0)
 

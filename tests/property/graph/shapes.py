@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
-from agentic.core.graph.edges import JoinMode, On, OnItemError, RetryPayload
+from agentic.core.graph.definition.edges import JoinMode, On, OnItemError, RetryPayload
 
 MAX_LOAD = 60
 MAX_INNER_LOAD = 12

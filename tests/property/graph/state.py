@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agentic.core import Workflow
-from agentic.core.graph.codec import to_text
-from agentic.core.graph.state import RunState
-from agentic.core.graph.writing import JSONObject, Writer
+from agentic.core.graph.checkpoints.state_encoder import JSONObject, Writer
+from agentic.core.graph.codec.codec import to_text
+from agentic.core.graph.model.state import RunState
 from agentic.core.types import JSONValue
 
 _OF_TIME = frozenset({"started_at", "deadline", "raised_at", "duration_s", "delay_s"})

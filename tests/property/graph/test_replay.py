@@ -17,8 +17,8 @@ from tests.property.graph.world import World, living_in
 
 from agentic.core import Workflow, WorkflowEvent
 from agentic.core.graph import MemoryCheckpointStore, replay
-from agentic.core.graph.checkpoints import StoredCheckpoint
-from agentic.core.graph.restoring import restore
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.types import RunId
 
 seeds = st.integers(0, 1_000_000)

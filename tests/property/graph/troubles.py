@@ -10,7 +10,7 @@ from typing import Literal
 from tests.property.graph.shapes import Dice
 
 from agentic.core.graph import CheckpointStoreError, MemoryCheckpointStore
-from agentic.core.graph.checkpoints import Checkpoint
+from agentic.core.graph.checkpoints.store import Checkpoint
 
 Blow = Literal[
     "kill", "cancel", "time out", "refuse", "lose the answer", "kill after saving", "kill before saving"

@@ -15,7 +15,7 @@ from selectors import BaseSelector, SelectorKey
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 from unittest.mock import patch
 
-from agentic.core.graph import function
+from agentic.core.graph.definition import function
 
 ValueT = TypeVar("ValueT")
 Ts = TypeVarTuple("Ts")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_type
 
 from agentic.core import Executor, ExecutorKind, RetryPolicy, WorkflowContext, executor, handler
-from agentic.core.graph.function import FunctionExecutor
+from agentic.core.graph.definition.function import FunctionExecutor
 
 
 @executor(id="async-one")

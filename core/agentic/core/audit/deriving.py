@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from agentic.core.audit.decision import ENGINE, Decision, DecisionKind, shown_details, shown_reason
-from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.model.events import EventKind, WorkflowEvent
 from agentic.core.types import JSONValue
 
 Facts = Mapping[str, JSONValue]

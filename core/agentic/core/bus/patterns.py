@@ -18,7 +18,7 @@ from agentic.core.bus.kv import KeyValue
 from agentic.core.bus.projection import Document, Documents, attempt_of
 from agentic.core.bus.subjects import token
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.graph.history import (
+from agentic.core.graph.model.history import (
     MAX_ATTEMPTS,
     MAX_ERRORS,
     EnrichedError,

@@ -27,7 +27,7 @@ from typing import Any, cast
 from agentic.core.bus.envelope import PublishedEvent
 from agentic.core.bus.subjects import token
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.graph.history import MAX_ATTEMPTS, MAX_ERRORS
+from agentic.core.graph.model.history import MAX_ATTEMPTS, MAX_ERRORS
 
 Document = dict[str, Any]
 Documents = MutableMapping[str, Document]

@@ -72,9 +72,9 @@ def svg(
 
 
 def _svg(name: str | None, run: str | None, project: str | None) -> str:
-    from agentic.core.graph.replaying import replay
-    from agentic.core.graph.retold import retold
-    from agentic.core.graph.viz import to_svg
+    from agentic.core.graph.build.from_events import retold
+    from agentic.core.views.replay import replay
+    from agentic.core.views.viz import to_svg
 
     if run is None:
         return find_workflow(str(name)).to_svg()

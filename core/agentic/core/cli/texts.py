@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from agentic.core.graph.events import CONTENT_KEY
+from agentic.core.graph.model.events import CONTENT_KEY
 from agentic.core.types import JSONValue
 
 MAX_CHARS = 300

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.core.graph.approvals import ApprovalRequest, ApprovalResponse
-    from agentic.core.graph.base import Executor, ExecutorKind, handler
-    from agentic.core.graph.builder import Case, Default, WorkflowBuilder
-    from agentic.core.graph.checkpoints import (
+    from agentic.core.graph.build.builder import Case, Default, WorkflowBuilder
+    from agentic.core.graph.build.workflow import RunStream, Workflow
+    from agentic.core.graph.checkpoints.memory import MemoryCheckpointStore
+    from agentic.core.graph.checkpoints.store import (
         Checkpoint,
         CheckpointMetadata,
         CheckpointStore,
         StoredCheckpoint,
     )
-    from agentic.core.graph.config import WorkflowConfig
-    from agentic.core.graph.context import WorkflowContext
-    from agentic.core.graph.crashes import CrashPolicy
-    from agentic.core.graph.document import Document
+    from agentic.core.graph.definition.context import WorkflowContext
+    from agentic.core.graph.definition.executor import Executor, ExecutorKind, handler
+    from agentic.core.graph.definition.function import FunctionExecutor, executor
     from agentic.core.graph.errors import (
         AnswerError,
         CheckpointConflictError,
@@ -58,9 +57,9 @@ if TYPE_CHECKING:
         UnknownRequestError,
         UnstorableTypesError,
     )
-    from agentic.core.graph.events import CustomEvent, EventKind, WorkflowEvent
-    from agentic.core.graph.function import FunctionExecutor, executor
-    from agentic.core.graph.history import (
+    from agentic.core.graph.model.document import Document
+    from agentic.core.graph.model.events import CustomEvent, EventKind, WorkflowEvent
+    from agentic.core.graph.model.history import (
         EnrichedError,
         ExecutorHistory,
         HistorySource,
@@ -68,14 +67,18 @@ if TYPE_CHECKING:
         PastAttempt,
         Pattern,
     )
-    from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
-    from agentic.core.graph.messages import ExecutorFailure, ItemResult
-    from agentic.core.graph.progress import FailedAttempt, InfoRequest
-    from agentic.core.graph.replaying import replay
-    from agentic.core.graph.result import RunResult, RunStatus
-    from agentic.core.graph.retries import RetryPolicy
-    from agentic.core.graph.run_view import DueView, ExecutorView, RunView
-    from agentic.core.graph.workflow import RunStream, Workflow
+    from agentic.core.graph.model.messages import ExecutorFailure, ItemResult
+    from agentic.core.graph.model.policies import (
+        ApprovalRequest,
+        ApprovalResponse,
+        CrashPolicy,
+        RetryPolicy,
+        WorkflowConfig,
+    )
+    from agentic.core.graph.model.progress import FailedAttempt, InfoRequest
+    from agentic.core.graph.model.result import RunResult, RunStatus
+    from agentic.core.views.replay import replay
+    from agentic.core.views.run_view import DueView, ExecutorView, RunView
 
 __all__ = [
     "AnswerError",
@@ -159,82 +162,82 @@ __all__ = [
 
 _HOMES = {
     "AnswerError": "errors",
-    "ApprovalRequest": "approvals",
-    "ApprovalResponse": "approvals",
-    "Case": "builder",
-    "Checkpoint": "checkpoints",
+    "ApprovalRequest": "model.policies",
+    "ApprovalResponse": "model.policies",
+    "Case": "build.builder",
+    "Checkpoint": "checkpoints.store",
     "CheckpointConflictError": "errors",
     "CheckpointError": "errors",
-    "CheckpointMetadata": "checkpoints",
+    "CheckpointMetadata": "checkpoints.store",
     "CheckpointNotFoundError": "errors",
-    "CheckpointStore": "checkpoints",
+    "CheckpointStore": "checkpoints.store",
     "CheckpointStoreError": "errors",
     "CheckpointVersionError": "errors",
     "ContextClosedError": "errors",
     "ConvergenceError": "errors",
     "CorruptCheckpointError": "errors",
-    "CrashPolicy": "crashes",
-    "CustomEvent": "events",
-    "Default": "builder",
-    "Document": "document",
-    "DueView": "run_view",
-    "EnrichedError": "history",
-    "EventKind": "events",
-    "Executor": "base",
-    "ExecutorFailure": "messages",
-    "ExecutorHistory": "history",
-    "ExecutorKind": "base",
+    "CrashPolicy": "model.policies",
+    "CustomEvent": "model.events",
+    "Default": "build.builder",
+    "Document": "model.document",
+    "DueView": ".views.run_view",
+    "EnrichedError": "model.history",
+    "EventKind": "model.events",
+    "Executor": "definition.executor",
+    "ExecutorFailure": "model.messages",
+    "ExecutorHistory": "model.history",
+    "ExecutorKind": "definition.executor",
     "ExecutorTimeoutError": "errors",
-    "ExecutorView": "run_view",
-    "FailedAttempt": "progress",
-    "FunctionExecutor": "function",
+    "ExecutorView": ".views.run_view",
+    "FailedAttempt": "model.progress",
+    "FunctionExecutor": "definition.function",
     "GraphError": "errors",
     "GraphWarning": "errors",
     "HandlerError": "errors",
     "HandlerStoppedError": "errors",
-    "HistorySource": "history",
+    "HistorySource": "model.history",
     "IncompleteLogError": "errors",
-    "InfoRequest": "progress",
+    "InfoRequest": "model.progress",
     "InvalidGraphError": "errors",
     "InvalidPolicyError": "errors",
     "InvalidRunIdError": "errors",
-    "ItemResult": "messages",
-    "MemoryCheckpointStore": "memory_checkpoints",
-    "MemoryHistory": "history",
+    "ItemResult": "model.messages",
+    "MemoryCheckpointStore": "checkpoints.memory",
+    "MemoryHistory": "model.history",
     "MessageCopyError": "errors",
     "MessageTypeError": "errors",
     "MigrationError": "errors",
     "NoLedgerError": "errors",
     "NotStoredError": "errors",
     "OutputTypeError": "errors",
-    "PastAttempt": "history",
-    "Pattern": "history",
+    "PastAttempt": "model.history",
+    "Pattern": "model.history",
     "RejectedError": "errors",
     "RequestExpiredError": "errors",
     "RetriesExhaustedError": "errors",
-    "RetryPolicy": "retries",
+    "RetryPolicy": "model.policies",
     "RunEndedError": "errors",
-    "RunResult": "result",
-    "RunStatus": "result",
-    "RunStream": "workflow",
+    "RunResult": "model.result",
+    "RunStatus": "model.result",
+    "RunStream": "build.workflow",
     "RunTimeoutError": "errors",
-    "RunView": "run_view",
+    "RunView": ".views.run_view",
     "SelectorError": "errors",
     "SendTypeError": "errors",
     "StateConflictError": "errors",
-    "StoredCheckpoint": "checkpoints",
+    "StoredCheckpoint": "checkpoints.store",
     "UndeliverableMessageError": "errors",
     "UnencodableError": "errors",
     "UnknownRequestError": "errors",
     "UnstorableTypesError": "errors",
-    "Workflow": "workflow",
-    "WorkflowBuilder": "builder",
-    "WorkflowConfig": "config",
-    "WorkflowContext": "context",
-    "WorkflowEvent": "events",
-    "executor": "function",
-    "handler": "base",
-    "replay": "replaying",
+    "Workflow": "build.workflow",
+    "WorkflowBuilder": "build.builder",
+    "WorkflowConfig": "model.policies",
+    "WorkflowContext": "definition.context",
+    "WorkflowEvent": "model.events",
+    "executor": "definition.function",
+    "handler": "definition.executor",
+    "replay": ".views.replay",
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from agentic.core.graph.codec import from_text, to_text
+from agentic.core.graph.codec.codec import from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
-from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.ledger.records import EventBatch
 from agentic.core.types import JSONValue
 

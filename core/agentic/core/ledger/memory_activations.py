@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import merge
 from itertools import islice, takewhile
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.memory_rows import Effect, UsesRows, as_pending, rank
 from agentic.core.ledger.memory_steps import go_on_after
 from agentic.core.ledger.records import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from agentic.core.audit import Decision
-from agentic.core.graph.checkpoints import CheckpointMetadata
+from agentic.core.graph.checkpoints.store import CheckpointMetadata
 from agentic.core.ledger.memory_tables import Journal, Places, Sort, Table
 from agentic.core.ledger.records import ActivationId, ActivationRow, ActivationStatus, EventBatch, RunRow
 from agentic.core.types import RunId

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.errors import RunExistsError
 from agentic.core.ledger.memory_rows import UsesRows
 from agentic.core.ledger.memory_steps import skip_open, stays, write_step

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from agentic.core.graph.checkpoints import Checkpoint, StoredCheckpoint, stored_bytes
+from agentic.core.graph.checkpoints.store import Checkpoint, StoredCheckpoint, stored_bytes
 from agentic.core.graph.errors import CheckpointNotFoundError
 from agentic.core.ledger.memory_rows import Head, KeptBatch, Part, Rows, UsesRows
 from agentic.core.ledger.records import EventBatch, StateChanges

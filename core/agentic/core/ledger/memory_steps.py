@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.memory_rows import Rows, as_pending
 from agentic.core.ledger.memory_states import save_checkpoint, save_events
 from agentic.core.ledger.records import (

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from agentic.core.audit import Decision
-from agentic.core.graph.checkpoints import StoredCheckpoint
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.records import (
     ActivationId,
     ActivationOutcome,

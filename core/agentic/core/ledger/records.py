@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata
-from agentic.core.graph.crashes import OnCrash
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata
+from agentic.core.graph.model.policies import OnCrash
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.graph.names import between_colons
-from agentic.core.graph.result import RunStatus
 from agentic.core.types import ExecutorId, RunId
 
 DEFAULT_QUEUE = "agentic.default"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.graph.errors import CorruptCheckpointError
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.stores import layout
 from agentic.core.stores.layout import Place
 from agentic.core.types import RunId

@@ -24,7 +24,7 @@ from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, stored_bytes
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, stored_bytes
 from agentic.core.graph.errors import CorruptCheckpointError
 
 Kind = Literal["meta", "text", "part", "gone"]

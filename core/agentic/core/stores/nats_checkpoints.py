@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from agentic.core.bus import BusError, KeyConflictError, KeyValue, KeyWrite, NatsAccess
 from agentic.core.bus.large import packed, read_large
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,

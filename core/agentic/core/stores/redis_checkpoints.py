@@ -17,7 +17,7 @@ from typing import Self
 from uuid import uuid4
 
 from agentic.core.bus.subjects import token
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,

@@ -9,13 +9,18 @@ from typing import cast
 
 import pytest
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, CheckpointStore, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import (
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointStore,
+    StoredCheckpoint,
+)
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,
     InvalidPolicyError,
 )
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.types import RunId
 
 Changes = Mapping[str, str | None]

@@ -13,14 +13,14 @@ from functools import partial
 
 from structlog.contextvars import bound_contextvars
 
-from agentic.core.graph.abandoning import abandon, abandoned
+from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
 from agentic.core.graph.errors import CorruptContentError, HandlerError
-from agentic.core.graph.links import BaseWorkflow, RunLink, SubCall
-from agentic.core.graph.messages import Activation
-from agentic.core.graph.parcel import storing
-from agentic.core.graph.progress import SubRun
-from agentic.core.graph.result import RunResult
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.messages import Activation
+from agentic.core.graph.model.progress import SubRun
+from agentic.core.graph.model.result import RunResult
+from agentic.core.graph.model.state import RunState
+from agentic.core.graph.running.on_cancel import abandon, abandoned
 from agentic.core.logging import get_logger
 from agentic.executors.durable.host import RunHost
 from agentic.executors.durable.image import RunImage

@@ -10,19 +10,19 @@ from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
 
-from agentic.core.graph.attempts import Attempts, PassingSignal, judged
-from agentic.core.graph.context import ParkedSignal
-from agentic.core.graph.definition import WorkflowDefinition, definition_of
+from agentic.core.graph.codec.payload import Parcel, storing
+from agentic.core.graph.definition.context import ParkedSignal
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition, definition_of
 from agentic.core.graph.errors import ExecutorTimeoutError, RunTimeoutError, error_text
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.history import HistorySource
-from agentic.core.graph.links import BaseWorkflow, RunLink, SubCall
-from agentic.core.graph.messages import Activation, ActivationResult
-from agentic.core.graph.parcel import Parcel, storing
-from agentic.core.graph.progress import Progress, SubRun
-from agentic.core.graph.result import RunResult
-from agentic.core.graph.runner import run_within
-from agentic.core.graph.subgraph import WorkflowExecutor
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
+from agentic.core.graph.model.messages import Activation, ActivationResult
+from agentic.core.graph.model.progress import Progress, SubRun
+from agentic.core.graph.model.result import RunResult
+from agentic.core.graph.running.attempts import Attempts, PassingSignal, judged
+from agentic.core.graph.running.runner import run_within
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
 from agentic.core.logging import get_logger
 from agentic.core.masking import learning

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agentic.core.graph.annotations import type_name
+from agentic.core.graph.checkpoints.snapshots import Snapshots
+from agentic.core.graph.codec.annotations import type_name
+from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.definition.run_services import SubCall
 from agentic.core.graph.errors import MessageTypeError
-from agentic.core.graph.links import SubCall
-from agentic.core.graph.parcel import storing
-from agentic.core.graph.planner import Answer, Decision, go_on, settle, start
-from agentic.core.graph.result import RunStatus
-from agentic.core.graph.runner import deadline_of, new_state
-from agentic.core.graph.snapshots import Snapshots
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.planning.planner import Answer, Decision, go_on, settle, start
+from agentic.core.graph.running.runner import deadline_of, new_state
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.image import Plan, RunImage

@@ -9,9 +9,9 @@ from threading import Lock
 from typing import cast
 
 from agentic.core.errors import AgenticError, line_of, text_of
-from agentic.core.graph.definition import WorkflowDefinition
-from agentic.core.graph.subgraph import WorkflowExecutor
-from agentic.core.graph.workflow import Workflow
+from agentic.core.graph.build.workflow import Workflow
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.hooks.offers import clash_over
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.records import record

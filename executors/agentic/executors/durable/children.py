@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import takewhile
 
-from agentic.core.graph.definition import WorkflowDefinition
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.definition.run_services import SubCall
+from agentic.core.graph.definition.workflow import WorkflowDefinition
 from agentic.core.graph.errors import RestoredError
-from agentic.core.graph.links import SubCall
-from agentic.core.graph.messages import Activation
-from agentic.core.graph.progress import Asked, InfoRequest, SubRun, request_id
-from agentic.core.graph.restoring import restore
-from agentic.core.graph.result import RunResult, RunStatus
-from agentic.core.graph.runner import answers_of
-from agentic.core.graph.state import RunState, state_of
+from agentic.core.graph.model.messages import Activation
+from agentic.core.graph.model.progress import Asked, InfoRequest, SubRun, request_id
+from agentic.core.graph.model.result import RunResult, RunStatus
+from agentic.core.graph.model.state import RunState, state_of
+from agentic.core.graph.running.runner import answers_of
 from agentic.core.ledger import (
     ActivationStatus,
     Claimed,

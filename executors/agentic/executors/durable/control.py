@@ -7,11 +7,11 @@ from functools import partial
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, RunEndedError
-from agentic.core.graph.planner import Answer, settle
-from agentic.core.graph.planner import Decision as PlannedDecision
-from agentic.core.graph.progress import request_id
-from agentic.core.graph.responses import Responses
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.progress import request_id
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.planning.planner import Answer, settle
+from agentic.core.graph.planning.planner import Decision as PlannedDecision
+from agentic.core.graph.planning.responses import Responses
 from agentic.core.ledger import (
     ActivationRow,
     ActivationStatus,

@@ -7,11 +7,11 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from agentic.core.graph.checkpoints import Checkpoint, StoredCheckpoint, stored_bytes
-from agentic.core.graph.codec import from_text, to_text
+from agentic.core.graph.checkpoints.store import Checkpoint, StoredCheckpoint, stored_bytes
+from agentic.core.graph.codec.codec import from_text, to_text
 from agentic.core.graph.errors import CorruptContentError
-from agentic.core.graph.events import EventKind, WorkflowEvent
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.events import EventKind, WorkflowEvent
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow, Step
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.logging import get_logger

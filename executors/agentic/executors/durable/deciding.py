@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agentic.core.graph.messages import ActivationKey, ActivationResult
-from agentic.core.graph.planner import (
+from agentic.core.graph.model.messages import ActivationKey, ActivationResult
+from agentic.core.graph.model.progress import Progress
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.model.state import RunState
+from agentic.core.graph.planning.planner import (
     Decision,
     Ending,
     break_off,
@@ -16,9 +19,6 @@ from agentic.core.graph.planner import (
     settle,
     take_in,
 )
-from agentic.core.graph.progress import Progress
-from agentic.core.graph.result import RunStatus
-from agentic.core.graph.state import RunState
 from agentic.core.ledger import RunRow
 from agentic.core.records import record
 from agentic.executors.durable.activity import DeadlineSignal

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentic.core.audit.deriving import decided_by
-from agentic.core.graph.codec import Codec, from_text, to_text
+from agentic.core.graph.checkpoints.state_decoder import Reader
+from agentic.core.graph.checkpoints.state_encoder import Writer
+from agentic.core.graph.codec.codec import Codec, from_text, to_text
+from agentic.core.graph.codec.payload import Parcel
 from agentic.core.graph.errors import CorruptContentError
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.messages import Activation, ActivationResult
-from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Progress
-from agentic.core.graph.reading import Reader
-from agentic.core.graph.writing import Writer
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.messages import Activation, ActivationResult
+from agentic.core.graph.model.progress import Progress
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import event_record
 from agentic.core.types import JSONValue, RunId

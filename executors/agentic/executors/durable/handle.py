@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.restoring import restore
-from agentic.core.graph.result import RunResult, RunStatus
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.ledger import RunRow, UnknownRunError
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId

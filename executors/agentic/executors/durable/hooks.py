@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.state import RunState
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record
 from agentic.core.types import RunId

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentic.core.errors import line_of
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.history import HistorySource
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger import (
     ActivationId,
     Dispatchable,

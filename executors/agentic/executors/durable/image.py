@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from agentic.core.graph.checkpoints import StoredCheckpoint
-from agentic.core.graph.config import WorkflowConfig
-from agentic.core.graph.edges import Graph
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.checkpoints.snapshots import CheckpointDraft, Snapshots
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.run_services import Seen
 from agentic.core.graph.errors import error_text
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.links import Seen
-from agentic.core.graph.messages import Activation, ActivationKey, ActivationResult
-from agentic.core.graph.planner import Decision
-from agentic.core.graph.restoring import restore
-from agentic.core.graph.result import RunStatus
-from agentic.core.graph.shared import seen_after
-from agentic.core.graph.snapshots import CheckpointDraft, Snapshots
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.messages import Activation, ActivationKey, ActivationResult
+from agentic.core.graph.model.policies import WorkflowConfig
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.model.state import RunState
+from agentic.core.graph.planning.planner import Decision
+from agentic.core.graph.planning.shared_state import seen_after
 from agentic.core.ledger import ActivationId, NewActivation, OnCommit, Step
 from agentic.core.masking import KnownSecrets
 from agentic.core.records import record

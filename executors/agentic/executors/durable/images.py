@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 
-from agentic.core.graph.checkpoints import StoredCheckpoint
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.types import RunId
 from agentic.executors.durable.catalog import WorkflowCatalog
 from agentic.executors.durable.image import RunImage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentic.core.bus import EventBus, EventPublisher
-from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.model.events import WorkflowEvent
 
 
 class LiveEvents:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agentic.core.bus import Bus, BusError
 from agentic.core.bus.buckets import learnt_patterns
 from agentic.core.bus.patterns import KvHistory
-from agentic.core.graph.history import ExecutorHistory
+from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.logging import get_logger
 from agentic.core.types import ExecutorId
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.messages import Activation
-from agentic.core.graph.parcel import Parcel
-from agentic.core.graph.progress import Progress
+from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.messages import Activation
+from agentic.core.graph.model.progress import Progress
 from agentic.core.ledger import Lease
 from agentic.executors.durable.activity import Activity, Surroundings
 from agentic.executors.durable.children import read_child

@@ -11,7 +11,7 @@ from functools import partial
 from celery import Celery
 
 from agentic.core.bus import Bus, Buses, open_buses
-from agentic.core.graph.events import WorkflowEvent
+from agentic.core.graph.model.events import WorkflowEvent
 from agentic.core.ledger import ActivationId
 from agentic.core.settings import Settings
 from agentic.core.threads import in_thread

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentic.core.audit import ENGINE, Decision, DecisionKind, decided
 from agentic.core.graph.errors import CheckpointError, CheckpointNotFoundError
-from agentic.core.graph.planner import is_handled
+from agentic.core.graph.planning.planner import is_handled
 from agentic.core.ledger import (
     ActivationRow,
     ActivationStatus,

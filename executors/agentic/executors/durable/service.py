@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from agentic.core.graph.events import WorkflowEvent
-from agentic.core.graph.history import HistorySource
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
 from agentic.core.ledger import LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.types import RunId

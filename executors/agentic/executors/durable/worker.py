@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.errors import text_of
-from agentic.core.graph.abandoning import abandoned
-from agentic.core.graph.checkpoints import StoredCheckpoint
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointError, error_text
-from agentic.core.graph.interrupts import stopped_by
-from agentic.core.graph.messages import ActivationResult
-from agentic.core.graph.planner import commit, is_handled
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.interrupts import stopped_by
+from agentic.core.graph.model.messages import ActivationResult
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.planning.planner import commit, is_handled
+from agentic.core.graph.running.on_cancel import abandoned
 from agentic.core.ledger import (
     ActivationId,
     ActivationStatus,

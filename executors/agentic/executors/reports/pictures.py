@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 from agentic.core.actors import PipelineError
 from agentic.core.graph import WorkflowEvent
 from agentic.core.graph.errors import GraphError
-from agentic.core.graph.replaying import replay
-from agentic.core.graph.run_view import RunView
-from agentic.core.graph.viz import to_svg
 from agentic.core.hooks import get_registry
 from agentic.core.ledger.batches import read_batch
 from agentic.core.pipeline import PipelineSpec, outline
 from agentic.core.types import RunId
+from agentic.core.views.replay import replay
+from agentic.core.views.run_view import RunView
+from agentic.core.views.viz import to_svg
 from agentic.executors.records import WORK
 from agentic.mappers import ExecutionModel
 from agentic.mappers.ledger_reading import LedgerReader

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import dedent
 
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointStore
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointStore
 from agentic.core.testing.checkpoint_contract import checkpoint, load_all
 
 PARTS = 6

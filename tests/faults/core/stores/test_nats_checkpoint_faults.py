@@ -16,7 +16,7 @@ from tests.faults.core.stores.saving import MANY, assert_whole, changed, lines_o
 from tests.faults.disks import filled, small_disk
 from tests.relays import at_port, relay_to
 
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.bus import MemoryKeyValue
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.stores.nats_checkpoints import NatsCheckpointStore
 from agentic.core.testing import CheckpointStoreContract

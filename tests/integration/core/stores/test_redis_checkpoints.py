@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from tests.faults.executors.broker import Broker
 from tests.integration.executors.conftest import Place
 
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.graph.errors import (
     CheckpointConflictError,
     CheckpointNotFoundError,

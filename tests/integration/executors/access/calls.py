@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from tests.integration.executors.access.worlds import KEYS, ONE, Names, World
 
 from agentic.core.graph import RunStatus
-from agentic.core.graph.checkpoints import Checkpoint, CheckpointMetadata, StoredCheckpoint
+from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.http import HttpPolicy
 from agentic.core.http.budget import ProcessBudget
 from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, RunRow, Settled, Step

@@ -17,7 +17,7 @@ from tests.integration.executors.access.worlds import ONE, OTHER, WORDS, Names
 
 import agentic.executors
 import agentic.mappers
-from agentic.core.graph.checkpoints import CheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.ledger import LedgerTransaction
 from agentic.executors import RunHandle
 from agentic.executors.durable import Submission

@@ -11,7 +11,7 @@ import pytest
 from tests.databases import only_postgresql
 
 from agentic.core import RunStatus, WorkflowBuilder, executor
-from agentic.core.graph.planner import Ending, break_off
+from agentic.core.graph.planning.planner import Ending, break_off
 from agentic.core.ledger import ActivationStatus, Claimed, LedgerTransaction, NewRun, RunRow, Settled
 from agentic.core.types import RunId
 from agentic.executors.durable import WorkflowCatalog

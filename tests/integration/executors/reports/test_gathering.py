@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.errors import DuplicateNameError
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.hooks import Offers, PluginRegistry
 from agentic.core.ledger import ActivationStatus
 from agentic.executors.reports.changes import Change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentic.core.audit.decision import DecisionKind
 from agentic.core.audit.deriving import DECIDING, decided_by, telling
-from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.model.events import EventKind, WorkflowEvent
 from agentic.core.types import RunId
 
 

@@ -11,7 +11,7 @@ from agentic.core.bus import MemoryBus, learnt_patterns
 from agentic.core.bus.patterns import KvHistory, apply_patterns, fingerprint, pattern_keys
 from agentic.core.bus.projection import Documents
 from agentic.core.graph import MemoryHistory
-from agentic.core.graph.history import ExecutorHistory
+from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.types import ExecutorId, RunId
 
 pytestmark = pytest.mark.requirement("NA19", "LE02", "CX07")

@@ -17,7 +17,8 @@ from agentic.core import (
     executor,
     handler,
 )
-from agentic.core.graph import EventKind, RunTimeoutError, abandoning
+from agentic.core.graph import EventKind, RunTimeoutError
+from agentic.core.graph.running import on_cancel
 
 NEVER = 60.0
 
@@ -151,6 +152,6 @@ async def test_an_end_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.
         async def abandon(self, message: object, ctx: WorkflowContext) -> None:
             await asyncio.sleep(NEVER)
 
-    monkeypatch.setattr(abandoning, "ABANDON_S", 0.01)
+    monkeypatch.setattr(on_cancel, "ABANDON_S", 0.01)
     with pytest.raises(ValueError, match="no more"):
         await flow(Slow(rounds=5), failing(after=1)).run(0)

@@ -10,8 +10,8 @@ import pytest
 
 from agentic.core import Case, Default, Executor, ExecutorKind, WorkflowBuilder, handler
 from agentic.core.graph import GraphWarning, InvalidGraphError
-from agentic.core.graph.edges import DirectEdge, JoinMode
-from agentic.core.graph.validation import find_faults
+from agentic.core.graph.build.validation import find_faults
+from agentic.core.graph.definition.edges import DirectEdge, JoinMode
 from agentic.core.types import ExecutorId
 
 

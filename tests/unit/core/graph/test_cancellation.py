@@ -21,13 +21,8 @@ from agentic.core import (
     WorkflowContext,
     executor,
 )
-from agentic.core.graph import (
-    ExecutorTimeoutError,
-    GraphWarning,
-    HandlerStoppedError,
-    RunTimeoutError,
-    workflow,
-)
+from agentic.core.graph import ExecutorTimeoutError, GraphWarning, HandlerStoppedError, RunTimeoutError
+from agentic.core.graph.build import workflow
 from agentic.core.types import RunId
 
 Stubborn = Callable[[int], Awaitable[int]]

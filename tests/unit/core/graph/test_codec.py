@@ -39,10 +39,10 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from agentic.core.graph.codec import MAX_DEPTH, Codec, describe, describe_fields, from_text, to_text
-from agentic.core.graph.declared import ENGINE_TYPES
+from agentic.core.graph.codec.codec import MAX_DEPTH, Codec, describe, describe_fields, from_text, to_text
 from agentic.core.graph.errors import CorruptContentError, UnencodableError
-from agentic.core.graph.messages import ExecutorFailure, ItemResult
+from agentic.core.graph.model.messages import ExecutorFailure, ItemResult
+from agentic.core.graph.versions.type_registry import ENGINE_TYPES
 from agentic.core.types import ExecutorId, JSONValue
 
 ItemT = TypeVar("ItemT")

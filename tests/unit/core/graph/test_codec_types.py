@@ -30,7 +30,7 @@ from pydantic import BaseModel, HttpUrl, JsonValue, PrivateAttr, RootModel, Secr
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypeAliasType, TypedDict
 
-from agentic.core.graph.codec_types import collect_types, why_never_stored
+from agentic.core.graph.codec.types import collect_types, why_never_stored
 from agentic.core.types import ExecutorId
 
 if TYPE_CHECKING:

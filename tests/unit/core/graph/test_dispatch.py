@@ -33,7 +33,7 @@ from typing_extensions import TypeAliasType
 
 from agentic.core import Executor, RetryPolicy, WorkflowBuilder, WorkflowContext, executor, handler
 from agentic.core.graph import HandlerError, SendTypeError
-from agentic.core.graph.function import FunctionExecutor
+from agentic.core.graph.definition.function import FunctionExecutor
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:

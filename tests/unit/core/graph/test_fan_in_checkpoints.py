@@ -29,10 +29,10 @@ from agentic.core.graph import (
     FunctionExecutor,
     StoredCheckpoint,
 )
-from agentic.core.graph.checkpoints import part_digest
-from agentic.core.graph.codec import to_text
-from agentic.core.graph.document import Document
-from agentic.core.graph.edges import JoinMode
+from agentic.core.graph.checkpoints.store import part_digest
+from agentic.core.graph.codec.codec import to_text
+from agentic.core.graph.definition.edges import JoinMode
+from agentic.core.graph.model.document import Document
 from agentic.core.types import JSONValue, RunId
 
 RUN = RunId("r")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.graph.checkpoints import CheckpointStore
-from agentic.core.graph.memory_checkpoints import MemoryCheckpointStore
+from agentic.core.graph.checkpoints.memory import MemoryCheckpointStore
+from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.testing import CheckpointStoreContract
 
 

@@ -24,8 +24,8 @@ from agentic.core import (
 from agentic.core.bus.envelope import to_message
 from agentic.core.bus.subjects import subject_for, token
 from agentic.core.graph import FunctionExecutor, HandlerError, InvalidGraphError, InvalidRunIdError, replay
-from agentic.core.graph.checkpoints import Checkpoint, part_digest
-from agentic.core.graph.edges import DirectEdge, Graph
+from agentic.core.graph.checkpoints.store import Checkpoint, part_digest
+from agentic.core.graph.definition.edges import DirectEdge, Graph
 from agentic.core.graph.names import between_colons, origin_of, sub_run_name
 from agentic.core.ledger import ActivationId
 from agentic.core.types import ExecutorId, RunId

@@ -36,9 +36,9 @@ from agentic.core.graph import (
     StoredCheckpoint,
     UnencodableError,
 )
-from agentic.core.graph.checkpoints import part_digest
-from agentic.core.graph.document import Document
-from agentic.core.graph.restoring import restore
+from agentic.core.graph.checkpoints.restore import restore
+from agentic.core.graph.checkpoints.store import part_digest
+from agentic.core.graph.model.document import Document
 from agentic.core.types import RunId
 
 

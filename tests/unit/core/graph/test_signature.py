@@ -21,12 +21,12 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, executor, handler
-from agentic.core.graph.builder import Case, Default
-from agentic.core.graph.definition import Signature
-from agentic.core.graph.edges import Selector
-from agentic.core.graph.fingerprints import fingerprint
-from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.signature import Change, compare
+from agentic.core.graph.build.builder import Case, Default
+from agentic.core.graph.definition.edges import Selector
+from agentic.core.graph.definition.workflow import Signature
+from agentic.core.graph.model.policies import RetryPolicy
+from agentic.core.graph.versions.fingerprints import fingerprint
+from agentic.core.graph.versions.signature import Change, compare
 
 _numbers = count()
 

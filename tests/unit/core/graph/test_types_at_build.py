@@ -19,7 +19,7 @@ from agentic.core import (
     handler,
 )
 from agentic.core.graph import ExecutorFailure, InvalidGraphError
-from agentic.core.graph.function import FunctionExecutor
+from agentic.core.graph.definition.function import FunctionExecutor
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
-from agentic.core.graph.matching import matches
-from agentic.core.graph.typing_rules import can_fit, is_narrower
+from agentic.core.graph.codec.matching import matches
+from agentic.core.graph.codec.typing_rules import can_fit, is_narrower
 from agentic.core.types import JSONValue
 
 ItemT = TypeVar("ItemT")

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agentic.core.graph import Executor, ExecutorKind, Workflow, WorkflowBuilder, WorkflowContext, handler
-from agentic.core.graph.edges import (
+from agentic.core.graph.definition.edges import (
     DirectEdge,
     Edge,
     FanInEdge,
@@ -26,14 +26,14 @@ from agentic.core.graph.edges import (
     SwitchCase,
     SwitchEdge,
 )
-from agentic.core.graph.result import RunStatus
-from agentic.core.graph.retries import RetryPolicy
-from agentic.core.graph.run_view import ExecutorStatus, ExecutorView, RunView
-from agentic.core.graph.views.layers import Box, Link
-from agentic.core.graph.views.layout import Layout, lay_out
-from agentic.core.graph.views.texts import duration_text
-from agentic.core.graph.viz import to_dict, to_mermaid, to_svg
+from agentic.core.graph.model.policies import RetryPolicy
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.types import ExecutorId, RunId
+from agentic.core.views.layers import Box, Link
+from agentic.core.views.layout import Layout, lay_out
+from agentic.core.views.run_view import ExecutorStatus, ExecutorView, RunView
+from agentic.core.views.texts import duration_text
+from agentic.core.views.viz import to_dict, to_mermaid, to_svg
 
 NASTY = 'say "hi" & <b>\n#1; `end` | “ünï” 数 \\ \x07'
 

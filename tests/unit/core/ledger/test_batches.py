@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentic.core.graph.codec import to_text
-from agentic.core.graph.events import EventKind, WorkflowEvent
+from agentic.core.graph.codec.codec import to_text
+from agentic.core.graph.model.events import EventKind, WorkflowEvent
 from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import event_record, read_batch
 from agentic.core.types import JSONValue, RunId

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.graph.parcel import is_immutable
+from agentic.core.graph.codec.payload import is_immutable
 from agentic.core.pipeline.state import MissingResultError, PipelineState
 from agentic.core.types import JSONValue
 

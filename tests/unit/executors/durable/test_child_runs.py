@@ -19,8 +19,8 @@ from agentic.core import (
     WorkflowContext,
     executor,
 )
-from agentic.core.graph.links import SubCall
-from agentic.core.graph.progress import SubRun
+from agentic.core.graph.definition.run_services import SubCall
+from agentic.core.graph.model.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
 from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog, preparing
 from agentic.executors.durable.children import read_child

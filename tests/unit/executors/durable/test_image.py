@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agentic.core import Workflow, WorkflowBuilder, executor
-from agentic.core.graph.messages import Activation
+from agentic.core.graph.model.messages import Activation
 from agentic.core.ledger import ActivationId
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.durable.beginning import begin

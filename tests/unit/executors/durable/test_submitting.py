@@ -11,7 +11,7 @@ from tests.property.durable.auditing import AuditedLedger, Row, Session
 
 from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import InvalidRunIdError, UnstorableTypesError
-from agentic.core.graph.state import RunState
+from agentic.core.graph.model.state import RunState
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import (
     Flow,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.http import FetchError, url_key
 from agentic.executors import SourceRefusedError
 from agentic.plugins.feed.client import FeedClient

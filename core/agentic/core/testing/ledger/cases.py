@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 import pytest
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.errors import LedgerConflictError
 from agentic.core.ledger.port import LedgerStore, LedgerTransaction
 from agentic.core.ledger.records import (

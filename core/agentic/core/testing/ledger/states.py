@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from agentic.core.graph.checkpoints import StoredCheckpoint
+from agentic.core.graph.checkpoints.store import StoredCheckpoint
 from agentic.core.graph.errors import CheckpointNotFoundError
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.port import LedgerTransaction
 from agentic.core.ledger.records import EventBatch, StateChanges, Step
 from agentic.core.testing.checkpoint_contract import HISTORY, ODD_NAMES, Changes, checkpoint

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentic.core.graph.result import RunStatus
+from agentic.core.graph.model.result import RunStatus
 from agentic.core.ledger.port import LedgerStore, LedgerTransaction
 from agentic.core.ledger.records import (
     ActivationOutcome,

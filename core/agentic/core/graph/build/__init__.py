@@ -1,0 +1,1 @@
+"""Builds workflows, and refuses graphs that cannot work."""

@@ -1,0 +1,1 @@
+"""Values as JSON and back, by their declared types."""

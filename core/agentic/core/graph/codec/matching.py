@@ -1,0 +1,133 @@
+"""Whether a value is of a type.
+
+Types are taken as run time sees them: a ``NewType`` is what it is made of, the elements of lists, tuples,
+sets, dicts and the like are looked at, the parameters of other generic classes leave no trace in their
+instances. An int is a float, as for type checkers.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, cast, get_args, get_origin
+
+from pydantic import BaseModel
+from typing_extensions import is_protocol, is_typeddict
+
+from agentic.core.graph.codec.annotations import (
+    fields_of,
+    holds_elements,
+    members,
+    remembered,
+    required_of,
+    shape,
+)
+from agentic.core.graph.codec.typing_rules import with_promoted
+
+Look = Callable[[Any], bool]
+"""Looks into a value whose class is right already."""
+
+_CLASS_DECIDES = frozenset(
+    {type.__instancecheck__, ABCMeta.__instancecheck__, type(BaseModel).__instancecheck__}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How to tell whether a value is of a type: by its class, and then, unless that is enough, by a look."""
+
+    classes: tuple[type, ...]
+    look: Look | None = None
+
+
+def check_of(part: object) -> Check:
+    """Return the check for a plain annotation that is no union."""
+    if get_origin(part) is Literal:
+        values = get_args(part)
+        return Check(tuple({type(value) for value in values}), partial(_is_one_of, values))
+    if is_typeddict(part):
+        return Check((dict,), partial(_has_fields, cast(type, part)))
+    origin, args = shape(part)
+    if origin is None:
+        return Check(())
+    if part is not origin:
+        return Check(with_promoted(origin), _look_inside(origin, args))
+    if is_protocol(origin) or type(origin).__instancecheck__ not in _CLASS_DECIDES:
+        return Check((object,), partial(_is_instance, origin))
+    return Check(with_promoted(origin))
+
+
+@remembered
+def checks_of(annotation: object) -> tuple[Check, ...]:
+    """Return the checks for the parts of an annotation; a value need pass only one."""
+    return tuple(map(check_of, members(annotation)))
+
+
+def matches(annotation: object, value: object) -> bool:
+    """Whether ``value`` is of type ``annotation``, elements of list, tuple, set and dict included."""
+    return all_match(annotation, (value,))
+
+
+def all_match(annotation: object, values: Collection[object]) -> bool:
+    """Whether all ``values`` are of type ``annotation``; looks at each class only once where that will do."""
+    checks = checks_of(annotation)
+    for kind in set(map(type, values)):
+        looks = [check.look for check in checks if issubclass(kind, check.classes)]
+        if None in looks:
+            continue
+        if not all(_passes(looks, value) for value in values if type(value) is kind):
+            return False
+    return True
+
+
+def _passes(looks: Collection[Look | None], value: object) -> bool:
+    return any(look is None or look(value) for look in looks)
+
+
+def _look_inside(origin: type, args: tuple[object, ...]) -> Look | None:
+    if origin is tuple:
+        return partial(_is_tuple, args)
+    if origin is type:
+        return partial(_is_class, args[0])
+    if not holds_elements(origin):
+        return None
+    if len(args) == 2 and issubclass(origin, Mapping):
+        return partial(_is_mapping, *args)
+    return partial(_is_collection, args[0]) if len(args) == 1 else None
+
+
+def _is_one_of(known: tuple[object, ...], value: object) -> bool:
+    return any(type(value) is type(one) and value == one for one in known)
+
+
+def _is_instance(cls: type, value: object) -> bool:
+    return isinstance(value, cls)
+
+
+def _is_class(annotation: object, value: type) -> bool:
+    return any(issubclass(value, check.classes) for check in checks_of(annotation))
+
+
+def _is_tuple(args: tuple[object, ...], value: tuple[object, ...]) -> bool:
+    if len(args) == 2 and args[1] is Ellipsis:
+        return all_match(args[0], value)
+    return len(value) == len(args) and all(map(matches, args, value))
+
+
+def _is_mapping(keys: object, values: object, value: Mapping[object, object]) -> bool:
+    return all_match(keys, value.keys()) and all_match(values, value.values())
+
+
+def _is_collection(elements: object, value: object) -> bool:
+    if isinstance(value, (str, bytes)):
+        value = value[:1]  # one character is as good as all
+    # What can be iterated only once must not be used up here.
+    return not isinstance(value, Collection) or all_match(elements, value)
+
+
+def _has_fields(cls: type, value: Mapping[str, object]) -> bool:
+    return required_of(cls) <= value.keys() and all(
+        matches(annotation, value[key]) for key, annotation in fields_of(cls).items() if key in value
+    )

@@ -1,0 +1,173 @@
+"""A value on its way through a run, with the JSON that events and checkpoints keep of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from agentic.core.errors import name_of, text_of
+from agentic.core.graph.codec.codec import Codec, describe
+from agentic.core.graph.errors import MessageCopyError
+from agentic.core.types import JSONValue
+
+ValueT = TypeVar("ValueT")
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+_ATOMS = (
+    str, int, float, complex, bytes, type(None), Enum, date, time, timedelta, Decimal, PurePath, UUID,
+)  # fmt: skip
+
+
+class Parcel:
+    """A value that nobody can change behind the run's back.
+
+    What an executor sends is copied when it could still be changed, and its JSON is made at once. An
+    immutable value is kept as it is, and its JSON is made when somebody asks.
+
+    Attributes:
+        value: The value. Its receiver may change it, unless ``is_immutable``; the JSON stays as sent.
+        is_immutable: Whether the value can be shared.
+        is_exact: Whether the JSON can be turned back into the value.
+    """
+
+    __slots__ = ("_data", "_make_data", "is_exact", "is_immutable", "value")
+
+    def __init__(
+        self,
+        value: object,
+        data: JSONValue = None,
+        *,
+        make_data: Callable[[object], JSONValue] | None = None,
+        is_immutable: bool = False,
+        is_exact: bool = False,
+    ) -> None:
+        self.value = value
+        self.is_immutable = is_immutable
+        self.is_exact = is_exact
+        self._make_data = make_data
+        self._data = data
+
+    @property
+    def data(self) -> JSONValue:
+        """The value as JSON, as it was when it was sent."""
+        if self._make_data is not None:
+            self._data = self._make_data(self.value)
+            self._make_data = None
+        return self._data
+
+    def stored(self, codec: Codec) -> JSONValue:
+        """Return the JSON that :meth:`Codec.decode` makes the value of.
+
+        Raises:
+            UnencodableError: The value cannot be stored.
+        """
+        return self.data if self.is_exact else codec.encode(self.value)
+
+    def fresh(self) -> object:
+        """Return the value itself if nobody can change it, else a copy of one's own."""
+        return self.value if self.is_immutable else _copied(self.value)
+
+    def again(self) -> Parcel:
+        """Return a parcel for one more receiver, which shares no changeable part with this one."""
+        return self if self.is_immutable else self.holding(_copied(self.value))
+
+    def holding(self, value: object) -> Parcel:
+        """Return a parcel with this one's JSON around an equal ``value``."""
+        return Parcel(value, make_data=lambda _: self.data, is_exact=self.is_exact)
+
+
+class Packer(Protocol):
+    """Makes parcels: :func:`pack`, or a stricter one where runs are stored."""
+
+    def __call__(self, value: object, /) -> Parcel:
+        """Return ``value`` as a parcel."""
+        ...
+
+
+def pack(value: object) -> Parcel:
+    """Return ``value`` as a parcel that shares nothing changeable with it.
+
+    Raises:
+        MessageCopyError: It can be changed and cannot be copied, or is nested too deeply to tell.
+    """
+    if type(value) in _PLAIN or is_immutable(value):
+        return Parcel(value, make_data=describe, is_immutable=True)
+    data = describe(value)
+    return Parcel(_copied(value), data)
+
+
+def storing(codec: Codec) -> Packer:
+    """Return a packer that refuses what cannot be stored.
+
+    Its parcels are exact. It raises :class:`UnencodableError` besides what :func:`pack` raises.
+    """
+
+    def pack_exactly(value: object) -> Parcel:
+        data = codec.encode(value)
+        if type(value) in _PLAIN or is_immutable(value):
+            return Parcel(value, data, is_immutable=True, is_exact=True)
+        return Parcel(_copied(value), data, is_exact=True)
+
+    return pack_exactly
+
+
+def unpack(codec: Codec, data: JSONValue) -> Parcel:
+    """Return the parcel whose :meth:`Parcel.stored` is ``data``.
+
+    Raises:
+        CorruptContentError: It is no such thing.
+    """
+    value = codec.decode(data)
+    return Parcel(value, data, is_immutable=is_immutable(value), is_exact=True)
+
+
+def gathered(parcels: Sequence[Parcel]) -> Parcel:
+    """Return one parcel with the list of the values of several; it takes them over."""
+    return Parcel(
+        [parcel.value for parcel in parcels],
+        make_data=lambda _: [parcel.data for parcel in parcels],
+        is_exact=all(parcel.is_exact for parcel in parcels),
+    )
+
+
+def is_immutable(value: object) -> bool:
+    """Whether ``value``, down to its last part, cannot be changed.
+
+    Raises:
+        MessageCopyError: It is nested too deeply to tell.
+    """
+    try:
+        return _is_immutable(value)
+    except RecursionError as exc:
+        raise MessageCopyError(value, "it is nested too deeply") from exc
+
+
+def _is_immutable(value: object) -> bool:
+    if isinstance(value, _ATOMS):
+        return True
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_immutable, value))
+    if isinstance(value, BaseModel):
+        return bool(value.model_config.get("frozen")) and all(map(_is_immutable, vars(value).values()))
+    if is_dataclass(value) and not isinstance(value, type):
+        params = getattr(value, "__dataclass_params__", None)
+        return bool(getattr(params, "frozen", False)) and all(
+            _is_immutable(getattr(value, f.name)) for f in fields(value)
+        )
+    return False
+
+
+def _copied(value: ValueT) -> ValueT:
+    try:
+        return copy.deepcopy(value)
+    except Exception as exc:
+        raise MessageCopyError(value, text_of(exc) or name_of(exc)) from exc

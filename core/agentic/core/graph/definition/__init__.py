@@ -1,0 +1,1 @@
+"""What a workflow is made of: executors, edges, and the context of handlers."""

@@ -1,0 +1,229 @@
+"""Nodes of a graph: an executor handles messages, each handler those of its type."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from enum import StrEnum
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentic.core.graph.codec.annotations import type_name
+from agentic.core.graph.codec.hints import enclosing_names
+from agentic.core.graph.definition.dispatch import Dispatch, Outlet
+from agentic.core.graph.definition.handler_types import Signature, Types, read_signature, union_of
+from agentic.core.graph.errors import HandlerError, InvalidPolicyError, MessageTypeError, SendTypeError
+from agentic.core.graph.model.policies import CrashPolicy, RetryPolicy
+from agentic.core.graph.names import is_storable
+from agentic.core.types import ExecutorId
+
+if TYPE_CHECKING:
+    from agentic.core.graph.definition.context import WorkflowContext
+
+MethodT = TypeVar(
+    "MethodT",
+    bound=Callable[[Any, Any], Awaitable[object]]
+    | Callable[[Any, Any, "WorkflowContext[Any, Any]"], Awaitable[object]],
+)
+_MARK = "__agentic_handler__"
+_TABLE = "__agentic_dispatch__"
+
+
+class ExecutorKind(StrEnum):
+    """What an executor is for; the engine treats all alike."""
+
+    WORKER = "worker"
+    VALIDATOR = "validator"
+    ORCHESTRATOR = "orchestrator"
+
+
+def handler(method: MethodT) -> MethodT:
+    """Mark an async method ``(self, message)`` or ``(self, message, ctx)`` as handler of its message type.
+
+    A method that overrides a handler is one, too; ``name = None`` in a subclass takes it away.
+    """
+    setattr(method, _MARK, enclosing_names(method))
+    return method
+
+
+class Executor:
+    """A node of a graph.
+
+    Subclasses mark their handlers with :func:`handler`; a message goes to the handler whose type fits it most
+    closely, of equals to the one declared first, a subclass's before its bases'. Instances hold configuration
+    only: one instance serves every run of every workflow it is in.
+
+    Attributes:
+        queue: Which workers handle its messages, in runs that have a ledger; None for any.
+        crash: What follows when its process dies, in runs that have a ledger; the workflow's policy when
+            None.
+
+    Args:
+        id: Unique in the graph.
+        kind: Worker, validator or orchestrator.
+        max_parallel: How many messages of one superstep are handled at a time. With 1 they are handled one
+            after the other, in delivery order.
+        retry: How often a failing activation is tried; the workflow's policy when omitted.
+        timeout_s: Seconds one try may take; the workflow's limit when omitted.
+
+    Raises:
+        HandlerError: A handler cannot be used.
+        InvalidPolicyError: ``retry`` or ``timeout_s`` makes no sense.
+    """
+
+    queue: str | None = None
+    crash: CrashPolicy | None = None
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        kind: ExecutorKind = ExecutorKind.WORKER,
+        max_parallel: int = 1,
+        retry: RetryPolicy | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        if not id or "/" in id:
+            raise HandlerError(
+                f"executor id {id!r} must not be empty or hold '/' (it separates sub-workflows)"
+            )
+        if not is_storable(id):
+            raise HandlerError(
+                f"executor id {id!a} holds lone surrogates, which no store takes; clean the text"
+            )
+        if max_parallel < 1:
+            raise HandlerError(f"executor {id!r}: max_parallel is {max_parallel}, at least 1 is needed")
+        if retry is not None and not isinstance(retry, RetryPolicy):
+            raise InvalidPolicyError(f"retry of executor {id!r}", retry, "a RetryPolicy or None")
+        if timeout_s is not None and not timeout_s > 0:
+            raise InvalidPolicyError(
+                f"timeout_s of executor {id!r}", timeout_s, "more than 0 seconds or None"
+            )
+        self.id = ExecutorId(id)
+        self.kind = kind
+        self.max_parallel = max_parallel
+        self.retry = retry
+        self.timeout_s = timeout_s
+        self._dispatch = self._read_handlers()
+
+    @property
+    def input_types(self) -> tuple[object, ...]:
+        """The message types this executor takes, most specific first."""
+        return tuple(found.accepts for found in self._dispatch.handlers)
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """What its handlers declare."""
+        return self._dispatch.signatures
+
+    @property
+    def send_types(self) -> Types:
+        """What its handlers may send through their context: none for nothing, None for unknown."""
+        return union_of(signature.sends for signature in self._dispatch.signatures)
+
+    @property
+    def output_types(self) -> Types:
+        """What its handlers may yield through their context: none for nothing, None for unknown."""
+        return union_of(signature.yields for signature in self._dispatch.signatures)
+
+    @property
+    def return_types(self) -> Types:
+        """What its handlers may return, other than None: sent if there is an out-edge, else yielded."""
+        return union_of(signature.returns for signature in self._dispatch.signatures)
+
+    def accepts(self, message: object) -> bool:
+        """Whether some handler takes ``message``."""
+        return self._dispatch.choose(message) is not None
+
+    async def handle(self, message: object, ctx: WorkflowContext) -> object:
+        """Give ``message`` to its handler and return what that returned.
+
+        Raises:
+            MessageTypeError: No handler takes it.
+            SendTypeError: The handler returned what it does not declare.
+        """
+        chosen = self._dispatch.choose(message)
+        if chosen is None:
+            raise MessageTypeError(self.id, message, [type_name(t) for t in self.input_types])
+        method: Callable[..., Awaitable[object]] = getattr(self, chosen.method)
+        returned = await (method(message, ctx) if chosen.takes_ctx else method(message))
+        if returned is not None and not chosen.outlet.fits(returned):
+            raise self._misfit(chosen.outlet, "returned", returned)
+        return returned
+
+    @property
+    def abandons(self) -> bool:
+        """Whether :meth:`abandon` has anything to do."""
+        return type(self).abandon is not Executor.abandon
+
+    async def abandon(self, message: object, ctx: WorkflowContext) -> None:
+        """End what was begun elsewhere for ``message``; by default nothing.
+
+        Called when the run ends by a failure, a cancellation or its deadline, before it is noted as ended:
+        for each message that was being handled, or was to be handled next. At least once, and maybe by
+        another process: what is done here has to stand a repetition. ``ctx.once`` gives what it gave before,
+        what is sent, yielded or written is lost. It has
+        :data:`~agentic.core.graph.running.on_cancel.ABANDON_S` seconds. An exception is told as a line of
+        log, and changes nothing. A run that is resumed handles the message again, and ``ctx.once`` still
+        gives what it gave: what was ended has to be found out.
+        """
+
+    def check_sent(self, message: object) -> None:
+        """Raise :class:`SendTypeError` if no handler declares to send such a message."""
+        if not self._sends.fits(message):
+            raise self._misfit(self._sends, "sent", message)
+
+    def check_yielded(self, output: object) -> None:
+        """Raise :class:`SendTypeError` if no handler declares to yield such an output."""
+        if not self._yields.fits(output):
+            raise self._misfit(self._yields, "yielded", output)
+
+    def _misfit(self, outlet: Outlet, verb: str, value: object) -> SendTypeError:
+        return SendTypeError(self.id, verb, value, [type_name(t) for t in outlet.types or ()])
+
+    @cached_property
+    def _sends(self) -> Outlet:
+        return Outlet(self.send_types)
+
+    @cached_property
+    def _yields(self) -> Outlet:
+        return Outlet(self.output_types)
+
+    def _read_handlers(self) -> Dispatch:
+        """Return the handlers of the class; read once for all its instances."""
+        cls = type(self)
+        kept = vars(cls).get(_TABLE)
+        if isinstance(kept, Dispatch):
+            return kept
+        where = f"executor {self.id!r} ({cls.__name__})"
+        found = Dispatch(list(_signatures(cls, where)), where)
+        setattr(cls, _TABLE, found)
+        return found
+
+
+def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signature]]:
+    marked = _marked_methods(cls)
+    if not marked and cls.handle is Executor.handle:
+        raise HandlerError(f"{where} has no handler; mark an async method with @handler")
+    # A class that handles everything itself declares its types there.
+    for name, names in marked.items() or [("handle", {})]:
+        method = inspect.getattr_static(cls, name)
+        if not isinstance(method, FunctionType):
+            raise HandlerError(f"{where}.{name} is a {type(method).__name__}; handlers are plain methods")
+        signature = read_signature(method, f"{where}.{name}", names=names, is_method=True)
+        if not inspect.iscoroutinefunction(method):
+            raise HandlerError(f"{where}.{name} must be `async def`; wrap blocking work in asyncio.to_thread")
+        yield name, signature
+
+
+def _marked_methods(cls: type) -> dict[str, dict[str, object]]:
+    """Return the names of the handlers, a subclass's before its bases', and what their marks know."""
+    marks: dict[str, dict[str, object]] = {}
+    for base in cls.__mro__:
+        for name, member in vars(base).items():
+            inner = getattr(member, "__wrapped__", member)  # of a static or class method, to be refused
+            mark = getattr(inner, _MARK, getattr(member, _MARK, None))
+            if isinstance(mark, dict):
+                marks.setdefault(name, mark)
+    return {name: mark for name, mark in marks.items() if inspect.getattr_static(cls, name) is not None}

@@ -1,0 +1,144 @@
+"""What a workflow is, apart from being run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import ClassVar
+
+from pydantic import ConfigDict, TypeAdapter
+
+from agentic.core.graph.codec.codec import Codec
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.run_services import BaseWorkflow
+from agentic.core.graph.model.document import Migrate
+from agentic.core.graph.model.policies import WorkflowConfig
+from agentic.core.types import JSONValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """A workflow's shape and code, as fingerprints.
+
+    Attributes:
+        workflow_id: The workflow.
+        version: As given by its author, or None.
+        parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types and modes,
+            but no limits and no code. Those within a sub-workflow are named with the path of their node.
+        code: Executor, condition, selector or reducer -> fingerprint of what it does.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    workflow_id: str
+    version: str | None
+    parts: Mapping[str, str]
+    code: Mapping[str, str]
+
+    @property
+    def shape(self) -> str:
+        """A fingerprint of all parts."""
+        return digest(dict(self.parts))
+
+    @property
+    def text(self) -> str:
+        """A fingerprint of all there is, version included."""
+        return digest(self.to_dict())
+
+    def to_dict(self) -> dict[str, JSONValue]:
+        """Return the signature as JSON."""
+        return {
+            "workflow_id": self.workflow_id,
+            "version": self.version,
+            "parts": dict(self.parts),
+            "code": dict(self.code),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, JSONValue]) -> Signature:
+        """Return what :meth:`to_dict` was called on.
+
+        Raises:
+            ValidationError: ``data`` is no signature.
+        """
+        return _adapter().validate_python(dict(data))
+
+
+@cache
+def _adapter() -> TypeAdapter[Signature]:
+    return TypeAdapter(Signature)
+
+
+def digest(data: JSONValue) -> str:
+    """Return 16 hexadecimal digits that stand for ``data``."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+class WorkflowDefinition(BaseWorkflow):
+    """A validated graph with its name, version and limits.
+
+    Attributes:
+        id: Its name.
+        version: As given by its author, or None.
+        config: Limits of its runs.
+        graph: Executors and edges.
+        migrations: Version of a checkpoint -> what makes one of this version out of it.
+        has_lent_version: Whether its version is that of the workflow around it, see :meth:`within`.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        version: str | None,
+        config: WorkflowConfig,
+        graph: Graph,
+        migrations: Mapping[str | None, Migrate] | None = None,
+    ) -> None:
+        self.id = id
+        self.version = version
+        self.config = config
+        self.graph = graph
+        self.migrations = dict(migrations or {})
+        self.has_lent_version = False
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What tells this workflow from others: its version, its shape, and the code in it."""
+        raise NotImplementedError
+
+    @cached_property
+    def codec(self) -> Codec:
+        """Stores the values of the types that the workflow uses."""
+        raise NotImplementedError
+
+    def within(self, around: WorkflowDefinition) -> WorkflowDefinition:
+        """Return this workflow as child runs of ``around`` have it.
+
+        As in one process, values of all types that ``around`` uses can be stored, as what its validators say
+        of earlier tries. Without a version of its own it has that of ``around``: the code of a child run may
+        then change while the version stays.
+        """
+        raise NotImplementedError
+
+    def check_storable(self) -> None:
+        """Refuse to begin a stored run that would fail for certain, as what its messages are is not storable.
+
+        Raises:
+            UnstorableTypesError: An executor takes or returns only types that can never be stored.
+        """
+        raise NotImplementedError
+
+
+def definition_of(workflow: BaseWorkflow) -> WorkflowDefinition:
+    """Return a workflow that a handler gave to be run.
+
+    Raises:
+        TypeError: It is something else, as a builder.
+    """
+    if not isinstance(workflow, WorkflowDefinition):
+        kind = type(workflow).__name__
+        raise TypeError(f"ctx.run_workflow takes a workflow, not a {kind}; call build() of a builder first")
+    return workflow

@@ -1,0 +1,1 @@
+"""The records of a run: messages, events, state, policies."""

@@ -1,0 +1,203 @@
+"""What travels between executors, and what comes back from one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.progress import NEW, Progress
+from agentic.core.records import record
+from agentic.core.types import ExecutorId, JSONValue
+
+
+@record
+class Item:
+    """Which item of which map edge's list a delivery belongs to."""
+
+    map_id: int
+    index: int
+
+
+@record
+class Sent:
+    """A message as an executor sent it; ``target`` limits it to one of the executor's out-edges' ends."""
+
+    parcel: Parcel
+    target: ExecutorId | None = None
+
+
+class Several(tuple[object, ...]):
+    """What a handler returns that has several values to return; each counts on its own."""
+
+    __slots__ = ()
+
+
+@record
+class Input:
+    """What a retry edge delivers again: the input of a worker, and how often that happened.
+
+    Attributes:
+        parcel: The input.
+        sources: Who sent it.
+        passes: Retry edge's index -> times it was delivered again.
+        feedback: What the validators said of earlier passes, oldest first.
+    """
+
+    parcel: Parcel
+    sources: tuple[ExecutorId, ...]
+    passes: Mapping[int, int] = field(default_factory=dict)
+    feedback: tuple[Parcel, ...] = ()
+
+
+Trail = Mapping[ExecutorId, Input]
+"""The last input of each worker with a retry edge that a message goes back to."""
+
+NO_TRAIL: Trail = {}
+
+
+@record
+class Delivery:
+    """A message on its way to one executor.
+
+    Attributes:
+        target: Who gets it.
+        sources: Who sent it: several after a fan-in, nobody for the input of the run.
+        parcel: The message.
+        item: Set for an item of a map edge's list.
+        trail: Which inputs led to it.
+        feedback: What validators said, when a retry edge delivers it again.
+        progress: What came of it before, when it is delivered again after answers.
+    """
+
+    target: ExecutorId
+    sources: tuple[ExecutorId, ...]
+    parcel: Parcel
+    item: Item | None = None
+    trail: Trail = field(default_factory=dict)
+    feedback: tuple[Parcel, ...] = ()
+    progress: Progress = NEW
+
+
+ActivationKey = tuple[ExecutorId, int]
+"""Executor and shard: names an activation within its superstep."""
+
+
+@record
+class Activation:
+    """One delivery to be handled in one superstep; ``shard`` counts those of one executor from 0."""
+
+    delivery: Delivery
+    superstep: int
+    shard: int
+
+    @property
+    def executor_id(self) -> ExecutorId:
+        """The executor that handles it."""
+        return self.delivery.target
+
+    @property
+    def key(self) -> ActivationKey:
+        """Its name within the superstep."""
+        return self.delivery.target, self.shard
+
+    @property
+    def origin(self) -> str:
+        """Its name within the run, ``executor.superstep.shard``: of its first entry, if it was parked."""
+        return self.delivery.progress.origin or f"{self.delivery.target}.{self.superstep}.{self.shard}"
+
+
+Verdict = bool | tuple[ExecutorId, ...]
+"""What a condition said, or which targets a switch or a selector chose."""
+
+Verdicts = Mapping[tuple[int, int], Verdict]
+"""(edge index, position of the message among those sent) -> verdict."""
+
+NO_VERDICTS: Verdicts = {}
+
+
+OnCommit = Callable[[Any], object]
+"""Given the session of the transaction that keeps the activation's result."""
+
+
+@record
+class ActivationResult:
+    """What came of an activation.
+
+    Attributes:
+        activation: The one that ran.
+        sends: In the order they were sent. After an error: the failure, where an edge carries it.
+        outputs: In the order they were yielded; empty after an error.
+        writes: Shared state, in the order it was written: key and value, or what a reducer is to add.
+        local: The executor's own state, if it changed it.
+        verdicts: For every edge that has a condition, a switch or a selector.
+        error: Why it failed for good, if it did.
+        routing_error: What a condition or a selector raised; the activation itself is done.
+        parked: Whether it waits for answers; then nothing else counts.
+        progress: Attempts that failed, and what outlives them.
+        duration_s: Wall time.
+        sub_events: Durable events of the sub-workflows it ran, in order.
+        is_judged: Whether conditions and selectors have been asked; not, if the run ended meanwhile.
+        on_commit: What is to be done in the transaction that keeps the result; it is not stored itself.
+    """
+
+    activation: Activation
+    sends: tuple[Sent, ...] = ()
+    outputs: tuple[Parcel, ...] = ()
+    writes: tuple[tuple[str, Parcel], ...] = ()
+    local: Mapping[str, JSONValue] | None = None
+    verdicts: Verdicts = field(default_factory=dict)
+    error: Exception | None = None
+    routing_error: Exception | None = None
+    parked: bool = False
+    progress: Progress = NEW
+    duration_s: float = 0.0
+    sub_events: tuple[WorkflowEvent, ...] = ()
+    is_judged: bool = True
+    on_commit: tuple[OnCommit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorFailure:
+    """That an executor failed, as data: what failure edges carry, and the error of an :class:`ItemResult`.
+
+    Attributes:
+        executor_id: Who failed.
+        error_type: Name of the exception's class.
+        message: Its text.
+        attempt_count: Tries there were.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.messages.ExecutorFailure"
+
+    executor_id: ExecutorId
+    error_type: str
+    message: str
+    attempt_count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemResult:
+    """What a map edge's body made of one item.
+
+    Attributes:
+        index: Position of the item in the list.
+        item: The item itself.
+        value: What the body returned or sent: None for nothing, a list for several messages. What it yields
+            is an output of the run.
+        error: Set when the body failed; ``value`` is then None.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.messages.ItemResult"
+
+    index: int
+    item: object
+    value: object = None
+    error: ExecutorFailure | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the body succeeded."""
+        return self.error is None

@@ -1,0 +1,166 @@
+"""What an activation brings along from its earlier attempts and entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import ClassVar
+
+from agentic.core.graph.codec.payload import Parcel
+from agentic.core.records import record
+from agentic.core.types import RunId
+
+
+@record
+class FailedAttempt:
+    """A try of an activation that failed.
+
+    Attributes:
+        number: Which try it was, from 1.
+        error_type: Name of the exception's class.
+        message: Its text.
+        duration_s: Wall time it took.
+        delay_s: Seconds until the next try; None for the last one.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.graph.progress.FailedAttempt"
+
+    number: int
+    error_type: str
+    message: str
+    duration_s: float = 0.0
+    delay_s: float | None = None
+
+
+@record
+class InfoRequest:
+    """A question an executor asked and waits for.
+
+    Attributes:
+        id: Unique over all runs; what an answer is given to.
+        path: The executor, with the sub-workflows around it.
+        data: What is asked, as the executor gave it.
+        response_type: What the answer must be, as a person would write the type.
+        raised_at: Seconds since the epoch.
+        deadline: Seconds since the epoch after which it expires; None for never.
+    """
+
+    id: str
+    path: str
+    data: object
+    response_type: str
+    raised_at: float
+    deadline: float | None = None
+
+
+@record
+class Asked:
+    """A request as the run keeps it: its name within the run, its question, its answer.
+
+    Attributes:
+        name: ``executor.superstep.shard.number``, with those of the activations around it: unique in the run.
+        path: The executor, with the sub-workflows around it.
+        question: What is asked.
+        response_type: Name of the type the answer must have, see :mod:`agentic.core.graph.model.answers`.
+        raised_at: Seconds since the epoch.
+        deadline: Seconds since the epoch, or None.
+        answer: Set once it is answered.
+        answered_by: Who answered, as far as that was said.
+        has_expired: Whether its deadline passed first.
+    """
+
+    name: str
+    path: str
+    question: Parcel
+    response_type: str
+    raised_at: float
+    deadline: float | None = None
+    answer: Parcel | None = None
+    answered_by: str = ""
+    has_expired: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits."""
+        return self.answer is None and not self.has_expired
+
+
+@record
+class BaseRunState:
+    """The state of a run, as far as the activation around it knows it: each is a ``RunState``.
+
+    Attributes:
+        run_id: The run.
+    """
+
+    run_id: RunId
+
+    @property
+    def open_requests(self) -> Sequence[Asked]:
+        """Every request that waits for an answer, oldest activation first."""
+        raise NotImplementedError
+
+
+@record
+class SubRun:
+    """A sub-workflow's run inside an activation: its state, and its outputs so far."""
+
+    state: BaseRunState
+    outputs: tuple[Parcel, ...] = ()
+
+
+@record
+class Progress:
+    """What outlives an attempt of an activation, and its entries when it was parked.
+
+    Attributes:
+        origin: ``executor.superstep.shard`` of its first entry; empty when this is the first.
+        failures: Its failed tries.
+        asked: Its own requests, in call order.
+        surfaced: Requests of its sub-workflows.
+        once: What ``ctx.once`` kept, by key.
+        sub_runs: Its sub-workflows' runs, by call order from 1.
+        yielded: How many of its outputs are the run's already, though what else it did does not count.
+        refused: How often a barrier refused what it came to.
+    """
+
+    origin: str = ""
+    failures: tuple[FailedAttempt, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    surfaced: tuple[Asked, ...] = ()
+    once: Mapping[str, Parcel] = field(default_factory=dict)
+    sub_runs: Mapping[int, SubRun] = field(default_factory=dict)
+    yielded: int = 0
+    refused: int = 0
+
+    @property
+    def open_requests(self) -> Iterator[Asked]:
+        """What it waits for."""
+        return (asked for asked in (*self.asked, *self.surfaced) if asked.is_open)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can go on: all it asked is settled, or something a sub-workflow asked."""
+        if any(not asked.is_open for asked in self.surfaced):
+            return True
+        return bool(self.asked) and not any(asked.is_open for asked in self.asked) and not self.surfaced
+
+    # A handler that asks several things at once is entered again when all are settled, so that it is not run
+    # for nothing; a sub-workflow goes on at once, as its other arms must not wait for each other's answers.
+
+
+NEW = Progress()
+"""An activation that has no past."""
+
+
+def without_open(progress: Progress) -> Progress:
+    """Return the progress of a try that did not come to its end: what it asked was never raised."""
+    if not any(asked.is_open for asked in progress.asked):
+        return progress
+    return replace(progress, asked=tuple(asked for asked in progress.asked if not asked.is_open))
+
+
+def request_id(run_id: RunId, name: str) -> str:
+    """Return the id of a request over all runs: that of the outermost one, which is given the answer."""
+    outermost, _, within = run_id.partition("/")
+    return f"{outermost}:{within}/{name}" if within else f"{outermost}:{name}"

@@ -1,0 +1,1 @@
+"""Decides what a run does next: pure functions over its state."""

@@ -1,0 +1,129 @@
+"""Asks the conditions and selectors on the way of what was sent; the planner reads the verdicts only."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+
+from agentic.core.graph.definition.edges import (
+    Condition,
+    DirectEdge,
+    Edge,
+    FanInEdge,
+    FanOutEdge,
+    Graph,
+    MapEdge,
+    RetryEdge,
+    SwitchEdge,
+    edge_name,
+    targets_of,
+)
+from agentic.core.graph.errors import SelectorError, UndeliverableMessageError
+from agentic.core.graph.model.messages import Sent, Verdict
+from agentic.core.types import ExecutorId
+
+
+async def judge(
+    graph: Graph, source: ExecutorId, sends: Sequence[Sent], *, is_failure: bool = False
+) -> dict[tuple[int, int], Verdict]:
+    """Return what every condition and selector on the way of ``sends`` says.
+
+    They are asked about messages that a target of theirs takes. Only about a message that nobody takes they
+    are asked, too: if one of them does not let it pass, it was not meant to. They see copies of messages that
+    can be changed: what one changes is not delivered.
+
+    Raises:
+        Exception: What one of them raised.
+        SelectorError: A selector returned no list of ids.
+        UndeliverableMessageError: A selector named an executor that is none of its targets.
+    """
+    verdicts: dict[tuple[int, int], Verdict] = {}
+    shown = [sent.parcel.fresh() for sent in sends]
+    for edge_index in (graph.failures_over if is_failure else graph.messages_over)[source]:
+        edge = graph.edges[edge_index]
+        for position, sent in enumerate(sends):
+            if sent.target is not None and sent.target not in targets_of(edge):
+                continue
+            fits = _fits(graph, edge, sent)
+            if not fits and _is_for_another(graph, source, sent, is_failure=is_failure):
+                continue
+            try:
+                verdict = await _ask(graph, edge, shown[position])
+            except BaseException as exc:
+                if fits or not isinstance(exc, Exception):
+                    exc.add_note(f"while deciding about the edge {edge_name(edge)}")
+                    raise
+                verdict = True  # to nobody, which is told
+            if verdict is not None:
+                verdicts[edge_index, position] = verdict
+    return verdicts
+
+
+def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
+    """Whether the edge can carry a message: whether one of those who would get it takes it."""
+    match edge:
+        case DirectEdge():
+            return graph.executors[edge.target].accepts(sent.parcel.value)
+        case FanInEdge():
+            return True
+        case MapEdge():
+            return isinstance(sent.parcel.value, (list, tuple))
+        case RetryEdge() if edge.payload == "input":
+            return True  # its worker gets an earlier input again
+        case _:
+            ends = targets_of(edge) if sent.target is None else (sent.target,)
+            return any(graph.executors[end].accepts(sent.parcel.value) for end in ends)
+
+
+def _is_for_another(graph: Graph, source: ExecutorId, sent: Sent, *, is_failure: bool) -> bool:
+    """Whether some edge can carry a message."""
+    leaving = (graph.failures_over if is_failure else graph.messages_over)[source]
+    return any(
+        _fits(graph, edge, sent)
+        for edge in map(graph.edges.__getitem__, leaving)
+        if sent.target is None or sent.target in targets_of(edge)
+    )
+
+
+async def _ask(graph: Graph, edge: Edge, message: object) -> Verdict | None:
+    match edge:
+        case DirectEdge():
+            return None if edge.condition is None else await _holds(edge.condition, message)
+        case RetryEdge():
+            return await _holds(edge.when, message)
+        case SwitchEdge():
+            for case in edge.cases:
+                if graph.executors[case.target].accepts(message) and await _holds(case.condition, message):
+                    return (case.target,)
+            return (edge.default,)
+        case FanOutEdge():
+            return None if edge.select is None else await _selected(edge, message)
+        case _:
+            return None
+
+
+async def _holds(condition: Condition, message: object) -> bool:
+    try:
+        answer = condition(message)
+        if not inspect.isawaitable(answer):
+            return bool(answer)
+    except GeneratorExit as exc:  # whoever awaits this would take it for the order to close
+        raise RuntimeError("the condition raised GeneratorExit") from exc
+    return bool(await answer)
+
+
+async def _selected(edge: FanOutEdge, message: object) -> tuple[ExecutorId, ...]:
+    if edge.select is None:
+        return edge.targets
+    try:
+        answer = edge.select(message, edge.targets)
+    except GeneratorExit as exc:  # as above
+        raise RuntimeError("the selector raised GeneratorExit") from exc
+    answer = await answer if inspect.isawaitable(answer) else answer
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise SelectorError(edge.source, answer)
+    chosen = set(answer)
+    if unknown := sorted(map(str, chosen - set(edge.targets))):
+        reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
+        raise UndeliverableMessageError(edge.source, message, reason)
+    return tuple(target for target in edge.targets if target in chosen)

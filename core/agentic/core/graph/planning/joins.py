@@ -1,0 +1,122 @@
+"""Fan-ins: when several sources have come together.
+
+``all`` fires at the barrier where the last missing source arrives, takes all that waits, and starts anew.
+``latest`` fires when each source has a value, then whenever one of them brings a new one. ``available`` fires
+when nothing that is still under way can bring more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agentic.core.graph.codec.payload import gathered
+from agentic.core.graph.definition.edges import FanInEdge
+from agentic.core.graph.model.messages import Delivery, Input, Trail
+from agentic.core.graph.model.state import FanInBuffer, Held, Waiting
+from agentic.core.graph.planning.routed import Letter, Routing
+from agentic.core.types import ExecutorId
+
+
+def gather(routing: Routing, edge_index: int, edge: FanInEdge, letters: Sequence[Letter]) -> None:
+    """Take letters into a fan-in, and fire it if that completes it; ``available`` is decided afterwards."""
+    arrived: dict[ExecutorId, list[Held]] = {}
+    for letter in letters:
+        if letter.aims_at(edge.target):
+            arrived.setdefault(letter.source, []).append(Held(routing.hand_out(letter), letter.trail))
+    if not arrived:
+        return
+    buffer = dict(routing.draft.fan_ins.get(edge_index, {}))
+    for source, held in arrived.items():
+        buffer[source] = Waiting(held, buffer.get(source))
+        if edge.mode == "latest":
+            *replaced, newest = buffer[source]
+            routing.superseded += [(source, edge.target, one.parcel) for one in replaced]
+            buffer[source] = Waiting([newest])
+    routing.draft.put("fan_ins", edge_index, buffer)
+    if len(buffer) == len(edge.sources) and edge.mode != "available":
+        _fire(routing, edge_index, edge)
+
+
+def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
+    buffer = routing.draft.fan_ins[edge_index]
+    present = [source for source in edge.sources if source in buffer]
+    held = [one for source in present for one in buffer[source]]
+    if edge.mode == "latest":
+        parcels = [one.parcel.again() for one in held]  # the values stay, to be joined with newer ones
+    else:
+        parcels = [one.parcel for one in held]
+        routing.draft.drop("fan_ins", edge_index)
+    trail = _merged(held)
+    routing.deliver_list(Delivery(edge.target, tuple(present), gathered(parcels), trail=trail), edge.sources)
+
+
+def _merged(held: Sequence[Held]) -> Trail:
+    """Return one trail: of a worker's inputs the one that was delivered again most often, or the last."""
+    trail: dict[ExecutorId, Input] = {}
+    for one in held:
+        for worker, last in one.trail.items():
+            known = trail.get(worker)
+            if known is None or len(last.feedback) >= len(known.feedback):
+                trail[worker] = last
+    return trail
+
+
+def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[ExecutorId]) -> None:
+    """Fire the fan-ins in mode ``available`` to whose missing sources nothing is under way any more.
+
+    Args:
+        routing: With every other delivery decided.
+        live: Executors with something to do: deliveries, maps.
+        waiting: Executors that are parked.
+    """
+    pending = dict(_pending(routing))
+    if not pending:
+        return
+    all_targets = {
+        index: edge.target
+        for index, edge in _buffered(routing)
+        if not (edge.mode == "latest" and len(routing.draft.fan_ins[index]) == len(edge.sources))
+    }
+    fired = False
+    for index, edge in pending.items():
+        others = {target for other, target in all_targets.items() if other != index}
+        if not _is_reachable(routing, index, edge, live | waiting | others):
+            _fire(routing, index, edge)
+            fired = True
+    if fired or live or routing.deliveries:
+        return
+    # Joins that wait for each other alone: the first one gives way.
+    for index, edge in pending.items():
+        if not _is_reachable(routing, index, edge, waiting):
+            _fire(routing, index, edge)
+            return
+
+
+def _is_reachable(routing: Routing, index: int, edge: FanInEdge, live: set[ExecutorId]) -> bool:
+    buffer = routing.draft.fan_ins[index]
+    upstream = routing.graph.upstream[index]
+    return any(not live.isdisjoint(upstream[source]) for source in edge.sources if source not in buffer)
+
+
+def _pending(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
+    return ((index, edge) for index, edge in _buffered(routing) if edge.mode == "available")
+
+
+def _buffered(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
+    """Yield the fan-ins in which something waits, in declaration order."""
+    for index in sorted(routing.draft.fan_ins):
+        edge = routing.graph.edges[index]
+        if isinstance(edge, FanInEdge):
+            yield index, edge
+
+
+def starving(
+    buffers: Mapping[int, FanInBuffer], edges: Sequence[object]
+) -> Iterator[tuple[FanInEdge, list[ExecutorId]]]:
+    """Yield the fan-ins that wait at the end of a run, with the sources that never sent."""
+    for index in sorted(buffers):
+        edge = edges[index]
+        if isinstance(edge, FanInEdge):
+            missing = [source for source in edge.sources if source not in buffers[index]]
+            if missing:
+                yield edge, missing

@@ -1,0 +1,150 @@
+"""Messages while a barrier decides where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentic.core.graph.codec.payload import Parcel
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.model.messages import Activation, ActivationKey, Delivery, Trail, Verdicts
+from agentic.core.graph.model.state import Draft
+from agentic.core.records import record
+from agentic.core.types import ExecutorId
+
+
+@record
+class Lost:
+    """A message that reached nobody.
+
+    Attributes:
+        source: Who sent it; of a list, the last one who sent a part.
+        parcel: The message.
+        reason: Why nobody took it.
+        sender: The activation that sent it; None for a list.
+        sources: Of a list: the executors whose messages brought it about.
+    """
+
+    source: ExecutorId
+    parcel: Parcel
+    reason: str
+    sender: ActivationKey | None = None
+    sources: tuple[ExecutorId, ...] = ()
+
+
+@dataclass(slots=True)
+class Letter:
+    """A sent message on its way through the edges of its source.
+
+    Attributes:
+        source: Who sent it.
+        parcel: The message.
+        aim: The one target it is for, if its sender named one.
+        position: Its place among what its activation sent.
+        verdicts: What conditions and selectors said of what the activation sent.
+        trail: Which inputs led to it.
+        is_failure: Whether it tells that its source failed.
+        sender: The activation that sent it.
+        copies: Receivers so far.
+        held_back: Whether some condition did not let it pass.
+        reasons: Why some target did not take it.
+        passed_by: Why edges did not ask their conditions about it.
+    """
+
+    source: ExecutorId
+    parcel: Parcel
+    aim: ExecutorId | None
+    position: int
+    verdicts: Verdicts
+    trail: Trail
+    is_failure: bool
+    sender: Activation
+    copies: int = 0
+    held_back: bool = False
+    reasons: tuple[str, ...] = ()
+    passed_by: tuple[str, ...] = ()
+
+    def refuse(self, reason: str) -> None:
+        """Note why some target did not take it."""
+        self.reasons = (*self.reasons, reason)
+
+    def aims_at(self, target: ExecutorId) -> bool:
+        """Whether ``target`` may get it."""
+        return self.aim is None or self.aim == target
+
+
+@dataclass(slots=True)
+class Routing:
+    """What one barrier decides.
+
+    Attributes:
+        graph: The workflow's.
+        draft: Of the next state.
+        deliveries: For the next superstep, in delivery order.
+        carried: Edge index -> messages it took.
+        lost: What reached nobody.
+        superseded: Values that a newer one of the same source replaced: source, target, value.
+        error: What fails the run, if something does.
+        refused: The activations whose messages fail it, and why.
+        chosen: Edge index -> target -> messages, for edges where somebody chose among targets.
+        copy_count: Letters handed out, each as often as it was.
+    """
+
+    graph: Graph
+    draft: Draft
+    deliveries: list[Delivery] = field(default_factory=list)
+    carried: dict[int, int] = field(default_factory=dict)
+    lost: list[Lost] = field(default_factory=list)
+    superseded: list[tuple[ExecutorId, ExecutorId, Parcel]] = field(default_factory=list)
+    error: Exception | None = None
+    refused: dict[ActivationKey, Exception] = field(default_factory=dict)
+    chosen: dict[int, dict[ExecutorId, int]] = field(default_factory=dict)
+    copy_count: int = 0
+
+    def hand_out(self, letter: Letter) -> Parcel:
+        """Return the parcel for one more receiver: itself the first time, then one that shares nothing."""
+        self.copy_count += 1
+        letter.copies += 1
+        return letter.parcel if letter.copies == 1 else letter.parcel.again()
+
+    def deliver(self, letter: Letter, target: ExecutorId) -> bool:
+        """Deliver a letter, if its sender and its receiver agree; return whether they do."""
+        return letter.aims_at(target) and self.pass_on(letter, target)
+
+    def pass_on(self, letter: Letter, target: ExecutorId) -> bool:
+        """Deliver a letter to whom its sender need not have named; return whether its receiver agrees."""
+        is_taken = self.is_taken(letter, target)
+        if is_taken:
+            parcel = self.hand_out(letter)
+            self.deliveries.append(Delivery(target, (letter.source,), parcel, None, letter.trail))
+        return is_taken
+
+    def choose(self, edge_index: int, target: ExecutorId) -> None:
+        """Note which of its targets an edge was decided to lead to."""
+        counts = self.chosen.setdefault(edge_index, {})
+        counts[target] = counts.get(target, 0) + 1
+
+    def is_taken(self, letter: Letter, target: ExecutorId) -> bool:
+        """Whether the receiver takes a letter; if not, that is noted on it."""
+        is_taken = self.graph.executors[target].accepts(letter.parcel.value)
+        if not is_taken:
+            letter.refuse(_refusal(letter, target))
+        return is_taken
+
+    def pass_by(self, letter: Letter, targets: Sequence[ExecutorId]) -> None:
+        """Note that an edge did not ask about a letter, as none of its targets takes it but another does."""
+        letter.passed_by += tuple(_refusal(letter, end) for end in targets if letter.aims_at(end))
+
+    def deliver_list(self, delivery: Delivery, sources: tuple[ExecutorId, ...]) -> None:
+        """Deliver the list that ``sources`` brought about in a fan-in or a map, if its receiver takes it."""
+        if self.graph.executors[delivery.target].accepts(delivery.parcel.value):
+            self.deliveries.append(delivery)
+            return
+        values = delivery.parcel.value
+        kinds = {type(v).__name__ for v in values} if isinstance(values, list) else set()
+        reason = f"{delivery.target!r} takes no list of {', '.join(sorted(kinds)) or 'nothing'}"
+        self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason, None, sources))
+
+
+def _refusal(letter: Letter, target: ExecutorId) -> str:
+    return f"{target!r} takes no {type(letter.parcel.value).__name__}"

@@ -1,0 +1,103 @@
+"""State that executors share: what each sees of it, and how their writes come together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.run_services import Seen
+from agentic.core.graph.errors import StateConflictError
+from agentic.core.graph.model.interrupts import stopped_by
+from agentic.core.graph.model.messages import ActivationKey, ActivationResult
+from agentic.core.graph.model.reducers import reduced
+from agentic.core.graph.model.state import Draft
+
+
+def merge_writes(
+    graph: Graph, draft: Draft, results: Sequence[ActivationResult]
+) -> Mapping[ActivationKey, Exception]:
+    """Merge what a superstep wrote, in planner order.
+
+    Returns:
+        The activations whose writes cannot be merged, and why: parallel writers of one key without a reducer,
+        and what a reducer raised. Empty if all is merged.
+    """
+    refused: dict[ActivationKey, Exception] = {}
+    claims: dict[tuple[str, str], _Claim] = {}
+    for result in results:
+        if result.writes or result.local is not None:
+            _claim(graph, claims, result, refused)
+            try:
+                _merge(graph, draft, result)
+            except BaseException as exc:
+                executor_id = result.activation.executor_id
+                error = exc if isinstance(exc, Exception) else stopped_by(executor_id, exc)
+                error.add_note(f"in a reducer of the shared state, for a write of executor {executor_id!r}")
+                refused.setdefault(result.activation.key, error)
+    return refused
+
+
+@dataclass(slots=True)
+class _Claim:
+    """Who writes a key.
+
+    Attributes:
+        writer: The first one: an activation, or all of an executor without lanes.
+        activations: All that wrote it so far.
+        error: Why they may not, from when a second one wrote it.
+    """
+
+    writer: ActivationKey
+    activations: list[ActivationKey]
+    error: StateConflictError | None = None
+
+
+def _claim(
+    graph: Graph,
+    claims: dict[tuple[str, str], _Claim],
+    result: ActivationResult,
+    refused: dict[ActivationKey, Exception],
+) -> None:
+    """Note which keys an activation writes; refuse all writers of a key that has several."""
+    executor_id, shard = activation = result.activation.key
+    # The shards of one executor run one after the other and see each other's writes, unless it has lanes.
+    writer = (executor_id, shard if graph.lanes[executor_id] > 1 else 0)
+    keys = {("shared", key): None for key, _ in result.writes if key not in graph.reducers}
+    if result.local is not None:
+        keys["local", executor_id] = None
+    for table, key in keys:
+        claim = claims.get((table, key))
+        if claim is None:
+            claims[table, key] = _Claim(writer, [activation])
+            continue
+        claim.activations.append(activation)
+        if claim.error is None and claim.writer != writer:
+            name = key if table == "shared" else "ctx.local"
+            claim.error = StateConflictError(name, [_name(claim.writer), _name(writer)])
+        if claim.error is not None:
+            for one in claim.activations:
+                refused.setdefault(one, claim.error)
+
+
+def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:
+    for key, parcel in result.writes:
+        draft.put("shared", key, reduced(graph.reducers, draft.shared.get(key), key, parcel))
+    if result.local is not None:
+        draft.put("local", result.activation.executor_id, result.local)
+
+
+def seen_after(graph: Graph, seen: Seen, result: ActivationResult) -> Seen:
+    """Return what the next shard of the same executor sees."""
+    shared = seen.shared
+    if result.writes:
+        changed = dict(shared)
+        for key, parcel in result.writes:
+            changed[key] = reduced(graph.reducers, changed.get(key), key, parcel)
+        shared = changed
+    return Seen(shared, seen.local if result.local is None else result.local)
+
+
+def _name(writer: ActivationKey) -> str:
+    executor_id, shard = writer
+    return f"{executor_id} (message {shard})" if shard else executor_id

@@ -1,0 +1,1 @@
+"""Runs workflows in this process."""

@@ -1,0 +1,313 @@
+"""Lets an executor handle one message, as often as its policy says, until it is done or parks."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+from agentic.core.errors import text_of
+from agentic.core.graph.definition.context import ParkedSignal, Try, WorkflowContext
+from agentic.core.graph.definition.edges import Graph, carries_failures
+from agentic.core.graph.definition.run_services import RunLink, Seen
+from agentic.core.graph.errors import ExecutorTimeoutError, error_text, error_type
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.interrupts import stopped_by
+from agentic.core.graph.model.messages import NO_VERDICTS, Activation, ActivationResult, Sent, Several
+from agentic.core.graph.model.policies import WorkflowConfig, delay_before_retry
+from agentic.core.graph.model.progress import FailedAttempt, Progress, without_open
+from agentic.core.graph.model.state import joined
+from agentic.core.graph.planning.conditions import judge
+from agentic.core.graph.planning.record_events import failure_of
+from agentic.core.graph.running.cancels import CancelWatch
+from agentic.core.graph.running.tasks import in_own_context
+
+Context = WorkflowContext[object, object]
+
+
+class PassingSignal(Exception):  # noqa: N818 - no error of the handler
+    """A try met ``error``, which will pass; it counts as none."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(text_of(error))
+        self.error = error
+
+
+class Attempts:
+    """The tries of one activation.
+
+    Args:
+        activation: What is to be handled, by whom.
+        graph: Of its run.
+        link: To its run.
+        config: Of the run.
+        seen: What it sees of the run's state.
+
+    Attributes:
+        progress: What outlives the tries so far, also when they are cancelled.
+        sub_events: Durable events of the sub-workflows in them.
+        unjudged: What came of it, from when conditions are asked about it.
+    """
+
+    __slots__ = (
+        "_activation", "_executor", "_graph", "_keeps_input", "_link", "_policy", "_seen", "_started",
+        "_timeout_s", "_watch", "progress", "sub_events", "unjudged",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        activation: Activation,
+        graph: Graph,
+        link: RunLink,
+        config: WorkflowConfig,
+        seen: Seen,
+    ) -> None:
+        executor = graph.executors[activation.delivery.target]
+        self._activation = activation
+        self._executor = executor
+        self._graph = graph
+        self._link = link
+        self._seen = seen
+        self._policy = executor.retry or config.retry
+        self._timeout_s = executor.timeout_s or config.timeout_s
+        self.progress = activation.delivery.progress
+        self.sub_events: tuple[WorkflowEvent, ...] = ()
+        self.unjudged: ActivationResult | None = None
+        # A handler may change its message, and who handles it again must not see that.
+        self._keeps_input = (
+            self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in graph.retry_targets
+        )
+        self._started = time.perf_counter()
+        self._watch: CancelWatch
+
+    async def run(self) -> ActivationResult:
+        """Try until it is done, parks, or has failed for good: an error becomes part of the result.
+
+        Raises:
+            CancelledError: The run was cancelled.
+        """
+        while True:
+            outcome = await self.next_try()
+            if isinstance(outcome, ActivationResult):
+                return outcome
+            await asyncio.sleep(outcome)
+
+    async def next_try(self) -> ActivationResult | float:
+        """Try once; return the result, or the seconds to wait before the next try.
+
+        Raises:
+            CancelledError: The run was cancelled, whatever the handler made of that.
+            PassingSignal: The try did not count; begin it again after a while.
+        """
+        begun = time.perf_counter()
+        self._watch = CancelWatch()  # of the task that tries, which may be another one each time
+        outcome = await self._try()
+        if isinstance(outcome, ActivationResult):
+            return outcome
+        if self._link.is_passing is not None and self._link.is_passing(outcome):
+            raise PassingSignal(outcome)
+        return await self.fail(outcome, time.perf_counter() - begun)
+
+    async def fail(self, error: Exception, duration_s: float = 0.0) -> ActivationResult | float:
+        """Note that a try failed; return as :meth:`next_try` does."""
+        tries = _tries_so_far(self.progress) + 1 if self.progress.failures else 1
+        delay = delay_before_retry(self._policy, tries, error, random.random())  # noqa: S311  # jitter is no secret
+        self._note(error, duration_s, delay)
+        return await self._failed(error) if delay is None else delay
+
+    async def give_up(self, error: Exception) -> ActivationResult:
+        """Return the result of an activation that is not tried again, whatever its policy says."""
+        self._note(error, 0.0, None)
+        return await self._failed(error)
+
+    async def _try(self) -> ActivationResult | Exception:
+        """Enter the handler once; return what came of it, or the error."""
+        link, timeout_s = self._link, self._timeout_s
+        timeout_at = None if timeout_s is None else link.clock() + timeout_s
+        context: Context = WorkflowContext(
+            self._activation,
+            self._executor,
+            link,
+            self._seen,
+            Try(self.progress, timeout_at, self._keeps_input),
+        )
+        outcome: ActivationResult | Exception
+        try:
+            message = self._message()
+            if timeout_s is None:
+                returned = await self._enter(message, context)
+            else:
+                returned = await self._within(timeout_s, message, context)
+            outcome = self._result(context, returned)
+        except Exception as exc:
+            outcome = self._noted(exc, context)
+        except BaseException as exc:
+            outcome = self._left_by(exc, context)
+        finally:
+            if context._sub_events:
+                self.sub_events += tuple(context._sub_events)
+        if self._watch.is_cancelled():
+            # A handler that returns, or fails, after it was told to stop has not done its work.
+            self.progress = without_open(context._kept())
+            self._watch.drop_own()
+            raise asyncio.CancelledError
+        if self._watch.cancelled_itself():
+            await self._watch.take_back()
+            if isinstance(outcome, ActivationResult):
+                outcome = stopped_by(self._executor.id, asyncio.CancelledError())
+        if isinstance(outcome, ActivationResult):
+            if outcome.sends and self._executor.id in self._graph.judged:
+                self.unjudged = outcome
+                return await judged(outcome, self._graph)
+            return outcome
+        self.progress = without_open(context._kept())
+        return outcome
+
+    def _message(self) -> object:
+        parcel = self._activation.delivery.parcel
+        return parcel.fresh() if self._keeps_input else parcel.value
+
+    async def _enter(self, message: object, context: Context) -> object:
+        """Let the executor handle the message; nothing of that goes on afterwards."""
+        try:
+            return await in_own_context(self._executor.handle(message, context))
+        finally:
+            if (under_way := context._close()) is not None:
+                await under_way.end(at_once=self._watch.is_cancelled())
+
+    async def _within(self, timeout_s: float, message: object, context: Context) -> object:
+        timer = asyncio.timeout(timeout_s)
+        try:
+            async with timer:
+                returned = await self._enter(message, context)
+        except Exception as exc:
+            if timer.expired():
+                raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
+            raise
+        if timer.expired():  # the handler kept the cancellation to itself
+            raise ExecutorTimeoutError(self._executor.id, timeout_s)
+        return returned
+
+    def _take(self, context: Context, returned: object) -> None:
+        """Send or yield what the handler returned."""
+        values = returned if isinstance(returned, Several) else (returned,)
+        link, executor = self._link, self._executor
+        sends = executor.id in self._graph.sending
+        for value in values:
+            if sends:
+                context._sends.append(Sent(link.pack(value)))
+            else:
+                context._yield(link.pack(value))
+
+    def _result(self, context: Context, returned: object = None) -> ActivationResult:
+        """Return what came of a try whose handler has ended: it waits for answers, or is done."""
+        waits = context._waits
+        if returned is not None and not waits:
+            self._take(context, returned)
+        took = time.perf_counter() - self._started
+        told = self.sub_events
+        if context._sub_events:
+            told = (*told, *context._sub_events)
+        if waits:
+            return ActivationResult(
+                self._activation, parked=True, progress=context._kept(), duration_s=took, sub_events=told
+            )
+        if context._once and self._link.keep_once is None:  # a ledger has it already
+            self.progress = replace(self.progress, origin=self._activation.origin, once=context._once)
+        # By position, as in each superstep: that is half the work of a call with names.
+        return ActivationResult(
+            self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
+            context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told, True,
+            tuple(context._commits) if context._commits else (),
+        )  # fmt: skip
+
+    def _noted(self, error: Exception, context: Context) -> Exception:
+        """Return an error with a note that names the executor; one of a sub-workflow has that of its own."""
+        if error is not context._sub_error:
+            note = f"in executor {joined(self._link.path, self._executor.id)!r}"
+            with suppress(Exception):  # foreign code may have spoilt the notes
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
+        return error
+
+    def _left_by(self, exc: BaseException, context: Context) -> ActivationResult | Exception:
+        """Return what follows when a handler is left by what is no ``Exception``."""
+        if isinstance(exc, GeneratorExit):  # this coroutine is closed; a handler's own is a RuntimeError
+            raise exc
+        if self._parks(exc, context):
+            return self._result(context)
+        self.progress = without_open(context._kept())
+        return self._stopped(exc)
+
+    def _parks(self, exc: BaseException, context: Context) -> bool:
+        """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
+        return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and context._waits
+
+    def _stopped(self, exc: BaseException) -> Exception:
+        is_ours = self._watch.is_cancelled() or isinstance(exc, ParkedSignal)
+        if isinstance(exc, asyncio.CancelledError) and is_ours:
+            raise exc
+        return stopped_by(self._executor.id, exc)
+
+    def _note(self, error: Exception, duration_s: float, delay_s: float | None) -> None:
+        failure = FailedAttempt(
+            len(self.progress.failures) + 1, error_type(error), error_text(error), duration_s, delay_s
+        )
+        self.progress = replace(
+            self.progress,
+            origin=self._activation.origin,
+            failures=(*self.progress.failures, failure),
+        )
+
+    async def _failed(self, error: Exception) -> ActivationResult:
+        """Return the result of a final failure, with the record of it where an edge may take that."""
+        executor_id, graph = self._executor.id, self._graph
+        failed = ActivationResult(
+            self._activation,
+            error=error,
+            progress=self.progress,
+            duration_s=time.perf_counter() - self._started,
+            sub_events=self.sub_events,
+        )
+        if not any(carries_failures(graph.edges[index]) for index in graph.leaving[executor_id]):
+            return failed
+        record = failure_of(executor_id, error, len(self.progress.failures))
+        self.unjudged = replace(failed, sends=(Sent(self._link.pack(record)),))
+        return await judged(self.unjudged, graph)
+
+
+async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
+    """Return the result with the verdicts on what was sent, or with what a condition raised."""
+    source = result.activation.delivery.target
+    watch = CancelWatch()
+    try:
+        asked = judge(graph, source, result.sends, is_failure=result.error is not None)
+        verdicts = await in_own_context(asked)
+    except GeneratorExit:
+        raise
+    except BaseException as exc:
+        if watch.is_cancelled():
+            raise asyncio.CancelledError from exc
+        if watch.cancelled_itself():
+            await watch.take_back()
+        error = exc if isinstance(exc, Exception) else stopped_by(source, exc)
+        return replace(result, routing_error=error, is_judged=True)
+    if watch.is_cancelled():
+        raise asyncio.CancelledError
+    if watch.cancelled_itself():
+        await watch.take_back()
+        error = stopped_by(source, asyncio.CancelledError())
+        return replace(result, routing_error=error, is_judged=True)
+    return replace(result, verdicts=verdicts, routing_error=None, is_judged=True)
+
+
+def _tries_so_far(progress: Progress) -> int:
+    """Return how many tries count for the policy: those since the last final failure, if there was one."""
+    tries = 0
+    for failure in reversed(progress.failures):
+        if failure.delay_s is None:
+            break
+        tries += 1
+    return tries

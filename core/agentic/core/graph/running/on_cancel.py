@@ -1,0 +1,80 @@
+"""Lets executors end what they began elsewhere, when a run ends before their messages are handled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from agentic.core.errors import line_of
+from agentic.core.graph.definition.context import Try, WorkflowContext
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.executor import Executor
+from agentic.core.graph.definition.run_services import RunLink, Seen
+from agentic.core.graph.model.interrupts import is_interrupt
+from agentic.core.graph.model.messages import Activation
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.model.state import Draft, RunState
+from agentic.core.graph.planning.routing import route
+from agentic.core.graph.running.tasks import in_own_context
+from agentic.core.types import JSONValue
+
+ABANDON_S = 12.0
+"""How long an executor has to end what it began; the end of the run waits for it."""
+
+_NO_LOCAL: Mapping[str, JSONValue] = {}
+
+
+def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
+    """Return what a run leaves behind that its executors have to see to; nothing, unless it was broken off.
+
+    Args:
+        graph: The workflow's.
+        state: As of the end of the run.
+    """
+    is_broken_off = state.status in {RunStatus.FAILED, RunStatus.CANCELLED}
+    if not is_broken_off or not any(node.abandons for node in graph.executors.values()):
+        return ()
+    done = [result for result in state.kept.values() if result.is_judged and result.routing_error is None]
+    finished = {result.activation.key for result in done}
+    under_way = [activation for activation in state.activations if activation.key not in finished]
+    parked = [
+        replace(one.activation, delivery=replace(one.activation.delivery, progress=one.progress))
+        for one in state.parked.values()
+    ]
+    following = [
+        Activation(delivery, state.superstep + 1, shard)
+        for shard, delivery in enumerate(route(graph, Draft(state), done).deliveries)
+    ]
+    found = (*under_way, *parked, *following)
+    return [activation for activation in found if graph.executors[activation.executor_id].abandons]
+
+
+async def abandon(calls: Sequence[Activation], graph: Graph, link: RunLink, state: RunState) -> None:
+    """Let executors end what they began; what goes wrong with that is told, and changes nothing.
+
+    Args:
+        calls: What they were to handle.
+        graph: Of their run.
+        link: To their run.
+        state: Where it stands.
+    """
+    async with asyncio.TaskGroup() as group:
+        for call in calls:
+            seen = Seen(state.shared, state.local.get(call.executor_id, _NO_LOCAL))
+            group.create_task(_abandon(call, graph.executors[call.executor_id], link, seen))
+
+
+async def _abandon(call: Activation, node: Executor, link: RunLink, seen: Seen) -> None:
+    ctx = WorkflowContext[object, object](call, node, link, seen, Try(call.delivery.progress))
+    try:
+        async with asyncio.timeout(ABANDON_S):
+            await in_own_context(node.abandon(call.delivery.parcel.fresh(), ctx))
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as exc:
+        if is_interrupt(exc):
+            raise
+        ctx.log("warning", "what it began elsewhere may go on there", reason=line_of(exc))
+    finally:
+        ctx._close()

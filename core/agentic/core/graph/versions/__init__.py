@@ -1,0 +1,1 @@
+"""Tells one version of a workflow from another."""

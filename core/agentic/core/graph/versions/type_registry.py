@@ -1,0 +1,116 @@
+"""Which types a workflow uses: those its annotations name, and those the code of its executors names.
+
+Only values of these types come back out of a checkpoint.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+
+from agentic.core.graph.codec.plans import RefusalError
+from agentic.core.graph.codec.types import collect_types, why_never_stored
+from agentic.core.graph.definition.edges import Graph
+from agentic.core.graph.definition.executor import Executor
+from agentic.core.graph.definition.function import FunctionExecutor
+from agentic.core.graph.definition.handler_types import Types
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.model.history import ExecutorHistory
+from agentic.core.graph.model.messages import ExecutorFailure, ItemResult
+from agentic.core.graph.model.policies import ApprovalRequest, ApprovalResponse
+from agentic.core.graph.model.progress import FailedAttempt
+from agentic.core.graph.model.state import joined
+
+ENGINE_TYPES = (
+    ApprovalRequest,
+    ApprovalResponse,
+    ExecutorFailure,
+    ExecutorHistory,
+    FailedAttempt,
+    ItemResult,
+)
+"""Types of the engine itself: any executor may use them without naming them."""
+
+
+def declared_types(graph: Graph) -> set[type]:
+    """Return every dataclass, pydantic model and enum that the workflow's executors name."""
+    return collect_types((*ENGINE_TYPES, *_annotations(graph)))
+
+
+def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
+    """Yield why a stored run would fail for certain in an executor: nothing it takes, or nothing it returns,
+    can be stored.
+
+    One that could do its work with some of its types is not named: what is sent decides.
+    """
+    for executor in graph.executors.values():
+        where = joined(path, executor.id)
+        if isinstance(executor, WorkflowExecutor):
+            yield from find_unstorable(executor.workflow.graph, where)
+            continue
+        if why := _why_none(executor.input_types):
+            yield f"{where!r} takes {why}"
+        elif not any(signature.is_silent for signature in executor.signatures) and (
+            why := _why_none(executor.return_types)
+        ):
+            yield f"{where!r} returns {why}"
+
+
+def _why_none(declared: Types) -> str:
+    """Return why none of some types can be stored; nothing if one might be, or if there is none."""
+    reasons = [why_never_stored(annotation) for annotation in declared or ()]
+    if not reasons or None in reasons:
+        return ""
+    return " or ".join(_shown(why) for why in reasons if why is not None)
+
+
+def _shown(why: RefusalError) -> str:
+    where = f" at {why.path}" if why.path else ""
+    return f"a value of type {why.type_name}{where}, which cannot be stored: {why.reason}"
+
+
+def _annotations(graph: Graph) -> Iterator[object]:
+    for executor in graph.executors.values():
+        if isinstance(executor, WorkflowExecutor):
+            yield from _annotations(executor.workflow.graph)
+            continue
+        yield from executor.input_types
+        for declared in (executor.send_types, executor.output_types, executor.return_types):
+            yield from declared or ()
+        for code in _functions(executor):
+            yield from _named_classes(code)
+
+
+def _functions(executor: Executor) -> Iterator[types.FunctionType]:
+    if isinstance(executor, FunctionExecutor):
+        if isinstance(executor.function, types.FunctionType):
+            yield executor.function
+        return
+    for cls in type(executor).__mro__:
+        if cls in {Executor, object}:
+            return
+        yield from (member for member in vars(cls).values() if isinstance(member, types.FunctionType))
+
+
+def _named_classes(function: types.FunctionType) -> Iterator[type]:
+    """Yield the classes that a function's code refers to: as globals, or as variables around it."""
+    names = set(_names(function.__code__))
+    for name in names & function.__globals__.keys():
+        yield from _classes(function.__globals__[name])
+    for cell in function.__closure__ or ():
+        try:
+            yield from _classes(cell.cell_contents)
+        except ValueError:  # a variable that is not set yet
+            continue
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _classes(value: object) -> Iterator[type]:
+    if isinstance(value, type):
+        yield value

@@ -1,1 +1,0 @@
-"""Pictures of a graph, behind :mod:`agentic.core.graph.viz`."""

@@ -1,0 +1,1 @@
+"""Graphs and runs for people: pictures, text, and runs replayed from their events."""
