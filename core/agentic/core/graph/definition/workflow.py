@@ -1,4 +1,4 @@
-"""What a workflow is, apart from being run."""
+"""The definition of a workflow: its graph, version and limits."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class WorkflowDefinition(BaseWorkflow):
 
     @cached_property
     def signature(self) -> Signature:
-        """What tells this workflow from others: its version, its shape, and the code in it."""
+        """The version, shape and code of this workflow, as fingerprints."""
         raise NotImplementedError
 
     @cached_property
@@ -117,14 +117,14 @@ class WorkflowDefinition(BaseWorkflow):
     def within(self, around: WorkflowDefinition) -> WorkflowDefinition:
         """Return this workflow as child runs of ``around`` have it.
 
-        As in one process, values of all types that ``around`` uses can be stored, as what its validators say
-        of earlier tries. Without a version of its own it has that of ``around``: the code of a child run may
-        then change while the version stays.
+        It can store values of all types that ``around`` uses, because its executors see the errors of earlier
+        tries there. Without a version of its own it has the version of ``around``: the code of a child run
+        may then change while the version stays.
         """
         raise NotImplementedError
 
     def check_storable(self) -> None:
-        """Refuse to begin a stored run that would fail for certain, as what its messages are is not storable.
+        """Refuse to begin a stored run whose messages can never be stored.
 
         Raises:
             UnstorableTypesError: An executor takes or returns only types that can never be stored.

@@ -1,1 +1,1 @@
-"""Decides what a run does next: pure functions over its state."""
+"""The next decision of a run: pure functions over its state."""
