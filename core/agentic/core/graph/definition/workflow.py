@@ -28,7 +28,7 @@ class Signature:
         version: As given by its author, or None.
         parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types and modes,
             but no limits and no code. Those within a sub-workflow are named with the path of their node.
-        code: Executor, condition, selector or reducer -> fingerprint of what it does.
+        code: Executor, condition, selector or reducer -> fingerprint of its code.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -62,7 +62,7 @@ class Signature:
         """Return what :meth:`to_dict` was called on.
 
         Raises:
-            ValidationError: ``data`` is no signature.
+            ValidationError: ``data`` is not a signature.
         """
         return _adapter().validate_python(dict(data))
 
@@ -86,7 +86,7 @@ class WorkflowDefinition(BaseWorkflow):
         config: Limits of its runs.
         graph: Executors and edges.
         migrations: Version of a checkpoint -> what makes one of this version out of it.
-        has_lent_version: Whether its version is that of the workflow around it, see :meth:`within`.
+        has_lent_version: Whether it has the version of the workflow around it, see :meth:`within`.
     """
 
     def __init__(
