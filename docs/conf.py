@@ -47,6 +47,7 @@ nitpick_ignore = [
     ("py:class", "Session"),
     ("py:class", "Settings"),
     ("py:class", "Signature"),
+    ("py:class", "WorkflowDefinition"),
     ("py:class", "_PydanticGeneralMetadata"),
     ("py:class", "types.Annotated"),
     ("py:exc", "CancelledError"),

@@ -120,6 +120,14 @@ def test_every_page_is_reached_from_the_first_one() -> None:
     assert pages - reached == {DOCS / "index.md"}, "the site's own first page includes docs/README.md"
 
 
+def test_the_map_for_contributors_names_every_package_of_the_core() -> None:
+    text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| packages of `agentic.core` | hold |")[2].partition("###")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    packages = {found.parent.name for found in (DOCS.parent / "core/agentic/core").glob("*/__init__.py")}
+    assert packages - named == set()
+
+
 def commands(command: object, prefix: str = "") -> Iterator[str]:
     inner: dict[str, object] = getattr(command, "commands", {})
     for name, found in inner.items():
