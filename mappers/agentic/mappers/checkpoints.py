@@ -20,8 +20,7 @@ from agentic.core.types import RunId
 from agentic.mappers import checkpoint_rows as rows
 from agentic.mappers.catalog import add_project, find_project
 from agentic.mappers.checkpoint_rows import RunKey, Wanted
-from agentic.mappers.database import Database
-from agentic.mappers.driver import hot_transaction
+from agentic.mappers.database import Database, hot_transaction
 from agentic.mappers.engine import reason_of
 from agentic.mappers.errors import DatabaseUnavailableError, DuplicateProjectError
 from agentic.mappers.lane import Lane

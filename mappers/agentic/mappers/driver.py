@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ClauseElement, Column, Connection, Dialect, SelectBase
 from sqlalchemy.engine.interfaces import DBAPICursor, DBAPIModule
@@ -14,11 +14,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 
-from agentic.mappers.errors import DatabaseUnavailableError
 from agentic.mappers.postgresql import hide_detail
-
-if TYPE_CHECKING:
-    from agentic.mappers.database import Database
 
 Value = str | int | float | None
 Values = Mapping[str, Any]
@@ -148,38 +144,6 @@ def _is_lost(connection: Connection, error: Exception) -> bool:
     driven = connection.connection.dbapi_connection
     driver_error = cast("DBAPIModule.Error", error)
     return driven is not None and connection.dialect.is_disconnect(driver_error, driven, None)
-
-
-@contextmanager
-def hot_transaction(database: Database) -> Iterator[HotCursor]:
-    """Open a transaction that is kept at the end, or not at all when the block raises.
-
-    Without session, events and result objects it costs 40 us where :meth:`Database.writing` costs 220; the
-    rows of a small step cost 100 (on SQLite).
-
-    Raises:
-        DatabaseUnavailableError: The file does not exist.
-        DBAPIError: The database refuses, by the kind of SQLAlchemy.
-    """
-    if database.is_missing:  # to connect would leave an empty file behind
-        raise DatabaseUnavailableError(database.url, "the file does not exist")
-    engine = database.engine
-    dialect = engine.dialect
-    driver_error = dialect.loaded_dbapi.Error
-    try:
-        with closing(engine.raw_connection()) as connection:
-            try:
-                cursor = connection.cursor()
-                if dialect.name == "sqlite":
-                    cursor.execute("BEGIN IMMEDIATE")
-                yield HotCursor(dialect, cursor)
-                connection.commit()
-            finally:
-                if getattr(connection.driver_connection, "closed", False):
-                    connection.invalidate()  # to give it back would be to roll back, and that fails
-    except driver_error as exc:
-        hide_detail(exc)
-        raise DBAPIError.instance(None, None, exc, driver_error, dialect=dialect) from exc
 
 
 class CompiledStatement(NamedTuple):

@@ -25,8 +25,8 @@ from agentic.core.pipeline.state import FailureTally
 from agentic.core.threads import in_thread
 from agentic.core.types import EXCLUDED_CLASSES, SaveCounts
 from agentic.mappers.content import clean_text
-from agentic.mappers.database import Database
-from agentic.mappers.driver import HotCursor, Value, hot_cursor, hot_transaction
+from agentic.mappers.database import Database, hot_transaction
+from agentic.mappers.driver import HotCursor, Value, hot_cursor
 from agentic.mappers.frontier_failures import failure_tallies
 from agentic.mappers.frontier_statements import (
     ADD,

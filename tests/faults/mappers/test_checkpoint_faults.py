@@ -21,7 +21,7 @@ from agentic.core.graph.errors import CheckpointStoreError
 from agentic.core.testing.checkpoint_contract import RUN, checkpoint, load_all
 from agentic.mappers import Database, SqlCheckpointStore, add_project
 from agentic.mappers.checkpoint_rows import add_checkpoint
-from agentic.mappers.driver import hot_transaction
+from agentic.mappers.database import hot_transaction
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(180)]
 

@@ -14,7 +14,7 @@ from tests.postgres import PostgresServer
 
 from agentic.mappers import Database, DatabaseUnavailableError, add_project, list_projects
 from agentic.mappers.checkpoint_statements import NEWEST_REVISION
-from agentic.mappers.driver import hot_transaction
+from agentic.mappers.database import hot_transaction
 from agentic.mappers.parts import hot_savepoint
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, only_postgresql]

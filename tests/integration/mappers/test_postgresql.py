@@ -41,7 +41,7 @@ from agentic.mappers import (
     upsert,
 )
 from agentic.mappers.checkpoint_rows import add_checkpoint, remove_run
-from agentic.mappers.driver import hot_transaction
+from agentic.mappers.database import hot_transaction
 from agentic.mappers.frontier import SqlCrawlStore
 from agentic.mappers.models import RunPartModel
 
