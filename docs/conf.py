@@ -26,7 +26,7 @@ DOCUMENTED = (
     "agentic.executors",
     "agentic.executors.errors",
     "agentic.mappers",
-    "agentic.mappers.vault_errors",
+    "agentic.mappers.vault.errors",
 )
 
 project = "agentic-pipelines"

@@ -21,7 +21,7 @@ from agentic.executors.local import run_locally
 from agentic.executors.reports.gathering import gather_report
 from agentic.executors.reports.page import render
 from agentic.mappers import AgentModel, Database, ExecutionModel, add_project, create_execution, find_project
-from agentic.mappers.pipelines import store_pipeline
+from agentic.mappers.catalog.pipelines import store_pipeline
 from agentic.migrations import upgrade
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer

@@ -36,15 +36,15 @@ from agentic.executors.metrics_runs import runs as metrics_of_runs
 from agentic.executors.metrics_sql import Scope
 from agentic.mappers import Database, ExecutionStatus, find_project, list_agents, waiting_executions
 from agentic.mappers.audit import DecisionFilter
-from agentic.mappers.dead_letters import list_letters
-from agentic.mappers.engine import sqlite_path
+from agentic.mappers.catalog.dead_letters import list_letters
+from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.database.engine import sqlite_path
 from agentic.mappers.errors import DataError
-from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
-from agentic.mappers.ledger import SqlLedger
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_requests import open_requests
-from agentic.mappers.ledger_retention import Retention
-from agentic.mappers.ledger_sql import RUNS
+from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.ledger.sql import RUNS
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.runs.retention import Retention
 
 ROUNDS = 25
 PRUNED = 20_000

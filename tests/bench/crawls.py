@@ -30,7 +30,7 @@ from agentic.executors.catalog import AgentFacts, put_agent
 from agentic.executors.commands.database import ensured_project, opened, ready_database
 from agentic.executors.local import run_locally
 from agentic.mappers import ExecutionStatus, create_execution
-from agentic.mappers.engine import Synchronous
+from agentic.mappers.database.engine import Synchronous
 
 SIZES = (1_000, 10_000, 100_000)
 FEW, MANY, _ = SIZES

@@ -15,7 +15,7 @@ from agentic.core.hooks import PluginRegistry
 from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierEntry, FrontierLink, SliceId
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_project
-from agentic.mappers.frontier import SqlCrawlStore
+from agentic.mappers.crawl.frontier import SqlCrawlStore
 from agentic.migrations import upgrade
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -28,8 +28,8 @@ from agentic.core.ledger import (
     Step,
 )
 from agentic.core.types import ExecutorId, RunId
-from agentic.mappers.engine import Synchronous
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.database.engine import Synchronous
+from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.migrations import upgrade
 
 STEPS = 500

@@ -19,7 +19,7 @@ from agentic.core.hooks import Platform, PluginRegistry, get_registry
 from agentic.core.ids import PERIOD_S, TIME_DIGITS
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Base, Database, ResultMapper, add_agent, add_project, create_execution
-from agentic.mappers.columns import UTCDateTime
+from agentic.mappers.tables.columns import UTCDateTime
 from agentic.migrations import upgrade
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ async def _run_agent(database: Database, agent: AgentModel) -> str:
 
 async def _run_each(database: Database, project_id: str) -> dict[str, str]:
     from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
-    from agentic.mappers.ledger import SqlLedger
+    from agentic.mappers.ledger.ledger import SqlLedger
 
     ledger = SqlLedger(database, project_id=project_id)
     flows = {"done": _done, "failed": _failing, "asking": _asking}

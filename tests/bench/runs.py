@@ -21,8 +21,8 @@ from agentic.executors.durable import HostOptions, LocalRuns, Submission, Workfl
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.service import RunService, make_host
 from agentic.executors.durable.worker import Bounds, DurableWorker
-from agentic.mappers.engine import Synchronous
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.database.engine import Synchronous
+from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.migrations import upgrade
 
 STEPS = 1_000

@@ -26,7 +26,7 @@ from agentic.core.graph import EventKind, RunStatus
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors import RunClient
-from agentic.mappers.checkpoints import SqlCheckpointStore
+from agentic.mappers.checkpoints.store import SqlCheckpointStore
 
 if TYPE_CHECKING:
     from agentic.core.graph import RunResult

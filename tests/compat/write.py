@@ -29,7 +29,7 @@ from tests.compat.flows import HALT, order, shop
 from tests.compat.site import URL, site
 
 from agentic.core.services import Supervisor, nats_service
-from agentic.mappers.checkpoints import SqlCheckpointStore
+from agentic.mappers.checkpoints.store import SqlCheckpointStore
 
 HTTP = {"allow_private_hosts": ["127.0.0.1"], "obey_robots": False}
 DETAIL = {

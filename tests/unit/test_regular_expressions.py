@@ -51,8 +51,8 @@ ALLOWED = {
     "agentic.executors.reports.masking": "names of settings; an address up to its end",
     "agentic.executors.reports.sections_rows": "times of our own: anchored",
     "agentic.executors.schedule_times": "what its user types: anchored, of bounded length",
-    "agentic.mappers.executions": "warnings of our own: fixed words and a number",
-    "agentic.mappers.pipelines": "names of pipelines: anchored, each character decides",
+    "agentic.mappers.catalog.executions": "warnings of our own: fixed words and a number",
+    "agentic.mappers.catalog.pipelines": "names of pipelines: anchored, each character decides",
     "agentic.plugins.web.authenticate_logins": "names of headers and hosts of a spec: anchored",
     "agentic.plugins.web.html": "the beginning of a tag: of bounded length",
 }

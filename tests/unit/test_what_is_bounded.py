@@ -23,7 +23,7 @@ from agentic.core.services.home import MAX_LOG_BYTES
 from agentic.executors import observing
 from agentic.executors.config import DEFAULTS
 from agentic.executors.durable import asking
-from agentic.mappers import http_cache
+from agentic.mappers.crawl import http_cache
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/explanation/what-is-bounded.md").read_text(encoding="utf-8")

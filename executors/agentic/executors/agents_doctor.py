@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # sqlalchemy is loaded when somebody asks the doctor
     from sqlalchemy.orm import Session
 
     from agentic.mappers import AgentModel, Database
-    from agentic.mappers.vault_keys import SecretKeys
+    from agentic.mappers.vault.keys import SecretKeys
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
@@ -53,7 +53,7 @@ class AgentsDoctor(Generic[SettingsT]):
         from agentic.core.settings import load_settings
         from agentic.mappers import Database
         from agentic.mappers.errors import DataError
-        from agentic.mappers.vault_keys import SecretKeys
+        from agentic.mappers.vault.keys import SecretKeys
 
         settings = load_settings()
         try:
@@ -121,7 +121,7 @@ class _Missing:
                 yield reason
 
     def _reason(self, project_id: str, name: str) -> str | None:
-        from agentic.mappers.vault import SqlSecrets
+        from agentic.mappers.vault.vault import SqlSecrets
 
         try:
             asyncio.run(SqlSecrets(self._database, project_id, self._keys).secret(name))

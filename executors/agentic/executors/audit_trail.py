@@ -16,9 +16,9 @@ from agentic.core.ledger import EventBatch, UnknownRunError
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
 from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_sql import EVENTS
-from agentic.mappers.prefixes import begins_with, is_within
+from agentic.mappers.database.prefixes import begins_with, is_within
+from agentic.mappers.ledger.sql import EVENTS
+from agentic.mappers.runs.reading import LedgerReader
 
 _BATCHES_AT_A_TIME = 200
 

@@ -19,8 +19,8 @@ from agentic.mappers import (
     add_agent,
     find_execution,
 )
-from agentic.mappers.catalog import change_agent, disable_agent, enable_agent
-from agentic.mappers.prefixes import begins_with
+from agentic.mappers.catalog.projects import change_agent, disable_agent, enable_agent
+from agentic.mappers.database.prefixes import begins_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from agentic.core.actors import failure_class_of
 from agentic.core.graph.errors import named_class
 from agentic.core.logging import get_logger
 from agentic.mappers import ExecutionStatus, finish_execution
-from agentic.mappers.execution_counts import COUNT_NAMES
+from agentic.mappers.catalog.execution_counts import COUNT_NAMES
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

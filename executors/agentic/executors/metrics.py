@@ -45,7 +45,7 @@ KEEPERS = (executions.keep_executions, durable.keep_runs)
 class SqlCollector(Collector):
     """Asks ``sources`` at each scrape, all of them about the same moment.
 
-    What was made in weeks that have passed is counted once: see :mod:`agentic.mappers.kept_totals`. What it
+    What was made in weeks that have passed is counted once: see :mod:`agentic.mappers.runs.totals`. What it
     found is kept for 20 times as long as that took: however often it is scraped, it costs the database a
     twentieth of its time at most. While the database cannot be read,
     ``agentic_database_up`` is 0 and all else is missing.

@@ -24,11 +24,11 @@ from agentic.executors.metrics_sql import (
     project_ids,
 )
 from agentic.mappers import Database
-from agentic.mappers.columns import StoreNow
-from agentic.mappers.execution_choice import ENDED
-from agentic.mappers.execution_counts import COUNT_NAMES
-from agentic.mappers.kept_totals import Span, keep_totals, totals_of
-from agentic.mappers.models import CrawlModel, ExecutionModel, ExecutionStatus
+from agentic.mappers.catalog.execution_choice import ENDED
+from agentic.mappers.catalog.execution_counts import COUNT_NAMES
+from agentic.mappers.runs.totals import Span, keep_totals, totals_of
+from agentic.mappers.tables.columns import StoreNow
+from agentic.mappers.tables.core import CrawlModel, ExecutionModel, ExecutionStatus
 
 BUCKETS_S = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0, 1800.0, 3600.0, 21_600.0)
 # What a ResultsRefusedError says.

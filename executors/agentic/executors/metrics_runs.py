@@ -15,10 +15,10 @@ from agentic.core.ledger import ActivationStatus
 from agentic.core.types import JSONValue
 from agentic.executors.metrics_sql import Labels, Scope, filled, project_ids
 from agentic.mappers import Database
-from agentic.mappers.kept_totals import Span, keep_totals, totals_of
-from agentic.mappers.ledger_reading import IS_OUTERMOST
-from agentic.mappers.ledger_requests import open_requests
-from agentic.mappers.ledger_sql import ACTIVATIONS, EVENTS, NOW, PROJECTS, RUNS, word
+from agentic.mappers.ledger.sql import ACTIVATIONS, EVENTS, NOW, PROJECTS, RUNS, word
+from agentic.mappers.runs.reading import IS_OUTERMOST
+from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.runs.totals import Span, keep_totals, totals_of
 
 # As the index of what can be claimed has it.
 _IS_OFFERED = and_(

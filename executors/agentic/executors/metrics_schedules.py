@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from sqlalchemy import func, select
 
 from agentic.executors.metrics_sql import Labels, Scope, filled
-from agentic.mappers.models import ProjectModel, ScheduleModel
+from agentic.mappers.tables.core import ProjectModel, ScheduleModel
 
 
 def skipped(scope: Scope) -> Iterator[Metric]:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from agentic.mappers.models import AgentModel, ProjectModel
+from agentic.mappers.tables.core import AgentModel, ProjectModel
 
 LABELS = ("project", "platform")
 """Labels of every metric of executions."""

@@ -18,8 +18,8 @@ from agentic.core.logging import get_logger
 from agentic.core.types import JSONValue
 from agentic.executors.host import ExecutionOutcome
 from agentic.mappers import AgentModel, Database, ExecutionModel, ProjectModel
+from agentic.mappers.catalog.execution_counts import counts_so_far
 from agentic.mappers.errors import DataError
-from agentic.mappers.execution_counts import counts_so_far
 
 log = get_logger(__name__)
 

@@ -72,8 +72,8 @@ class Outside:
         from agentic.core.browser import BrowserFetcher
         from agentic.executors.project_http import ProjectHttp
         from agentic.mappers.audit import SqlAudit
-        from agentic.mappers.memory import SqlMemory
-        from agentic.mappers.vault_sessions import SqlSessions
+        from agentic.mappers.vault.memory import SqlMemory
+        from agentic.mappers.vault.sessions import SqlSessions
 
         self._settings = settings
         self._http = ProjectHttp(database, project_id, policy, settings)

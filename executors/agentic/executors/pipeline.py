@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run,
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
     from agentic.core.types import SaveCounts
     from agentic.mappers import Database
-    from agentic.mappers.frontier import SqlCrawlStore
+    from agentic.mappers.crawl.frontier import SqlCrawlStore
 
 _MAX_FRONTIERS = 64
 
@@ -117,7 +117,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         """
         from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
-        from agentic.mappers.dead_letters import keep_letters
+        from agentic.mappers.catalog.dead_letters import keep_letters
 
         is_kept = super().save_results(results)
         execution = self.db_session.get(ExecutionModel, self.execution_id)
@@ -180,7 +180,7 @@ class _Frontiers:
         return store
 
     def _make(self, execution_id: str) -> SqlCrawlStore:
-        from agentic.mappers.frontier import SqlCrawlStore
+        from agentic.mappers.crawl.frontier import SqlCrawlStore
 
         agent = self._executor.agent
         executor = type(self._executor)(agent, execution_id)

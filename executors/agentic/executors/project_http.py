@@ -8,9 +8,9 @@ from agentic.core.http import Fetcher, HttpPolicy, SharedTransport
 from agentic.core.http.failures import Verdict, failure_of
 from agentic.core.settings import Settings
 from agentic.executors.budgets import own_turns, shared_budget
-from agentic.mappers.http_cache import SqlHttpCache
-from agentic.mappers.vault import SqlSecrets
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.crawl.http_cache import SqlHttpCache
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import SqlSecrets
 
 if TYPE_CHECKING:
     from agentic.core.http import ResourceOf

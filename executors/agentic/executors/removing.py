@@ -9,10 +9,10 @@ from sqlalchemy import Select, select
 from agentic.core.types import RunId
 from agentic.executors.errors import ExecutionError
 from agentic.mappers import AgentModel, Database, ExecutionModel, find_agent
-from agentic.mappers.catalog import remove_agent
-from agentic.mappers.execution_choice import ENDED, ExecutionGoesOnError, remove_execution
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_retention import OldRun, Retention
+from agentic.mappers.catalog.execution_choice import ENDED, ExecutionGoesOnError, remove_execution
+from agentic.mappers.catalog.projects import remove_agent
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.retention import OldRun, Retention
 
 
 class ExecutionHeldError(ExecutionError):

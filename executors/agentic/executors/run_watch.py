@@ -10,8 +10,8 @@ from agentic.core.ledger import ActivationRow, ActivationStatus, RunRow
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId
 from agentic.mappers import Database
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_requests import OpenRequest, open_requests
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import OpenRequest, open_requests
 
 CHILD_LIMIT = 100
 """Child runs that are looked at, too."""

@@ -40,8 +40,8 @@ from agentic.mappers import (
     queue_execution,
     waiting_executions,
 )
-from agentic.mappers.execution_counts import counts_so_far
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.catalog.execution_counts import counts_so_far
+from agentic.mappers.ledger.ledger import SqlLedger
 
 __all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
 

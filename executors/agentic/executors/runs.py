@@ -24,8 +24,8 @@ from agentic.executors.flows import make_catalog
 from agentic.executors.loop import LoopThread
 from agentic.executors.observing import Observers
 from agentic.mappers import Database
-from agentic.mappers.catalog import ensure_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.catalog.projects import ensure_project
+from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.migrations import require_current
 
 

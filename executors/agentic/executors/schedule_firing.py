@@ -13,14 +13,14 @@ from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.schedule_cron import ScheduleTimesError
 from agentic.executors.schedule_times import Calendar, Plan, plan
 from agentic.mappers import Database, ExecutionModel, ScheduleModel
-from agentic.mappers.schedule_firing import (
+from agentic.mappers.catalog.schedule_firing import (
     Held,
     execution_at_work,
     fire_schedule,
     fire_waiting,
     give_up_due_times,
 )
-from agentic.mappers.schedules import active_schedules, store_now
+from agentic.mappers.catalog.schedules import active_schedules, store_now
 
 log = get_logger(__name__)
 

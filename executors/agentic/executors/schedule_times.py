@@ -13,7 +13,7 @@ from typing import assert_never
 
 from agentic.executors.schedule_cron import ScheduleTimesError, cron_times, find_zone
 from agentic.mappers import CatchUp, ScheduleModel, utc_now
-from agentic.mappers.schedules import Timing
+from agentic.mappers.catalog.schedules import Timing
 
 ON_TIME_S = 60.0
 """What is fired no later than this after its time was not missed."""

@@ -1,11 +1,22 @@
 """Results to rows: models, sessions, upserts and executions.
 
-The frontier of crawls is in :mod:`agentic.mappers.frontier`, which loads the pipelines it serves.
+The frontier of crawls is in :mod:`agentic.mappers.crawl.frontier`, which loads the pipelines it serves.
 """
 
 from agentic.core.ids import new_id
-from agentic.mappers.base import ResultMapper, get_result_mapper
-from agentic.mappers.catalog import (
+from agentic.mappers.catalog.executions import (
+    EndedExecution,
+    StoredResults,
+    begin_execution,
+    create_execution,
+    find_execution,
+    finish_execution,
+    list_executions,
+    queue_execution,
+    save_outcome,
+    waiting_executions,
+)
+from agentic.mappers.catalog.projects import (
     add_agent,
     add_project,
     find_agent,
@@ -13,10 +24,18 @@ from agentic.mappers.catalog import (
     list_agents,
     list_projects,
 )
-from agentic.mappers.checkpoints import SqlCheckpointStore
-from agentic.mappers.columns import Base, UTCDateTime, utc_now
+from agentic.mappers.catalog.schedules import (
+    DuplicateScheduleError,
+    UnknownScheduleError,
+    add_schedule,
+    find_schedule,
+    list_schedules,
+    pause_schedule,
+    resume_schedule,
+)
+from agentic.mappers.checkpoints.store import SqlCheckpointStore
 from agentic.mappers.content import clean, content_hash
-from agentic.mappers.database import Database
+from agentic.mappers.database.database import Database
 from agentic.mappers.errors import (
     DatabaseNewerError,
     DatabaseNotMigratedError,
@@ -33,19 +52,8 @@ from agentic.mappers.errors import (
     UnknownProjectError,
     UnstableKeyError,
 )
-from agentic.mappers.executions import (
-    EndedExecution,
-    StoredResults,
-    begin_execution,
-    create_execution,
-    find_execution,
-    finish_execution,
-    list_executions,
-    queue_execution,
-    save_outcome,
-    waiting_executions,
-)
-from agentic.mappers.models import (
+from agentic.mappers.tables.columns import Base, UTCDateTime, utc_now
+from agentic.mappers.tables.core import (
     AgentModel,
     AgentResultModel,
     CatchUp,
@@ -58,18 +66,10 @@ from agentic.mappers.models import (
     ScheduleModel,
     SourceColumns,
 )
-from agentic.mappers.schedules import (
-    DuplicateScheduleError,
-    UnknownScheduleError,
-    add_schedule,
-    find_schedule,
-    list_schedules,
-    pause_schedule,
-    resume_schedule,
-)
-from agentic.mappers.snapshots import Counters, MetricSnapshotModel
-from agentic.mappers.stating import CLEARED, stated
-from agentic.mappers.upsert import upsert
+from agentic.mappers.upserts.mapper import ResultMapper, get_result_mapper
+from agentic.mappers.upserts.sentinels import CLEARED, stated
+from agentic.mappers.upserts.snapshots import Counters, MetricSnapshotModel
+from agentic.mappers.upserts.upsert import upsert
 
 __all__ = [
     "CLEARED",

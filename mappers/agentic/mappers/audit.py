@@ -17,12 +17,12 @@ from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.ids import new_ids
 from agentic.core.threads import in_thread
 from agentic.core.types import JSONValue
-from agentic.mappers.audit_models import AuditModel
 from agentic.mappers.content import clean_text
-from agentic.mappers.database import Database
-from agentic.mappers.driver import HotStatement, cursor_of
-from agentic.mappers.ledger_sql import NOW
-from agentic.mappers.prefixes import as_pairs, as_table, is_within
+from agentic.mappers.database.database import Database
+from agentic.mappers.database.driver import HotStatement, cursor_of
+from agentic.mappers.database.prefixes import as_pairs, as_table, is_within
+from agentic.mappers.ledger.sql import NOW
+from agentic.mappers.tables.audit import AuditModel
 
 AUDIT = cast("Table", AuditModel.__table__)
 

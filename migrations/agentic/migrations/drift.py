@@ -10,14 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, MetaData, Table, inspect
 
 from agentic.core.hooks import PluginRegistry
-from agentic.mappers import (
-    Base,
-    Database,
-    audit_models,  # noqa: F401 - their tables are compared
-    http_cache_models,  # noqa: F401
-    ledger_models,  # noqa: F401
-    vault_models,  # noqa: F401
-)
+from agentic.mappers import Base, Database
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:

@@ -16,7 +16,7 @@ from agentic.core.hooks import PluginRegistry, get_registry
 from agentic.core.private import make_private_folder
 from agentic.core.settings import safe_url
 from agentic.mappers import DatabaseNewerError, DatabaseUnavailableError, MigrationError
-from agentic.mappers.engine import begun, make_engine, parse_url, reason_of, sqlite_path
+from agentic.mappers.database.engine import begun, make_engine, parse_url, reason_of, sqlite_path
 from agentic.migrations.histories import History, SchemaState, histories
 
 # Alembic tells each step at INFO; who asked for them gets them as a list.

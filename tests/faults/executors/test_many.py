@@ -22,7 +22,7 @@ from agentic.executors.durable.messages import MessageDispatcher
 from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S, Reconciler
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.mappers import Database, find_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import Note

@@ -20,8 +20,8 @@ from tests.postgres import PostgresServer
 from agentic.core.graph.errors import CheckpointStoreError
 from agentic.core.testing.checkpoint_contract import RUN, checkpoint, load_all
 from agentic.mappers import Database, SqlCheckpointStore, add_project
-from agentic.mappers.checkpoint_rows import add_checkpoint
-from agentic.mappers.database import hot_transaction
+from agentic.mappers.checkpoints.rows import add_checkpoint
+from agentic.mappers.database.database import hot_transaction
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, pytest.mark.timeout(180)]
 

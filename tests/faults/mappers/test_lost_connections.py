@@ -13,9 +13,9 @@ from tests.databases import TEST, only_postgresql
 from tests.postgres import PostgresServer
 
 from agentic.mappers import Database, DatabaseUnavailableError, add_project, list_projects
-from agentic.mappers.checkpoint_statements import NEWEST_REVISION
-from agentic.mappers.database import hot_transaction
-from agentic.mappers.parts import hot_savepoint
+from agentic.mappers.checkpoints.statements import NEWEST_REVISION
+from agentic.mappers.database.database import hot_transaction
+from agentic.mappers.database.savepoints import hot_savepoint
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration, only_postgresql]
 

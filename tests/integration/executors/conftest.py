@@ -35,7 +35,7 @@ from agentic.mappers import (
     add_project,
     find_project,
 )
-from agentic.mappers.execution_choice import ENDED
+from agentic.mappers.catalog.execution_choice import ENDED
 from agentic.migrations import upgrade
 
 CHECKOUT = Path(__file__).parents[3]

@@ -15,8 +15,8 @@ from agentic.executors import AgentsDoctor, BaseAgentExecutor
 from agentic.executors.checks.agents import agent_findings
 from agentic.executors.general import GeneralResultMapper
 from agentic.mappers import Database, add_agent, find_project
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 
 pytestmark = pytest.mark.integration
 

@@ -32,8 +32,8 @@ from agentic.mappers import (
     find_project,
     utc_now,
 )
+from agentic.mappers.catalog.execution_choice import ExecutionGoesOnError
 from agentic.mappers.errors import AgentDisabledError
-from agentic.mappers.execution_choice import ExecutionGoesOnError
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]
 

@@ -30,8 +30,8 @@ from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.database import database_findings, journal_findings
 from agentic.executors.checks.host import room_findings
 from agentic.executors.checks.tasks import task_findings
-from agentic.mappers.engine import make_engine
-from agentic.mappers.schedules import add_schedule
+from agentic.mappers.catalog.schedules import add_schedule
+from agentic.mappers.database.engine import make_engine
 
 pytestmark = pytest.mark.integration
 

@@ -22,8 +22,8 @@ from agentic.mappers import (
     finish_execution,
 )
 from agentic.mappers.errors import ProjectBusyError
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("BR08")]

@@ -33,9 +33,9 @@ from agentic.mappers import (
     create_execution,
     find_project,
 )
-from agentic.mappers.models import DeadLetterModel
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.tables.core import DeadLetterModel
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 from agentic.plugins.fakes.firecrawl.account import AccountOrder
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import ItemModel, WebPageModel

@@ -21,17 +21,17 @@ from agentic.executors.checks.secrets import secret_findings
 from agentic.executors.commands.options import OptionError
 from agentic.executors.commands.secrets import secrets
 from agentic.mappers import Database, UnknownProjectError, find_project
-from agentic.mappers.vault import SqlSecrets
-from agentic.mappers.vault_errors import (
+from agentic.mappers.tables.vault import SecretModel
+from agentic.mappers.vault.errors import (
     BadSecretKeyError,
     NoSecretKeyError,
     SecretNameError,
     UnreadableSecretError,
     VaultError,
 )
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_models import SecretModel
-from agentic.mappers.vault_sessions import SqlSessions
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.sessions import SqlSessions
+from agentic.mappers.vault.vault import SqlSecrets
 
 pytestmark = pytest.mark.integration
 

@@ -31,8 +31,8 @@ from agentic.mappers import (
     find_agent,
     find_project,
 )
-from agentic.mappers.catalog import disable_agent
-from agentic.mappers.ledger_models import RunModel
+from agentic.mappers.catalog.projects import disable_agent
+from agentic.mappers.tables.ledger import RunModel
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.fakes.shop import Shop

@@ -12,7 +12,7 @@ import pytest
 from tests.databases import MIGRATED, POSTGRESQL
 
 from agentic.mappers import Database, add_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer

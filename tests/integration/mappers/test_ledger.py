@@ -10,7 +10,7 @@ from tests.integration.mappers.ledgers import MakeLedger
 from agentic.core.ledger import ActivationStatus, Lease, LeaseState, Settled
 from agentic.core.testing import LedgerContract
 from agentic.core.testing.ledger.cases import FIRST, claim, new_run
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 pytestmark = pytest.mark.integration
 

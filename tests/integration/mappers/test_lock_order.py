@@ -16,7 +16,7 @@ from tests.postgres import PostgresServer
 
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, SourceColumns, add_agent, add_project, upsert
-from agentic.mappers.driver import HotCursor, HotStatement, Values
+from agentic.mappers.database.driver import HotCursor, HotStatement, Values
 
 pytestmark = [pytest.mark.integration, only_postgresql]
 

@@ -40,10 +40,10 @@ from agentic.mappers import (
     add_project,
     upsert,
 )
-from agentic.mappers.checkpoint_rows import add_checkpoint, remove_run
-from agentic.mappers.database import hot_transaction
-from agentic.mappers.frontier import SqlCrawlStore
-from agentic.mappers.models import RunPartModel
+from agentic.mappers.checkpoints.rows import add_checkpoint, remove_run
+from agentic.mappers.crawl.frontier import SqlCrawlStore
+from agentic.mappers.database.database import hot_transaction
+from agentic.mappers.tables.core import RunPartModel
 
 pytestmark = [pytest.mark.integration, only_postgresql]
 

@@ -21,8 +21,8 @@ from agentic.core.pipeline.crawl_store import (
 )
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_project
-from agentic.mappers.catalog import list_projects
-from agentic.mappers.frontier import SqlCrawlStore
+from agentic.mappers.catalog.projects import list_projects
+from agentic.mappers.crawl.frontier import SqlCrawlStore
 
 pytestmark = pytest.mark.integration
 

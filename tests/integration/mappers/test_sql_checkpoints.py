@@ -32,7 +32,7 @@ from agentic.core.testing.checkpoint_contract import (
     save_history,
 )
 from agentic.mappers import Database, SqlCheckpointStore, add_project
-from agentic.mappers.models import ProjectModel, RunPartModel
+from agentic.mappers.tables.core import ProjectModel, RunPartModel
 
 pytestmark = pytest.mark.integration
 

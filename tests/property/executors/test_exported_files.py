@@ -18,7 +18,13 @@ from agentic.executors.projects.facts import told_project
 from agentic.executors.projects.files import read_project, write_project
 from agentic.executors.projects.importing import import_project
 from agentic.mappers import Database, ProjectModel, add_agent, add_project
-from agentic.mappers.catalog import change_agent, describe_project, disable_agent, enable_agent, limit_project
+from agentic.mappers.catalog.projects import (
+    change_agent,
+    describe_project,
+    disable_agent,
+    enable_agent,
+    limit_project,
+)
 
 PLATFORM = "hackernews"
 words = st.none() | st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)

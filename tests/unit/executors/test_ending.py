@@ -25,7 +25,7 @@ from agentic.executors.errors import AgentNotRunnableError, NothingReadError, So
 from agentic.executors.flows import KIND, flow_builder
 from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, run_execution
 from agentic.mappers import ExecutionModel
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab

@@ -27,11 +27,11 @@ from agentic.mappers import (
     add_project,
     utc_now,
 )
-from agentic.mappers.catalog import remove_agent, remove_project
-from agentic.mappers.kept_totals import WEEK_S, Count, Span, TotalsKind, keep_totals, totals_of
-from agentic.mappers.ledger_retention import OldRun, Retention
-from agentic.mappers.ledger_sql import RUNS
-from agentic.mappers.models import KeptTotalsModel
+from agentic.mappers.catalog.projects import remove_agent, remove_project
+from agentic.mappers.ledger.sql import RUNS
+from agentic.mappers.runs.retention import OldRun, Retention
+from agentic.mappers.runs.totals import WEEK_S, Count, Span, TotalsKind, keep_totals, totals_of
+from agentic.mappers.tables.core import KeptTotalsModel
 
 WEEKS = (3, 5, 8)
 COUNTS: Mapping[TotalsKind, Count] = {"runs": count_runs, "executions": count_executions}

@@ -27,7 +27,7 @@ from agentic.mappers import (
     add_schedule,
     utc_now,
 )
-from agentic.mappers.models import CrawlModel
+from agentic.mappers.tables.core import CrawlModel
 
 QUEUED, RUNNING, SUCCEEDED, PARTIAL, FAILED, CANCELLED = ExecutionStatus
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"

@@ -35,16 +35,16 @@ from agentic.mappers import (
     waiting_executions,
 )
 from agentic.mappers.audit import DecisionFilter, unpublished_decisions
-from agentic.mappers.dead_letters import list_letters
-from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
-from agentic.mappers.kept_totals import Span
-from agentic.mappers.ledger import SqlLedger
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_requests import open_requests
-from agentic.mappers.ledger_retention import Retention
-from agentic.mappers.ledger_sql import RUNS
-from agentic.mappers.models import DeadLetterModel
-from agentic.mappers.schedule_firing import execution_at_work
+from agentic.mappers.catalog.dead_letters import list_letters
+from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.catalog.schedule_firing import execution_at_work
+from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.ledger.sql import RUNS
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.runs.retention import Retention
+from agentic.mappers.runs.totals import Span
+from agentic.mappers.tables.core import DeadLetterModel
 
 GROWING = (
     "activations",
@@ -142,7 +142,7 @@ ASKED: dict[str, Callable[[LedgerTransaction], object]] = {
 def _begun(session: Session, agent: AgentModel) -> Any:
     from sqlalchemy import select
 
-    from agentic.mappers.prefixes import begins_with
+    from agentic.mappers.database.prefixes import begins_with
 
     return select(ExecutionModel).where(
         ExecutionModel.project_id == agent.project_id, begins_with(ExecutionModel.id, "3f")

@@ -19,8 +19,8 @@ from agentic.core.hooks import PluginRegistry
 from agentic.core.ledger import ActivationStatus, NewRun, Settled
 from agentic.core.types import RunId
 from agentic.mappers import AgentModel, Database, find_project, list_agents
-from agentic.mappers.ledger import SqlLedger
-from agentic.mappers.ledger_retention import Retention
+from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.runs.retention import Retention
 from agentic.migrations import upgrade
 
 if TYPE_CHECKING:

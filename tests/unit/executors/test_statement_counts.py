@@ -19,7 +19,7 @@ from agentic.executors.durable.service import RunService, make_host
 from agentic.executors.durable.starting import Submission
 from agentic.executors.durable.worker import Bounds, DurableWorker
 from agentic.mappers import Database, add_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 FOR_EVER = Bounds(activations=10**9, seconds=1e9)
 FEW, MANY = 10, 30

@@ -30,15 +30,15 @@ from agentic.mappers.audit import (
     audit,
     newest_decisions,
 )
-from agentic.mappers.catalog import change_agent, limit_project, remove_agent
-from agentic.mappers.dead_letters import drop_letters
-from agentic.mappers.letter_retries import retry_letters
-from agentic.mappers.pipelines import store_pipeline
-from agentic.mappers.schedule_firing import Held, fire_schedule, give_up_due_times
-from agentic.mappers.schedules import remove_schedule
-from agentic.mappers.vault import remove_secret, set_secret
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_rotation import rotate
+from agentic.mappers.catalog.dead_letter_retries import retry_letters
+from agentic.mappers.catalog.dead_letters import drop_letters
+from agentic.mappers.catalog.pipelines import store_pipeline
+from agentic.mappers.catalog.projects import change_agent, limit_project, remove_agent
+from agentic.mappers.catalog.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.catalog.schedules import remove_schedule
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.rotation import rotate
+from agentic.mappers.vault.vault import remove_secret, set_secret
 
 pytestmark = [pytest.mark.requirement("NA21"), pytest.mark.requirement("LG15")]
 

@@ -28,7 +28,7 @@ from agentic.mappers import (
     list_projects,
 )
 from agentic.mappers.audit import DecisionFilter, newest_decisions
-from agentic.mappers.catalog import describe_project, disable_agent, enable_agent, remove_project
+from agentic.mappers.catalog.projects import describe_project, disable_agent, enable_agent, remove_project
 from agentic.mappers.errors import AgentDisabledError, ProjectBusyError
 
 

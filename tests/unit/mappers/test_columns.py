@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import StatementError
 
 from agentic.mappers import Database, ProjectModel, new_id
-from agentic.mappers.columns import StoreNow
+from agentic.mappers.tables.columns import StoreNow
 
 
 def test_a_time_of_any_zone_comes_back_in_utc(database: Database) -> None:

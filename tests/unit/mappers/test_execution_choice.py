@@ -18,13 +18,13 @@ from agentic.mappers import (
     utc_now,
 )
 from agentic.mappers.audit import DecisionFilter, newest_decisions
-from agentic.mappers.execution_choice import (
+from agentic.mappers.catalog.execution_choice import (
     ExecutionFilter,
     ExecutionGoesOnError,
     choose_executions,
     remove_execution,
 )
-from agentic.mappers.models import CrawlModel, FrontierModel
+from agentic.mappers.tables.core import CrawlModel, FrontierModel
 
 
 def make(

@@ -21,9 +21,9 @@ from agentic.mappers import (
     save_outcome,
     waiting_executions,
 )
-from agentic.mappers.execution_counts import counts_so_far
-from agentic.mappers.executions import MAX_WARNINGS, add_warnings, cancel_unbegun
-from agentic.mappers.models import CrawlModel
+from agentic.mappers.catalog.execution_counts import counts_so_far
+from agentic.mappers.catalog.executions import MAX_WARNINGS, add_warnings, cancel_unbegun
+from agentic.mappers.tables.core import CrawlModel
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from agentic.core.pipeline.page_items import FoundItem, with_items
 from agentic.core.pipeline.state import FailureTally
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, FrontierModel, FrontierState, SourceColumns, upsert
-from agentic.mappers.frontier import SqlCrawlStore
+from agentic.mappers.crawl.frontier import SqlCrawlStore
 
 SLICE = SliceId(superstep=2, number=0)
 BESIDE = SliceId(superstep=2, number=1)

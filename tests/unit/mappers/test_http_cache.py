@@ -7,7 +7,7 @@ import pytest
 from agentic.core.http import CacheUnavailableError, HttpCache
 from agentic.core.testing.http_cache import KEY, HttpCacheContract, answer
 from agentic.mappers import Database, add_project
-from agentic.mappers.http_cache import SWEEP_EVERY, SqlHttpCache
+from agentic.mappers.crawl.http_cache import SWEEP_EVERY, SqlHttpCache
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentic.mappers.lane import Lane
+from agentic.mappers.database.thread import Lane
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 

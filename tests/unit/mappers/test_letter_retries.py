@@ -17,10 +17,10 @@ from agentic.mappers import (
     FrontierState,
     create_execution,
 )
-from agentic.mappers.dead_letters import find_letter, keep_letters, letter_id, list_letters
+from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages, retry_letters
+from agentic.mappers.catalog.dead_letters import find_letter, keep_letters, letter_id, list_letters
 from agentic.mappers.errors import UnknownLetterError
-from agentic.mappers.letter_retries import retry_failed_pages, retry_letters
-from agentic.mappers.models import CrawlModel, DeadLetterModel
+from agentic.mappers.tables.core import CrawlModel, DeadLetterModel
 
 DONE, FAILED, NEW, TAKEN = (
     FrontierState.DONE,

@@ -14,9 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from agentic.mappers import Database, ProjectModel
-from agentic.mappers.driver import HotCursor, HotStatement
-from agentic.mappers.engine import begun
-from agentic.mappers.parts import JoinedSession, hot_savepoint
+from agentic.mappers.database.driver import HotCursor, HotStatement
+from agentic.mappers.database.engine import begun
+from agentic.mappers.database.savepoints import JoinedSession, hot_savepoint
 
 Act = Literal["hot", "refused", "orm", "look", "nested", "undone", "commit", "rollback", "close", "reset"]
 Open = Callable[[Connection], Session]

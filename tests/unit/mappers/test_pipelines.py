@@ -6,9 +6,9 @@ import pytest
 
 from agentic.core.pipeline import PipelineResult, PipelineSpec, read_spec
 from agentic.mappers import AgentModel, Database, FrontierModel, FrontierState, create_execution
-from agentic.mappers.dead_letters import drop_letters, keep_letters, list_letters
+from agentic.mappers.catalog.dead_letters import drop_letters, keep_letters, list_letters
+from agentic.mappers.catalog.pipelines import find_stored, list_pipelines, store_pipeline
 from agentic.mappers.errors import UnknownPipelineError
-from agentic.mappers.pipelines import find_stored, list_pipelines, store_pipeline
 
 
 def spec(url: str) -> PipelineSpec:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select
 
 from agentic.mappers import Database, ProjectModel
-from agentic.mappers.prefixes import begins_with, is_within
+from agentic.mappers.database.prefixes import begins_with, is_within
 
 IDS = st.text(alphabet="09afz/-_%A:é", min_size=1, max_size=5)
 

@@ -21,8 +21,8 @@ from agentic.mappers import (
     pause_schedule,
 )
 from agentic.mappers.audit import DecisionFilter, newest_decisions
-from agentic.mappers.schedule_firing import Held, execution_at_work, fire_schedule, fire_waiting
-from agentic.mappers.schedules import change_schedule
+from agentic.mappers.catalog.schedule_firing import Held, execution_at_work, fire_schedule, fire_waiting
+from agentic.mappers.catalog.schedules import change_schedule
 
 HOUR = timedelta(hours=1)
 UNENDED = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)

@@ -26,9 +26,9 @@ from agentic.mappers import (
     pause_schedule,
     resume_schedule,
 )
-from agentic.mappers.catalog import disable_agent, enable_agent
-from agentic.mappers.schedule_firing import Held, fire_schedule, give_up_due_times
-from agentic.mappers.schedules import active_schedules, store_now
+from agentic.mappers.catalog.projects import disable_agent, enable_agent
+from agentic.mappers.catalog.schedule_firing import Held, fire_schedule, give_up_due_times
+from agentic.mappers.catalog.schedules import active_schedules, store_now
 
 HOUR = timedelta(hours=1)
 

@@ -30,8 +30,8 @@ from agentic.mappers import (
     new_id,
     upsert,
 )
-from agentic.mappers.target import Target
-from agentic.mappers.upsert import BATCH_SIZE
+from agentic.mappers.upserts.target import Target
+from agentic.mappers.upserts.upsert import BATCH_SIZE
 
 KEY = ("project_id", "id")
 SCORE = Counters("test", {"score": "score"})

@@ -14,8 +14,14 @@ from agentic.core.actors import UnknownSecretError
 from agentic.core.http import CookieJar, HttpSession
 from agentic.core.types import JSONValue
 from agentic.mappers import AgentModel, Database, ProjectModel, add_project
-from agentic.mappers.memory import SqlMemory
-from agentic.mappers.vault import (
+from agentic.mappers.tables.vault import SecretModel, SessionModel
+from agentic.mappers.vault.environment import stray_variables
+from agentic.mappers.vault.errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.memory import SqlMemory
+from agentic.mappers.vault.rotation import rotate, unreadable
+from agentic.mappers.vault.sessions import SqlSessions
+from agentic.mappers.vault.vault import (
     SqlSecrets,
     list_secrets,
     list_sessions,
@@ -23,12 +29,6 @@ from agentic.mappers.vault import (
     remove_secret,
     set_secret,
 )
-from agentic.mappers.vault_environment import stray_variables
-from agentic.mappers.vault_errors import NoSecretKeyError, SecretNameError, UnreadableSecretError
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_models import SecretModel, SessionModel
-from agentic.mappers.vault_rotation import rotate, unreadable
-from agentic.mappers.vault_sessions import SqlSessions
 
 OLD, NEW = SecretKeys.new_key(), SecretKeys.new_key()
 KEYS = SecretKeys(OLD)

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.core.settings import load_settings
-from agentic.mappers.vault_errors import (
+from agentic.mappers.vault.errors import (
     BadSecretKeyError,
     NoSecretKeyError,
     UnreadableSecretError,
     VaultError,
 )
-from agentic.mappers.vault_keys import Label, SecretKeys
+from agentic.mappers.vault.keys import Label, SecretKeys
 
 OLD, NEW = SecretKeys.new_key(), SecretKeys.new_key()
 LABEL = Label(project_id="p", kind="secret", name="LinkedIn")

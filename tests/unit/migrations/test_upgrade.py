@@ -21,7 +21,7 @@ from agentic.mappers import (
     SourceColumns,
     add_project,
 )
-from agentic.mappers.engine import begun, make_engine, parse_url, sqlite_path
+from agentic.mappers.database.engine import begun, make_engine, parse_url, sqlite_path
 from agentic.migrations import SchemaState, differences, require_current, schema_status, upgrade
 from agentic.migrations.histories import History, histories
 from agentic.migrations.revisions import read_revisions

@@ -25,7 +25,7 @@ from agentic.executors.errors import BrokerUnavailableError
 from agentic.executors.own_config import broker_in_use
 from agentic.mappers import Database
 from agentic.mappers.errors import DataError
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
 
 
 def look_around(settings: Settings) -> Iterator[Finding]:

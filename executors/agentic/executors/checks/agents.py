@@ -10,7 +10,7 @@ from agentic.core.hooks import Finding, Platform, get_registry
 from agentic.core.hooks.findings import Check
 from agentic.executors.agents_doctor import AgentsDoctor
 from agentic.mappers import AgentModel, Database
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
 
 
 def agent_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ from agentic.core.hooks import Finding, warning
 from agentic.executors.checks.clocks import clock_findings
 from agentic.executors.checks.host import room_findings
 from agentic.mappers import Database
-from agentic.mappers.columns import StoreNow
-from agentic.mappers.schedules import active_schedules
+from agentic.mappers.catalog.schedules import active_schedules
+from agentic.mappers.tables.columns import StoreNow
 
 
 def database_findings(database: Database) -> Iterator[Finding]:

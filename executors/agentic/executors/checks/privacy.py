@@ -14,7 +14,7 @@ from agentic.core.bus.access import has_accounts
 from agentic.core.hooks import Finding, warning
 from agentic.core.private import is_wide, wide_paths
 from agentic.core.settings import Settings
-from agentic.mappers.engine import sqlite_path
+from agentic.mappers.database.engine import sqlite_path
 
 
 def privacy_findings(settings: Settings) -> Iterator[Finding]:

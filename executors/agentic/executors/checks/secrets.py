@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from agentic.core.hooks import Finding, warning
 from agentic.mappers import Database
-from agentic.mappers.vault_environment import stray_variables
-from agentic.mappers.vault_errors import VaultError
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_rotation import unreadable
+from agentic.mappers.vault.environment import stray_variables
+from agentic.mappers.vault.errors import VaultError
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.rotation import unreadable
 
 
 def secret_findings(database: Database, keys: SecretKeys) -> Iterator[Finding]:

@@ -101,7 +101,7 @@ def enable(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Let disabled agents run again; their schedules go on from now."""
-    from agentic.mappers.catalog import enable_agent
+    from agentic.mappers.catalog.projects import enable_agent
 
     def change(session: Session, agent: AgentModel) -> str:
         return "enabled" if enable_agent(session, agent) else "was enabled"
@@ -121,7 +121,7 @@ def disable(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Let nothing new of agents begin, by hand or by schedule; what is at work goes on."""
-    from agentic.mappers.catalog import disable_agent
+    from agentic.mappers.catalog.projects import disable_agent
 
     def change(session: Session, agent: AgentModel) -> str:
         return "disabled" if disable_agent(session, agent) else "was disabled"

@@ -105,7 +105,7 @@ def agent_names(session: Session, owner: ProjectModel) -> Completion:
 @_of_project
 def pipeline_names(session: Session, owner: ProjectModel) -> Completion:
     """Find the pipelines that are kept."""
-    from agentic.mappers.pipelines import list_pipelines
+    from agentic.mappers.catalog.pipelines import list_pipelines
 
     return [(f"{kept.name}@{kept.version}", "") for kept in list_pipelines(session, owner.id)]
 
@@ -115,7 +115,7 @@ def pipeline_names(session: Session, owner: ProjectModel) -> Completion:
 def targets(session: Session, owner: ProjectModel) -> Completion:
     """Find what can be run: agents, and pipelines that are kept. Files the shell finds by itself."""
     from agentic.mappers import list_agents
-    from agentic.mappers.pipelines import list_pipelines
+    from agentic.mappers.catalog.pipelines import list_pipelines
 
     agents = [(agent.agent_name, agent.agent_platform) for agent in list_agents(session, owner.id)]
     return [*agents, *((f"{kept.name}@{kept.version}", "") for kept in list_pipelines(session, owner.id))]

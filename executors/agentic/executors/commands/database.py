@@ -62,6 +62,6 @@ def ensured_project(session: Session, name: str | None, settings: Settings) -> P
         UnknownProjectError: There is none called ``name``.
     """
     from agentic.mappers import find_project
-    from agentic.mappers.catalog import ensure_project
+    from agentic.mappers.catalog.projects import ensure_project
 
     return ensure_project(session, settings.project) if name is None else find_project(session, name)

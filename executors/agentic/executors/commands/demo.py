@@ -186,7 +186,7 @@ def _all_ended(database: Database, jobs: Sequence[Job]) -> bool:
     """Whether all executions have ended, and what their runs told is on the stream."""
     from sqlalchemy import exists, select
 
-    from agentic.mappers.ledger_models import RunEventModel
+    from agentic.mappers.tables.ledger import RunEventModel
 
     if not all(execution.finished_at for _, execution in _reloaded(database, jobs)):
         return False

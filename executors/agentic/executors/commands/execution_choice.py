@@ -18,7 +18,7 @@ from agentic.executors.commands.steering import Desk
 
 if TYPE_CHECKING:  # sqlalchemy is loaded when something is looked for, not for each command
     from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus
-    from agentic.mappers.execution_choice import ExecutionFilter
+    from agentic.mappers.catalog.execution_choice import ExecutionFilter
 
     Pair = tuple[ExecutionModel, AgentModel]
 
@@ -98,7 +98,7 @@ class Choice:
         """
         from agentic.core.hooks import get_registry
         from agentic.mappers import find_agent
-        from agentic.mappers.execution_choice import ExecutionFilter
+        from agentic.mappers.catalog.execution_choice import ExecutionFilter
 
         with desk.database.reading() as session:
             agent_id = None if self.agent is None else find_agent(session, desk.project_id, self.agent).id
@@ -120,7 +120,7 @@ class Choice:
             UnknownExecutionError: There is none of an id.
         """
         from agentic.mappers import list_agents
-        from agentic.mappers.execution_choice import choose_executions
+        from agentic.mappers.catalog.execution_choice import choose_executions
 
         self.check()
         if self.ids:

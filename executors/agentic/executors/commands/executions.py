@@ -45,9 +45,9 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     """List the executions of a project, the newest first."""
     from agentic.executors.commands.views import execution_row
     from agentic.mappers import list_agents
-    from agentic.mappers.execution_choice import choose_executions
-    from agentic.mappers.execution_counts import counts_so_far
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.catalog.execution_choice import choose_executions
+    from agentic.mappers.catalog.execution_counts import counts_so_far
+    from agentic.mappers.runs.reading import LedgerReader
 
     choice = Choice(agent=agent, platform=platform, statuses=status, since=since)
     with opened_desk(project) as desk:
@@ -72,8 +72,8 @@ def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJso
     """Show an execution: what ran, its rows, its failures by class, and what to do next."""
     from agentic.executors.commands.execution_page import execution_page
     from agentic.executors.commands.views import execution_row, result_of
-    from agentic.mappers.execution_counts import counts_so_far
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.catalog.execution_counts import counts_so_far
+    from agentic.mappers.runs.reading import LedgerReader
 
     with opened_desk(project) as desk:
         execution, agent = find_with_agent(desk, execution_id)

@@ -17,7 +17,7 @@ from agentic.executors.commands.steering import Desk, opened_desk, say
 if TYPE_CHECKING:
     from agentic.executors.reports.masking import Shown
     from agentic.mappers import AgentModel, Database, ExecutionModel
-    from agentic.mappers.frontier_failures import GivenUpPage
+    from agentic.mappers.crawl.failures import GivenUpPage
 
 
 def failures(
@@ -55,7 +55,7 @@ def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> Ex
     """
     from agentic.executors.errors import ExecutionNotRunnableError
     from agentic.mappers import find_agent
-    from agentic.mappers.letter_retries import retry_failed_pages
+    from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
 
     with desk.database.writing() as session:
         owner = find_agent(session, desk.project_id, agent.id)
@@ -72,7 +72,7 @@ def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> Ex
 def failed_pages_again(database: Database, agent: AgentModel) -> ExecutionModel | None:
     """Make an execution for the failed pages of the newest one of an agent; None if there are none."""
     from agentic.mappers import find_agent, list_executions
-    from agentic.mappers.letter_retries import count_failed_pages, retry_failed_pages
+    from agentic.mappers.catalog.dead_letter_retries import count_failed_pages, retry_failed_pages
 
     with database.writing() as session:
         newest = list_executions(session, agent.project_id, 1, agent_id=agent.id)
@@ -91,7 +91,7 @@ def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
     """
     from agentic.executors.commands.runs import cancel_run
     from agentic.mappers import find_agent, list_executions
-    from agentic.mappers.letter_retries import retry_failed_pages
+    from agentic.mappers.catalog.dead_letter_retries import retry_failed_pages
 
     with desk.database.reading() as session:
         newest = list_executions(session, desk.project_id, 1, agent_id=agent.id)[0]
@@ -104,7 +104,7 @@ def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
 def _failures(
     desk: Desk, execution: ExecutionModel, failure_class: str | None
 ) -> dict[str, list[GivenUpPage]]:
-    from agentic.mappers.frontier_failures import failed_pages, failure_tallies
+    from agentic.mappers.crawl.failures import failed_pages, failure_tallies
 
     of = (desk.project_id, execution.id)
     with desk.database.reading() as session:

@@ -53,7 +53,7 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
     """
     from agentic.executors.flows import flow_name
     from agentic.mappers import list_executions
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.runs.reading import LedgerReader
 
     with database.reading() as session:
         newest = list_executions(session, agent.project_id, 1, agent_id=agent.id)

@@ -37,9 +37,9 @@ def interruptions_told(database: Database, execution: ExecutionModel, again: str
 
 def _kept(database: Database, execution: ExecutionModel) -> str:
     """End the execution if its run has not begun; return what is kept of it, in words."""
-    from agentic.mappers.execution_counts import counts_so_far
-    from agentic.mappers.executions import cancel_unbegun, find_execution
-    from agentic.mappers.models import CrawlModel
+    from agentic.mappers.catalog.execution_counts import counts_so_far
+    from agentic.mappers.catalog.executions import cancel_unbegun, find_execution
+    from agentic.mappers.tables.core import CrawlModel
 
     with database.writing() as session:
         cancel_unbegun(session, execution.project_id, execution.id)

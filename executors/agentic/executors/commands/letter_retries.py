@@ -15,7 +15,7 @@ from agentic.executors.errors import ExecutionError
 if TYPE_CHECKING:
     from agentic.executors.commands.steering import Desk
     from agentic.mappers import AgentModel, ExecutionModel
-    from agentic.mappers.models import DeadLetterModel
+    from agentic.mappers.tables.core import DeadLetterModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
         UnknownExecutionError: There is no such execution.
     """
     from agentic.mappers import ExecutionModel
-    from agentic.mappers.dead_letters import CRAWL
+    from agentic.mappers.catalog.dead_letters import CRAWL
 
     pages: defaultdict[str, list[str]] = defaultdict(list)
     under_way: dict[str, ExecutionModel] = {}
@@ -137,7 +137,7 @@ def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> 
 
 def _chosen(desk: Desk, choice: Choice) -> Sequence[DeadLetterModel]:
     from agentic.executors.commands.finding import find_with_agent
-    from agentic.mappers.dead_letters import find_letter, list_letters
+    from agentic.mappers.catalog.dead_letters import find_letter, list_letters
 
     execution_id = None if choice.execution is None else find_with_agent(desk, choice.execution)[0].id
     with desk.database.reading() as session:
@@ -148,7 +148,7 @@ def _chosen(desk: Desk, choice: Choice) -> Sequence[DeadLetterModel]:
 
 def _begin(desk: Desk, execution_id: str, item_keys: Iterable[str]) -> tuple[ExecutionModel, AgentModel, int]:
     from agentic.mappers import find_agent, find_execution
-    from agentic.mappers.letter_retries import retry_letters
+    from agentic.mappers.catalog.dead_letter_retries import retry_letters
 
     with desk.database.writing() as session:
         execution = find_execution(session, desk.project_id, execution_id)
@@ -158,7 +158,7 @@ def _begin(desk: Desk, execution_id: str, item_keys: Iterable[str]) -> tuple[Exe
 
 
 def _count_left(desk: Desk, made: ExecutionModel, item_keys: Iterable[str]) -> int:
-    from agentic.mappers.dead_letters import list_letters
+    from agentic.mappers.catalog.dead_letters import list_letters
 
     with desk.database.reading() as session:
         left = list_letters(session, desk.project_id, execution_id=made.id)

@@ -16,7 +16,7 @@ from agentic.executors.commands.options import AsJson, By, Dispatcher, InProject
 from agentic.executors.commands.steering import opened_desk, say
 
 if TYPE_CHECKING:
-    from agentic.mappers.models import DeadLetterModel
+    from agentic.mappers.tables.core import DeadLetterModel
 
 letters = typer.Typer(help="Dead letters: items that were given up.", no_args_is_help=True)
 
@@ -33,7 +33,7 @@ def list_them(
 ) -> None:
     """List what rules with `then: dead_letter` have kept, the newest first; every try is in the JSON."""
     from agentic.mappers import find_project
-    from agentic.mappers.dead_letters import find_letter, list_letters
+    from agentic.mappers.catalog.dead_letters import find_letter, list_letters
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -84,7 +84,7 @@ def drop(
     """Drop the dead letters of an execution, once they were looked at."""
     from agentic.executors.catalog import find_by_prefix
     from agentic.mappers import find_project
-    from agentic.mappers.dead_letters import drop_letters
+    from agentic.mappers.catalog.dead_letters import drop_letters
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.writing() as session:
@@ -95,7 +95,7 @@ def drop(
 
 
 def _row(letter: DeadLetterModel) -> dict[str, object]:
-    from agentic.mappers.dead_letters import letter_id
+    from agentic.mappers.catalog.dead_letters import letter_id
 
     return {
         "id": letter_id(letter),

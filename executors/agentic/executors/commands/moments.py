@@ -16,7 +16,7 @@ def moment_of(desk: Desk, text: str, option: str = "--since") -> float:
     """
     from agentic.executors.schedule_cron import ScheduleTimesError
     from agentic.executors.schedule_times import read_interval
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.runs.reading import LedgerReader
 
     try:
         ago_s = read_interval(text)

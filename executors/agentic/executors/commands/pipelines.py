@@ -68,7 +68,7 @@ def show(
     """
     from agentic.core.masking import told
     from agentic.core.pipeline import outline
-    from agentic.mappers.pipelines import as_written
+    from agentic.mappers.catalog.pipelines import as_written
 
     spec = read_pipeline(target, project)
     if as_json:
@@ -122,7 +122,7 @@ def build(
 ) -> None:
     """Build a pipeline from an intent, and print it; nothing is run."""
     from agentic.core.pipeline.words import unknown_word
-    from agentic.mappers.pipelines import as_written
+    from agentic.mappers.catalog.pipelines import as_written
 
     registry = get_registry()
     if not registry.builders.is_taken(builder):
@@ -138,7 +138,7 @@ def build(
 @pipelines.command()
 def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> None:
     """Keep a pipeline under its name; a changed one becomes the next version."""
-    from agentic.mappers.pipelines import store_pipeline
+    from agentic.mappers.catalog.pipelines import store_pipeline
 
     settings = load_settings()
     spec = read_pipeline(file, project)
@@ -157,7 +157,7 @@ def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> No
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     """List the pipelines that are kept, with all their versions."""
     from agentic.mappers import find_project
-    from agentic.mappers.pipelines import list_pipelines
+    from agentic.mappers.catalog.pipelines import list_pipelines
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -191,7 +191,7 @@ def read_pipeline(target: str, project: str | None) -> PipelineSpec:
 def _kept(settings: Settings, project: str | None, name: str) -> PipelineSpec:
     from agentic.core.pipeline import read_spec
     from agentic.mappers import find_project
-    from agentic.mappers.pipelines import find_stored
+    from agentic.mappers.catalog.pipelines import find_stored
 
     with opened(current_database(settings)) as database, database.reading() as session:
         owner = find_project(session, project or settings.project)

@@ -59,7 +59,7 @@ def import_it(
     from agentic.executors.projects.files import read_project
     from agentic.executors.projects.importing import import_project
     from agentic.mappers import find_project
-    from agentic.mappers.vault import missing_secrets
+    from agentic.mappers.vault.vault import missing_secrets
 
     source = "standard input" if str(file) == "-" else str(file)
     if name is not None:

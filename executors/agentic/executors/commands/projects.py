@@ -50,7 +50,7 @@ def add(
 ) -> None:
     """Add a project."""
     from agentic.mappers import add_project
-    from agentic.mappers.catalog import describe_project, limit_project
+    from agentic.mappers.catalog.projects import describe_project, limit_project
 
     checked_name(name, "a project")
     with opened(ready_database(load_settings())) as database, database.writing() as session:
@@ -68,8 +68,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     from agentic.executors.commands.views import counts_of_executions, names_of_schedules
     from agentic.executors.projects.facts import count_rows
     from agentic.mappers import find_project, list_agents
-    from agentic.mappers.pipelines import list_pipelines
-    from agentic.mappers.vault import list_secrets
+    from agentic.mappers.catalog.pipelines import list_pipelines
+    from agentic.mappers.vault.vault import list_secrets
 
     with opened(current_database(load_settings())) as database, database.reading() as session:
         project = find_project(session, name)
@@ -101,7 +101,7 @@ def edit(
 ) -> None:
     """Say what a project is for (an empty text: nothing), or how much of its runs may go on at a time."""
     from agentic.mappers import find_project
-    from agentic.mappers.catalog import describe_project, limit_project
+    from agentic.mappers.catalog.projects import describe_project, limit_project
 
     if max_running is not None and no_limit:
         raise OptionError("--max-running and --no-limit contradict each other; give one of them")
@@ -120,7 +120,7 @@ def edit(
 def limit(name: Name, *, max_running: MaxRunning = None, as_json: AsJson = False) -> None:
     """Say how much of a project's durable runs may go on at a time, from the next claim on."""
     from agentic.mappers import find_project
-    from agentic.mappers.catalog import limit_project
+    from agentic.mappers.catalog.projects import limit_project
 
     with opened(current_database(load_settings())) as database, database.writing() as session:
         project = find_project(session, name)
@@ -137,7 +137,7 @@ def remove(name: Name, *, dry_run: DryRun = False, yes: Yes = False, as_json: As
     """
     from agentic.executors.projects.facts import count_owned
     from agentic.mappers import find_project
-    from agentic.mappers.catalog import check_idle, remove_project
+    from agentic.mappers.catalog.projects import check_idle, remove_project
 
     with opened(current_database(load_settings())) as database:
         with database.reading() as session:

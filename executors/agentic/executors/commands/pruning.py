@@ -44,7 +44,7 @@ def prune_runs(desk: Desk, older_than_s: float, *, even_unpublished: bool, is_dr
     """
     from agentic.core.garbage import collect_seldom
     from agentic.executors.commands.progress import progress_bars
-    from agentic.mappers.ledger_retention import Retention
+    from agentic.mappers.runs.retention import Retention
 
     collect_seldom()
     retention = Retention(desk.database, desk.project_id, older_than_s)

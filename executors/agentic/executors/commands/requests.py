@@ -33,7 +33,7 @@ def list_them(
 ) -> None:
     """List the requests that wait for an answer, those of the oldest run first."""
     from agentic.executors.commands.run_views import request_row
-    from agentic.mappers.ledger_requests import open_requests
+    from agentic.mappers.runs.requests import open_requests
 
     with opened_desk(project) as desk:
         run_id = None if run is None else desk.find(run).run_id

@@ -42,7 +42,7 @@ def in_ledger(run: str, project: str | None) -> Telling:
 def _events(desk: Desk, run_id: RunId) -> Iterator[WorkflowEvent]:
     """Yield the events of a run, then those of the runs within it."""
     from agentic.core.ledger.batches import read_batch
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.runs.reading import LedgerReader
 
     with desk.database.reading() as session:
         reader = LedgerReader(session, desk.project_id)
@@ -55,8 +55,8 @@ def _within(session: Session, project_id: str, run_id: RunId) -> Sequence[RunId]
     """Return the runs within a run; some have no row of their own, only events."""
     from sqlalchemy import select
 
-    from agentic.mappers.ledger_sql import EVENTS
-    from agentic.mappers.prefixes import is_within
+    from agentic.mappers.database.prefixes import is_within
+    from agentic.mappers.ledger.sql import EVENTS
 
     columns = EVENTS.c
     query = select(columns.run_id).where(columns.project_id == project_id, is_within(columns.run_id, run_id))

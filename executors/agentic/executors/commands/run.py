@@ -158,7 +158,7 @@ def _known_agent(
 ) -> AgentModel:
     from agentic.executors.catalog import check_agent
     from agentic.mappers import find_agent, find_project
-    from agentic.mappers.catalog import change_agent
+    from agentic.mappers.catalog.projects import change_agent
 
     with database.writing() as session:
         agent = find_agent(session, find_project(session, project).id, name)

@@ -15,8 +15,8 @@ from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
     from agentic.core.ledger import ActivationRow, RunRow
-    from agentic.mappers.ledger_reading import Backlog
-    from agentic.mappers.ledger_requests import OpenRequest
+    from agentic.mappers.runs.reading import Backlog
+    from agentic.mappers.runs.requests import OpenRequest
 
 _AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
 

@@ -46,7 +46,7 @@ def list_them(
     """
     from agentic.executors.commands.run_views import goes_on, run_row
     from agentic.mappers import list_agents
-    from agentic.mappers.ledger_reading import LedgerReader
+    from agentic.mappers.runs.reading import LedgerReader
 
     with opened_desk(project) as desk, desk.database.reading() as session:
         reader = LedgerReader(session, desk.project_id)

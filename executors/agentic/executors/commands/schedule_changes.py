@@ -18,7 +18,7 @@ from agentic.mappers import (
     find_project,
     find_schedule,
 )
-from agentic.mappers.schedules import Timing, change_schedule, store_now
+from agentic.mappers.catalog.schedules import Timing, change_schedule, store_now
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from agentic.mappers import ScheduleModel
-    from agentic.mappers.schedules import Timing
+    from agentic.mappers.catalog.schedules import Timing
 
 schedules = typer.Typer(help="Schedules: when agents run by themselves.", no_args_is_help=True)
 
@@ -110,7 +110,7 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     """List the schedules of a project with the due times before and after."""
     from agentic.executors.commands.schedule_views import schedule_row
     from agentic.mappers import find_project, list_schedules
-    from agentic.mappers.schedules import store_now
+    from agentic.mappers.catalog.schedules import store_now
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -125,7 +125,7 @@ def show(name: Name, *, project: InProject = None, as_json: AsJson = False) -> N
     """Show all of a schedule."""
     from agentic.executors.commands.schedule_views import schedule_row
     from agentic.mappers import find_project, find_schedule
-    from agentic.mappers.schedules import store_now
+    from agentic.mappers.catalog.schedules import store_now
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -148,7 +148,7 @@ def show_next(
     """Print the next due times of a schedule, as if it were not paused."""
     from agentic.executors.commands.schedule_views import firing_rows
     from agentic.mappers import find_project, find_schedule
-    from agentic.mappers.schedules import store_now
+    from agentic.mappers.catalog.schedules import store_now
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -178,7 +178,7 @@ def resume(name: Name, *, project: InProject = None) -> None:
 @schedules.command()
 def remove(name: Name, *, project: InProject = None) -> None:
     """Remove a schedule; its agent and what has run stay."""
-    from agentic.mappers.schedules import remove_schedule
+    from agentic.mappers.catalog.schedules import remove_schedule
 
     _change(name, project, lambda session, found: remove_schedule(session, found.agent.project, found.name))
     _say(f"removed schedule {name}")

@@ -14,7 +14,7 @@ from agentic.executors.commands.database import current_database, ensured_projec
 from agentic.executors.commands.options import AsJson, InProject, OptionError
 
 if TYPE_CHECKING:
-    from agentic.mappers.vault_models import SealedModel
+    from agentic.mappers.tables.vault import SealedModel
 
 secrets = typer.Typer(help="Secrets: stored encrypted, named by pipelines.", no_args_is_help=True)
 
@@ -37,8 +37,8 @@ def set_it(
 
     A line end after the value does not belong to it.
     """
-    from agentic.mappers.vault import check_name, set_secret
-    from agentic.mappers.vault_keys import SecretKeys
+    from agentic.mappers.vault.keys import SecretKeys
+    from agentic.mappers.vault.vault import check_name, set_secret
 
     settings = load_settings()
     keys = SecretKeys.configured(settings)
@@ -54,7 +54,7 @@ def set_it(
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
     """List the secrets of a project, and the sessions that logins left."""
     from agentic.mappers import find_project
-    from agentic.mappers.vault import list_secrets, list_sessions
+    from agentic.mappers.vault.vault import list_secrets, list_sessions
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.reading() as session:
@@ -68,7 +68,7 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 def remove(name: Name, *, project: InProject = None) -> None:
     """Remove a secret, and the session that is kept under its name."""
     from agentic.mappers import find_project
-    from agentic.mappers.vault import remove_secret
+    from agentic.mappers.vault.vault import remove_secret
 
     settings = load_settings()
     with opened(current_database(settings)) as database, database.writing() as session:
@@ -80,9 +80,9 @@ def remove(name: Name, *, project: InProject = None) -> None:
 @secrets.command()
 def rotate() -> None:
     """Encrypt all secrets and sessions of all projects with the first key; it may be done again."""
-    from agentic.mappers.vault_errors import VaultError
-    from agentic.mappers.vault_keys import SecretKeys
-    from agentic.mappers.vault_rotation import rotate as rotate_all
+    from agentic.mappers.vault.errors import VaultError
+    from agentic.mappers.vault.keys import SecretKeys
+    from agentic.mappers.vault.rotation import rotate as rotate_all
 
     settings = load_settings()
     with opened(current_database(settings)) as database:
@@ -97,7 +97,7 @@ def rotate() -> None:
 @secrets.command("new-key")
 def new_key() -> None:
     """Print a new key, for AGENTIC_SECRET_KEYS; it is stored nowhere."""
-    from agentic.mappers.vault_keys import SecretKeys
+    from agentic.mappers.vault.keys import SecretKeys
 
     sys.stdout.write(f"{SecretKeys.new_key()}\n")
 

@@ -43,7 +43,7 @@ class Desk:
             UnknownRunError: There is none.
             LedgerError: There are several.
         """
-        from agentic.mappers.ledger_reading import LedgerReader
+        from agentic.mappers.runs.reading import LedgerReader
 
         with self.database.reading() as session:
             return LedgerReader(session, self.project_id).run(name)

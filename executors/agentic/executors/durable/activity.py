@@ -31,7 +31,7 @@ from agentic.executors.durable import patience
 from agentic.executors.durable.image import RunImage
 from agentic.executors.guarding import at_most
 from agentic.executors.pulse import own_pulse
-from agentic.mappers.away import went_away
+from agentic.mappers.database.away import went_away
 
 log = get_logger(__name__)
 

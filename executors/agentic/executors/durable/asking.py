@@ -14,7 +14,7 @@ from agentic.core.types import JSONValue
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.process_names import process_name
 from agentic.mappers import Database, ProjectModel
-from agentic.mappers.ledger_requests import OpenRequest, open_requests
+from agentic.mappers.runs.requests import OpenRequest, open_requests
 
 log = get_logger(__name__)
 

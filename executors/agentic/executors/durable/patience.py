@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from agentic.core.graph.errors import error_text
 from agentic.core.logging import get_logger
-from agentic.mappers.away import went_away
+from agentic.mappers.database.away import went_away
 
 log = get_logger(__name__)
 

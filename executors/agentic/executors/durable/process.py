@@ -35,7 +35,7 @@ from agentic.executors.observing import Observers
 from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
 from agentic.executors.stalling import Stalled
 from agentic.mappers import Database, ProjectModel
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 
 class RunProcess:

@@ -16,8 +16,8 @@ from agentic.executors.durable.outbox import LOOK_S, Outbox, Published
 from agentic.executors.durable.process import RunProcess
 from agentic.mappers import Database
 from agentic.mappers.audit import AUDIT
-from agentic.mappers.event_streams import note_stream
-from agentic.mappers.ledger_sql import EVENTS, PROJECTS
+from agentic.mappers.catalog.event_streams import note_stream
+from agentic.mappers.ledger.sql import EVENTS, PROJECTS
 
 log = get_logger(__name__)
 

@@ -47,7 +47,7 @@ from agentic.executors.durable.preparing import prepare
 from agentic.executors.durable.process_names import process_name
 from agentic.executors.durable.tending import advance, tend, written
 from agentic.executors.guarding import HandlerTask, engine_task
-from agentic.mappers.away import went_away
+from agentic.mappers.database.away import went_away
 
 log = get_logger(__name__)
 

@@ -23,8 +23,8 @@ from agentic.mappers import (
     list_agents,
     list_schedules,
 )
-from agentic.mappers.pipelines import list_pipelines
-from agentic.mappers.vault import list_secrets
+from agentic.mappers.catalog.pipelines import list_pipelines
+from agentic.mappers.vault.vault import list_secrets
 
 
 def count_owned(session: Session, project: ProjectModel) -> dict[str, int]:

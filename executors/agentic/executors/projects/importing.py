@@ -36,10 +36,10 @@ from agentic.mappers import (
     pause_schedule,
     resume_schedule,
 )
-from agentic.mappers.catalog import describe_project, limit_project
+from agentic.mappers.catalog.pipelines import find_stored, store_pipeline
+from agentic.mappers.catalog.projects import describe_project, limit_project
+from agentic.mappers.catalog.schedules import change_schedule
 from agentic.mappers.errors import UnknownPipelineError
-from agentic.mappers.pipelines import find_stored, store_pipeline
-from agentic.mappers.schedules import change_schedule
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 

@@ -13,7 +13,7 @@ from agentic.executors.redaction import MASK
 from agentic.executors.schedule_cron import ScheduleTimesError
 from agentic.executors.schedule_times import check_timing, read_interval
 from agentic.mappers import AgentModel, ScheduleModel
-from agentic.mappers.schedules import Timing
+from agentic.mappers.catalog.schedules import Timing
 
 _KEY = re.compile(r"[\w-]+(\.[\w-]+)*")
 

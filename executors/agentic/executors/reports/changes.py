@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, aliased
 
 from agentic.executors.errors import ExecutionError
 from agentic.mappers import ExecutionModel, FrontierModel, FrontierState
-from agentic.mappers.models import CrawlModel
+from agentic.mappers.tables.core import CrawlModel
 
 LISTED = 100
 """Pages of a kind that are named; all are counted."""

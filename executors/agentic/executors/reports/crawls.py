@@ -23,7 +23,7 @@ from agentic.executors.reports.facts import (
 )
 from agentic.executors.reports.masking import Shown
 from agentic.mappers import ExecutionModel, FrontierModel, FrontierState
-from agentic.mappers.models import CrawlModel
+from agentic.mappers.tables.core import CrawlModel
 
 EXAMPLES = 3
 HOSTS = 20

@@ -30,10 +30,10 @@ from agentic.executors.reports.masking import Shown, masked_changes
 from agentic.executors.reports.pictures import picture
 from agentic.executors.reports.times import now_utc, page_timeline, run_ids, step_times, workers
 from agentic.mappers import AgentModel, AgentResultModel, Database, ExecutionModel, find_execution
-from agentic.mappers.execution_counts import counts_so_far
-from agentic.mappers.ledger_models import RunModel
-from agentic.mappers.models import DeadLetterModel, PipelineModel
-from agentic.mappers.pipelines import digest_of
+from agentic.mappers.catalog.execution_counts import counts_so_far
+from agentic.mappers.catalog.pipelines import digest_of
+from agentic.mappers.tables.core import DeadLetterModel, PipelineModel
+from agentic.mappers.tables.ledger import RunModel
 
 SAMPLE_ROWS = 10
 LETTERS = 20

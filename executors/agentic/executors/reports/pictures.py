@@ -18,7 +18,7 @@ from agentic.core.views.run_view import RunView
 from agentic.core.views.viz import to_svg
 from agentic.executors.records import WORK
 from agentic.mappers import ExecutionModel
-from agentic.mappers.ledger_reading import LedgerReader
+from agentic.mappers.runs.reading import LedgerReader
 
 MOST_EVENTS = 5_000
 """Of a run that is drawn; a longer one is not read."""

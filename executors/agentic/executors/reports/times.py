@@ -28,8 +28,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from agentic.core.hooks import Platform
 from agentic.executors.reports.facts import STEP_BOUNDS_S, StepFacts, Timeline
 from agentic.mappers import ExecutionModel, SourceColumns
-from agentic.mappers.ledger_models import ActivationModel, RunModel
-from agentic.mappers.prefixes import is_within
+from agentic.mappers.database.prefixes import is_within
+from agentic.mappers.tables.ledger import ActivationModel, RunModel
 
 INTERVALS = 60
 """Of a timeline, at most."""

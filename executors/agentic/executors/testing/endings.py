@@ -23,7 +23,7 @@ from agentic.executors.testing import cut_off
 from agentic.executors.testing.running import Queued, Ran, RunAgent
 from agentic.executors.testing.watching import Watch
 from agentic.mappers import AgentResultModel, Database, ExecutionStatus, clean
-from agentic.mappers.models import AgentModel
+from agentic.mappers.tables.core import AgentModel
 
 Config = Mapping[str, JSONValue]
 End = Callable[[RunAgent, Watch, Queued], Ran]

@@ -7,8 +7,8 @@ import pytest
 from agentic.core.secret_names import KEYS_VARIABLE, project_variable, variable_of
 from agentic.executors.testing.running import PROJECT, project_named
 from agentic.mappers import Database
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 
 
 class Secrets:

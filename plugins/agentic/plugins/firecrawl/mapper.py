@@ -12,7 +12,7 @@ from agentic.core.http import canonical_url, url_key
 from agentic.core.pipeline import PipelineResult
 from agentic.core.types import JSONValue
 from agentic.mappers import CLEARED, ResultMapper
-from agentic.mappers.columns import utc_now
+from agentic.mappers.tables.columns import utc_now
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
 from agentic.plugins.firecrawl.found import NothingFoundError, found_in
 from agentic.plugins.firecrawl.models import FirecrawlLinkModel, FirecrawlPageModel

@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import BaseModel
 
 from agentic.mappers import CLEARED, ResultMapper, stated
-from agentic.mappers.target import Row
+from agentic.mappers.upserts.target import Row
 from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNewsUser, RankedItem
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 

@@ -33,7 +33,7 @@ class WebAgentExecutor(PipelineAgentExecutor):
 
     def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:
         """Store pages of the crawl as rows of ``web_pages`` and ``items``, and what else it keeps of them."""
-        from agentic.mappers.executions import add_warnings
+        from agentic.mappers.catalog.executions import add_warnings
         from agentic.plugins.web.mapper import WebResultMapper
 
         mapper = WebResultMapper(session, self.execution_id, self.agent)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, PageContents
 from agentic.mappers import CLEARED
-from agentic.mappers.one_of import OneOf
+from agentic.mappers.database.expressions import OneOf
 from agentic.plugins.web.models import WebLinkModel
 
 Kept = Mapping[str, tuple[str, PageContents]]

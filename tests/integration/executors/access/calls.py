@@ -42,20 +42,20 @@ from agentic.mappers import (
     save_outcome,
 )
 from agentic.mappers.audit import AUDIT, DecisionFilter, newest_decisions
-from agentic.mappers.dead_letters import drop_letters, find_letter, list_letters
-from agentic.mappers.execution_choice import ExecutionFilter, choose_executions
-from agentic.mappers.execution_counts import counts_so_far, crawl_counts
-from agentic.mappers.executions import add_warnings, cancel_unbegun
-from agentic.mappers.frontier_failures import failed_pages, failure_tallies
-from agentic.mappers.ledger import SqlLedger
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_requests import open_requests
-from agentic.mappers.ledger_sql import EVENTS
-from agentic.mappers.pipelines import find_stored
-from agentic.mappers.schedules import remove_schedule
-from agentic.mappers.vault import SqlSecrets, missing_secrets, remove_secret
-from agentic.mappers.vault_environment import given_secret
-from agentic.mappers.vault_sessions import SqlSessions
+from agentic.mappers.catalog.dead_letters import drop_letters, find_letter, list_letters
+from agentic.mappers.catalog.execution_choice import ExecutionFilter, choose_executions
+from agentic.mappers.catalog.execution_counts import counts_so_far, crawl_counts
+from agentic.mappers.catalog.executions import add_warnings, cancel_unbegun
+from agentic.mappers.catalog.pipelines import find_stored
+from agentic.mappers.catalog.schedules import remove_schedule
+from agentic.mappers.crawl.failures import failed_pages, failure_tallies
+from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.ledger.sql import EVENTS
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.vault.environment import given_secret
+from agentic.mappers.vault.sessions import SqlSessions
+from agentic.mappers.vault.vault import SqlSecrets, missing_secrets, remove_secret
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from agentic.executors import RunHandle
 from agentic.executors.durable import Submission
 from agentic.executors.flows import flow_name
 from agentic.mappers import AgentModel, ExecutionStatus, find_execution
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_sql import ACTIVATIONS
+from agentic.mappers.ledger.sql import ACTIVATIONS
+from agentic.mappers.runs.reading import LedgerReader
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("PL42")]
 

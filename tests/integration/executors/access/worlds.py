@@ -37,14 +37,14 @@ from agentic.mappers import (
     finish_execution,
 )
 from agentic.mappers.audit import audit
-from agentic.mappers.dead_letters import CRAWL, letter_id
-from agentic.mappers.ledger import SqlLedger
-from agentic.mappers.ledger_requests import open_requests
-from agentic.mappers.models import CrawlModel, DeadLetterModel, FrontierModel, FrontierState
-from agentic.mappers.pipelines import store_pipeline
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_sessions import SqlSessions
+from agentic.mappers.catalog.dead_letters import CRAWL, letter_id
+from agentic.mappers.catalog.pipelines import store_pipeline
+from agentic.mappers.ledger.ledger import SqlLedger
+from agentic.mappers.runs.requests import open_requests
+from agentic.mappers.tables.core import CrawlModel, DeadLetterModel, FrontierModel, FrontierState
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.sessions import SqlSessions
+from agentic.mappers.vault.vault import set_secret
 
 ONE, OTHER = "one", "other"
 WORDS = {ONE: "apple", OTHER: "zebra"}

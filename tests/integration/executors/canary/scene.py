@@ -24,8 +24,8 @@ from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
 from agentic.executors.dispatch import CeleryDispatcher
 from agentic.mappers import Database, ExecutionModel, ExecutionStatus, add_agent, add_project
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 from agentic.migrations import upgrade
 
 CHECKOUT = Path(__file__).parents[4]

@@ -25,7 +25,7 @@ from agentic.core.ledger import ActivationRow, RunRow
 from agentic.core.services import Supervisor, nats_service
 from agentic.executors.plugin import agentic_commands
 from agentic.mappers import Database, add_project, find_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
 

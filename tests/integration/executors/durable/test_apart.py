@@ -18,7 +18,7 @@ from agentic.core.graph import EventKind, RunStatus
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.mappers import add_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office, Start

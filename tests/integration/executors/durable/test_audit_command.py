@@ -10,7 +10,7 @@ from sqlalchemy import update
 from agentic.core.ledger import UnknownRunError
 from agentic.executors.commands.options import OptionError
 from agentic.mappers import UnknownProjectError
-from agentic.mappers.ledger_models import RunModel
+from agentic.mappers.tables.ledger import RunModel
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office

@@ -30,8 +30,8 @@ from agentic.executors.celery import make_app
 from agentic.executors.durable import auditing
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.publishing import Courier
-from agentic.mappers.audit_models import AuditModel
-from agentic.mappers.ledger_models import RunEventModel
+from agentic.mappers.tables.audit import AuditModel
+from agentic.mappers.tables.ledger import RunEventModel
 
 if TYPE_CHECKING:
     from tests.conftest import Eventually

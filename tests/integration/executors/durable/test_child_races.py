@@ -22,7 +22,7 @@ from agentic.executors.durable.image import RunImage
 from agentic.executors.durable.lane import Work, in_transaction
 from agentic.executors.durable.tending import advance
 from agentic.mappers import Database, add_project
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 pytestmark = [pytest.mark.integration, only_postgresql]
 

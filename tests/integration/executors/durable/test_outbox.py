@@ -32,7 +32,7 @@ from agentic.executors.durable.lane import LedgerLane
 from agentic.executors.durable.outbox import Outbox, Published
 from agentic.executors.durable.process import RunProcess
 from agentic.executors.durable.publishing import Courier
-from agentic.mappers.ledger_models import RunEventModel
+from agentic.mappers.tables.ledger import RunEventModel
 
 if TYPE_CHECKING:
     from tests.conftest import Eventually

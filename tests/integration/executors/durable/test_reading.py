@@ -9,8 +9,8 @@ import pytest
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus, LedgerError, RunRow, UnknownRunError
 from agentic.core.types import RunId
-from agentic.mappers.ledger_reading import LedgerReader
-from agentic.mappers.ledger_requests import open_requests
+from agentic.mappers.runs.reading import LedgerReader
+from agentic.mappers.runs.requests import open_requests
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Shelf

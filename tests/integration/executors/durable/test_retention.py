@@ -9,12 +9,12 @@ from sqlalchemy import func, insert, select, update
 
 from agentic.core.audit import DecisionKind
 from agentic.core.types import RunId
-from agentic.mappers import ledger_retention
 from agentic.mappers.audit import DecisionFilter, newest_decisions
-from agentic.mappers.checkpoint_statements import CHECKPOINTS, PARTS
-from agentic.mappers.ledger_models import RunEventModel, RunModel
-from agentic.mappers.ledger_retention import OldRun, Retention
-from agentic.mappers.ledger_sql import ACTIVATIONS, EFFECTS, EVENTS, RUNS
+from agentic.mappers.checkpoints.statements import CHECKPOINTS, PARTS
+from agentic.mappers.ledger.sql import ACTIVATIONS, EFFECTS, EVENTS, RUNS
+from agentic.mappers.runs import retention as removing
+from agentic.mappers.runs.retention import OldRun, Retention
+from agentic.mappers.tables.ledger import RunEventModel, RunModel
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Office, Shelf
@@ -159,7 +159,7 @@ def test_of_what_is_removed_the_audit_says_how_much_was_within_it(shelf: Shelf) 
 
 
 def test_much_is_removed_little_by_little(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_retention, "MAX_ROWS", 3)
+    monkeypatch.setattr(removing, "MAX_ROWS", 3)
     work(shelf, "guarded", "one")
     count = sum(counts(shelf).values())
 
@@ -172,7 +172,7 @@ def test_what_a_killed_process_left_of_a_run_is_found_again(
 ) -> None:
     work(shelf, "guarded", "one")
     with monkeypatch.context() as killed:
-        killed.setattr(ledger_retention, "MAX_ROWS", 5)
+        killed.setattr(removing, "MAX_ROWS", 5)
         retention(shelf)._remove_some(ONE)
 
     (left,) = retention(shelf).find().runs

@@ -19,7 +19,7 @@ from agentic.mappers import (
     add_agent,
     add_project,
 )
-from agentic.mappers.models import CrawlModel
+from agentic.mappers.tables.core import CrawlModel
 
 NOW = datetime(2026, 5, 4, 10, 0, 0, tzinfo=UTC)
 

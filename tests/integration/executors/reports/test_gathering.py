@@ -14,7 +14,7 @@ from agentic.executors.reports.changes import Change
 from agentic.executors.reports.facts import PageCounts
 from agentic.executors.reports.gathering import gather_report
 from agentic.executors.reports.page import render
-from agentic.mappers.ledger_models import ActivationModel, RunModel
+from agentic.mappers.tables.ledger import ActivationModel, RunModel
 
 if TYPE_CHECKING:
     from tests.integration.executors.reports.conftest import Archive

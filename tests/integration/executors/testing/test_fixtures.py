@@ -18,9 +18,9 @@ from agentic.core.types import JSONValue
 from agentic.executors.testing.databases import VARIABLE, postgres_databases
 from agentic.executors.testing.postgres_databases import GivenServer
 from agentic.mappers import Database, ExecutionStatus, add_project, find_project
-from agentic.mappers.vault import SqlSecrets
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_models import SecretModel
+from agentic.mappers.tables.vault import SecretModel
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import SqlSecrets
 from agentic.plugins.hackernews.models import HackerNewsItemModel
 
 if TYPE_CHECKING:

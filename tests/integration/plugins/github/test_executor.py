@@ -10,7 +10,7 @@ from tests.databases import only_sqlite
 
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentResultModel, Database, ExecutionStatus
-from agentic.mappers.http_cache_models import HttpCacheModel
+from agentic.mappers.tables.http_cache import HttpCacheModel
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.github.account import GithubOrder
 from agentic.plugins.fakes.github.archive import (

@@ -9,7 +9,7 @@ from tests.databases import only_sqlite
 
 from agentic.core.hooks import Severity
 from agentic.mappers import Database
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
 from agentic.plugins.reddit.doctor import DOCTOR
 
 if TYPE_CHECKING:

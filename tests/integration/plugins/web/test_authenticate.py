@@ -22,10 +22,10 @@ from agentic.core.pipeline import PipelineServices, compile_pipeline, parse_spec
 from agentic.core.settings import load_settings
 from agentic.executors.browser import PlaywrightBrowser
 from agentic.mappers import Database, find_project
-from agentic.mappers.vault import SqlSecrets, set_secret
-from agentic.mappers.vault_keys import SecretKeys
-from agentic.mappers.vault_models import SessionModel
-from agentic.mappers.vault_sessions import SqlSessions
+from agentic.mappers.tables.vault import SessionModel
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.sessions import SqlSessions
+from agentic.mappers.vault.vault import SqlSecrets, set_secret
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.jobs.credentials import CLIENT_ID, CLIENT_SECRET, PASSWORD, USERNAME
 from agentic.plugins.fakes.server import FakeServer

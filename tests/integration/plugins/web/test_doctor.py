@@ -10,7 +10,7 @@ import pytest
 
 from agentic.core.hooks import Severity
 from agentic.core.types import JSONValue
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
 from agentic.plugins.web.doctor import DOCTOR
 
 if TYPE_CHECKING:

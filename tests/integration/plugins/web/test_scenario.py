@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from agentic.core.settings import load_settings
 from agentic.mappers import AgentModel, Database, ExecutionStatus
-from agentic.mappers.vault import set_secret
-from agentic.mappers.vault_keys import SecretKeys
+from agentic.mappers.vault.keys import SecretKeys
+from agentic.mappers.vault.vault import set_secret
 from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.models import ItemModel

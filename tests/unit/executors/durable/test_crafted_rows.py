@@ -17,7 +17,7 @@ from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.mappers import Base, Database
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 HUGE = "[" * 100_000
 BYTES = b"\xff\xfe"

@@ -16,9 +16,9 @@ from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerUnavailableError
 from agentic.executors.durable import LocalRuns, WorkflowCatalog, patience
 from agentic.mappers import Base, Database
-from agentic.mappers.away import went_away
+from agentic.mappers.database.away import went_away
 from agentic.mappers.errors import DatabaseUnavailableError
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 GRACE_S = 20.0
 

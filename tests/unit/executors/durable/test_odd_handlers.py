@@ -20,7 +20,7 @@ from agentic.executors.durable.errors import UnknownWorkflowError
 from agentic.executors.guarding import EngineTask, HandlerTask
 from agentic.executors.loop import LoopThread
 from agentic.mappers import Base, Database
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 GRACE_S = 20.0
 

@@ -24,7 +24,7 @@ from agentic.executors.durable import (
 from agentic.executors.durable.local import LocalDispatcher
 from agentic.executors.durable.service import HostOptions, RunService, make_host
 from agentic.mappers import Base, Database
-from agentic.mappers.ledger import SqlLedger
+from agentic.mappers.ledger.ledger import SqlLedger
 
 BROKEN = "name-\ud800"
 

@@ -1,0 +1,1 @@
+"""Projects, agents, executions, schedules and pipelines."""

@@ -1,0 +1,180 @@
+"""Items that were given up and are to be looked at: kept, listed, dropped. Pages can be tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from agentic.core.audit import DecisionKind
+from agentic.core.http import url_key
+from agentic.core.ids import SHORT_CHARS
+from agentic.core.pipeline import FailedItem, PipelineResult
+from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
+from agentic.mappers.content import clean, clean_text
+from agentic.mappers.database.prefixes import begins_with, follows
+from agentic.mappers.errors import UnknownLetterError
+from agentic.mappers.tables.columns import utc_now
+from agentic.mappers.tables.core import DeadLetterModel, ExecutionModel, FrontierModel, FrontierState
+
+BATCH_SIZE = 500
+CRAWL = "crawl"
+"""Step of the letters that are pages of a crawl."""
+
+
+def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
+    """Keep the dead letters of an execution, of its steps and of its crawl; return how many there are.
+
+    A letter that is kept already gets the newest tries; one whose page was fetched this time is dropped.
+
+    Args:
+        session: In a transaction.
+        execution: That gave them up.
+        result: What its pipeline came to.
+    """
+    _drop_fetched(session, execution)
+    owner = {"project_id": execution.project_id, "execution_id": execution.id, "pipeline": result.pipeline}
+    items = (_of_item(item) for item in result.failed_items if item.is_letter)
+    count = 0
+    for letter in (*items, *_of_pages(session, execution)):
+        row = {**owner, **letter, "created_at": utc_now()}
+        session.execute(_put(session, row))
+        count += 1
+    return count
+
+
+def list_letters(
+    session: Session,
+    project_id: str,
+    limit: int | None = None,
+    *,
+    execution_id: str | None = None,
+    after: DeadLetterModel | None = None,
+) -> Sequence[DeadLetterModel]:
+    """Return the dead letters of a project, or of one of its executions, the newest first.
+
+    Args:
+        session: In a transaction.
+        project_id: Owns them.
+        limit: No more than this; None for all.
+        execution_id: Only of this execution.
+        after: Only those that follow this one in that order: the last one of the page before.
+    """
+    of = DeadLetterModel
+    name = of.execution_id.concat(of.item_key)
+    query = select(of).where(of.project_id == project_id)
+    if execution_id is not None:
+        query = query.where(of.execution_id == execution_id)
+    if after is not None:
+        last = f"{after.execution_id}{after.item_key}"
+        query = query.where(follows(of.created_at, after.created_at, name, last))
+    return session.scalars(query.order_by(of.created_at.desc(), name).limit(limit)).all()
+
+
+def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
+    """Return the dead letter of that id, see :func:`letter_id`.
+
+    Raises:
+        UnknownLetterError: The project has none, or several that begin so.
+    """
+    execution_id, _, item_key = letter_id.partition("-")
+    query = select(DeadLetterModel).where(
+        DeadLetterModel.project_id == project_id,
+        begins_with(DeadLetterModel.execution_id, execution_id),
+        DeadLetterModel.item_key.startswith(item_key, autoescape=True),
+    )
+    found = session.scalars(query.limit(2)).all()
+    if len(found) != 1:
+        raise UnknownLetterError(letter_id, len(found))
+    return found[0]
+
+
+def letter_id(letter: DeadLetterModel) -> str:
+    """Return what a letter is called: how the id of its execution and the key of its item begin."""
+    return f"{letter.execution_id[:SHORT_CHARS]}-{letter.item_key[:8]}"
+
+
+def page_key(letter: DeadLetterModel) -> str:
+    """Return the key that the page of a letter has in the frontier."""
+    return url_key(str(letter.item))
+
+
+def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
+    """Drop the dead letters of an execution; return how many those were."""
+    own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
+    count = len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
+    what = f"{count} dead letters of execution {execution_id} are dropped"
+    audit(session, project_id, DecisionKind.LETTERS_DROPPED, execution_id, what, letters=count)
+    return count
+
+
+def _drop_fetched(session: Session, execution: ExecutionModel) -> None:
+    """Drop the letters that this execution was to try again and whose pages it has fetched."""
+    letters = [
+        letter
+        for letter in list_letters(session, execution.project_id, execution_id=execution.id)
+        if letter.step == CRAWL
+    ]
+    for first in range(0, len(letters), BATCH_SIZE):
+        some = {page_key(letter): letter for letter in letters[first : first + BATCH_SIZE]}
+        fetched = select(FrontierModel.url_key).where(
+            FrontierModel.project_id == execution.project_id,
+            FrontierModel.run == execution.id,
+            FrontierModel.url_key.in_(some),
+            FrontierModel.state == FrontierState.DONE,
+        )
+        for key in session.scalars(fetched).all():
+            session.delete(some[key])
+    session.flush()
+
+
+def _of_item(item: FailedItem) -> dict[str, object]:
+    return {
+        "step": item.step,
+        "item_key": _key(item.item),
+        "item": clean(item.item)[0],
+        "failure_class": item.failure_class,
+        "message": clean_text(item.message),
+        "tries": [record.model_dump(mode="json", exclude_defaults=True) for record in item.attempts],
+    }
+
+
+def _of_pages(session: Session, execution: ExecutionModel) -> Iterator[Mapping[str, object]]:
+    query = select(
+        FrontierModel.url, FrontierModel.failure_class, FrontierModel.message, FrontierModel.tries
+    ).where(
+        FrontierModel.project_id == execution.project_id,
+        FrontierModel.run == execution.id,
+        FrontierModel.state == FrontierState.FAILED,
+        FrontierModel.is_letter.is_(True),
+    )
+    for url, failure_class, message, tries in session.execute(query).yield_per(BATCH_SIZE):
+        yield {
+            "step": CRAWL,
+            "item_key": _key(url),
+            "item": url,
+            "failure_class": failure_class,
+            "message": message,
+            "tries": tries or [],
+        }
+
+
+def _key(item: JSONValue) -> str:
+    return hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
+
+
+def _put(session: Session, row: Mapping[str, object]) -> SqliteInsert | PostgresqlInsert:
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = (postgresql_insert if is_postgresql else sqlite_insert)(DeadLetterModel).values(row)
+    return insert.on_conflict_do_update(
+        index_elements=["project_id", "execution_id", "step", "item_key"],
+        set_={name: insert.excluded[name] for name in ("failure_class", "message", "tries")},
+    )

@@ -1,0 +1,43 @@
+"""What executions have stored so far: their crawls count with each commit of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from agentic.core.types import JSONValue
+from agentic.mappers.tables.core import CrawlModel, ExecutionModel
+
+COUNT_NAMES = ("inserted", "updated", "unchanged", "rejected", "failed")
+"""Rows by what storing them did, and the pages, items and steps that failed."""
+
+
+def counts_so_far(
+    session: Session, project_id: str, executions: Iterable[ExecutionModel]
+) -> dict[str, Mapping[str, JSONValue]]:
+    """Return the counts of executions by id: of those without results, what their crawls have committed.
+
+    That is read and not kept, as a commit may come in just after an execution was cancelled.
+    """
+    executions = list(executions)
+    without = [each.id for each in executions if not each.has_all_results]
+    crawled = crawl_counts(session, project_id, without) if without else {}
+    return {each.id: crawled.get(each.id, each.counts) for each in executions}
+
+
+def crawl_counts(
+    session: Session, project_id: str, execution_ids: Iterable[str]
+) -> dict[str, Mapping[str, JSONValue]]:
+    """Return what the crawls of executions have committed; those without a crawl are left out."""
+    of_crawls = (CrawlModel.project_id == project_id, CrawlModel.run.in_(list(execution_ids)))
+    query = select(
+        CrawlModel.run,
+        CrawlModel.inserted,
+        CrawlModel.updated,
+        CrawlModel.unchanged,
+        CrawlModel.rejected,
+        CrawlModel.failed - CrawlModel.excluded,
+    ).where(*of_crawls)
+    return {run: dict(zip(COUNT_NAMES, counts, strict=True)) for run, *counts in session.execute(query)}

@@ -1,0 +1,202 @@
+"""Schedules are fired once for each due time, or held: a policy decides while an execution is at work."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from agentic.core.audit import DecisionKind
+from agentic.mappers.catalog.schedules import ACTIVE, note
+from agentic.mappers.tables.core import ExecutionModel, ExecutionStatus, Overlap, ScheduleModel
+
+
+class Held(StrEnum):
+    """Why a due time made no execution: it waits for the one at work, or is skipped."""
+
+    WAITING = "waiting"
+    SKIPPED = "skipped"
+
+
+def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | Held | None:
+    """Decide about one due time, and move the schedule on to it; both are kept or neither.
+
+    Of any number that try at once, exactly one succeeds: the schedule must be as it was read, and the
+    database keeps one execution for each schedule and due time, even if its clock is turned back.
+
+    Args:
+        session: In a transaction.
+        schedule: As it was read.
+        due: The next of its due times to be fired.
+
+    Returns:
+        The queued execution, or what became of the due time while another one is at work; None when another
+        beat fired it, or the schedule was changed, paused or removed, or its agent disabled.
+    """
+    moved = session.execute(
+        update(ScheduleModel)
+        .where(
+            ScheduleModel.project_id == schedule.project_id,
+            ScheduleModel.id == schedule.id,
+            ScheduleModel.settled_until == schedule.settled_until,
+            *ACTIVE,
+        )
+        .values(settled_until=due)
+        .returning(ScheduleModel.overlap, ScheduleModel.waiting_due_at)
+    ).one_or_none()
+    if moved is None or _was_fired(session, schedule, due):
+        return None
+    # The row is locked from here on, so that of two due times the second sees the execution of the first.
+    overlap, waiting_due_at = moved
+    busy_id = None if overlap is Overlap.ALLOW else execution_at_work(session, schedule)
+    if overlap is Overlap.QUEUE and waiting_due_at is None and busy_id is not None:
+        return _wait(session, schedule, due, busy_id)
+    if busy_id is not None or (overlap is Overlap.QUEUE and waiting_due_at is not None):
+        return _skip(session, schedule, due, busy_id, overlap)
+    return _start(session, schedule, due)
+
+
+def fire_waiting(session: Session, schedule: ScheduleModel) -> ExecutionModel | None:
+    """Fire the due time that waits, unless an execution is still at work.
+
+    Args:
+        session: In a transaction.
+        schedule: As it was read.
+
+    Returns:
+        The queued execution; None when it still waits, or nothing does.
+    """
+    due = schedule.waiting_due_at
+    found = select(ScheduleModel.id).where(
+        ScheduleModel.project_id == schedule.project_id,
+        ScheduleModel.id == schedule.id,
+        ScheduleModel.waiting_due_at == due,
+        *ACTIVE,
+    )
+    if due is None or session.scalar(found.with_for_update()) is None:
+        return None
+    if execution_at_work(session, schedule) is not None:
+        return None
+    _set(session, schedule, waiting_due_at=None)
+    return _start(session, schedule, due)
+
+
+def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime) -> bool:
+    """Move a schedule past due times that will not be fired; False when it was changed meanwhile."""
+    moved = session.scalar(
+        update(ScheduleModel)
+        .where(
+            ScheduleModel.project_id == schedule.project_id,
+            ScheduleModel.id == schedule.id,
+            ScheduleModel.settled_until == schedule.settled_until,
+            *ACTIVE,
+        )
+        .values(settled_until=until)
+        .returning(ScheduleModel.id)
+    )
+    if moved is None:
+        return False
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_SKIPPED,
+        f"does not run agent {schedule.agent.agent_name} for due times up to {until.isoformat()}",
+        reason=f"nobody fired them in time, and the schedule catches up {schedule.catch_up}",
+        who=f"schedule:{schedule.name}",
+        due_at=until.isoformat(),
+    )
+    return True
+
+
+def execution_at_work(session: Session, schedule: ScheduleModel) -> str | None:
+    """Return the id of an execution of this schedule that has not ended; None when all have."""
+    of = ExecutionModel
+    unended = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)
+    query = select(of.id).where(
+        of.project_id == schedule.project_id,
+        of.status.in_(unended),
+        of.agent_id == schedule.agent_id,
+        of.idempotency_key.startswith(f"{schedule.id}:", autoescape=True),
+    )
+    return session.scalar(query.limit(1))
+
+
+def _was_fired(session: Session, schedule: ScheduleModel, due: datetime) -> bool:
+    """Whether a due time comes again because the clock of the database was turned back."""
+    of = ExecutionModel
+    found = select(of.id).where(
+        of.project_id == schedule.project_id, of.idempotency_key == _key(schedule, due)
+    )
+    return session.scalar(found) is not None
+
+
+def _key(schedule: ScheduleModel, due: datetime) -> str:
+    return f"{schedule.id}:{due.isoformat()}"
+
+
+def _start(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | None:
+    execution = ExecutionModel(
+        project_id=schedule.project_id,
+        agent_id=schedule.agent_id,
+        idempotency_key=_key(schedule, due),
+    )
+    try:
+        with session.begin_nested():
+            session.add(execution)
+    except IntegrityError:
+        return None
+    _set(session, schedule, last_due_at=due)
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_FIRED,
+        f"runs agent {schedule.agent.agent_name}",
+        reason=f"it was due at {due.isoformat()}",
+        who=f"schedule:{schedule.name}",
+        execution_id=execution.id,
+        due_at=due.isoformat(),
+    )
+    return execution
+
+
+def _wait(session: Session, schedule: ScheduleModel, due: datetime, busy_id: str) -> Held:
+    _set(session, schedule, waiting_due_at=due)
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_QUEUED,
+        f"runs agent {schedule.agent.agent_name} for {due.isoformat()} after execution {busy_id}",
+        reason="that one is still at work, and the schedule says overlap queue",
+        who=f"schedule:{schedule.name}",
+        execution_id=busy_id,
+        due_at=due.isoformat(),
+    )
+    return Held.WAITING
+
+
+def _skip(
+    session: Session, schedule: ScheduleModel, due: datetime, busy_id: str | None, overlap: Overlap
+) -> Held:
+    _set(session, schedule, skipped_count=ScheduleModel.skipped_count + 1)
+    at_work = f"execution {busy_id} is still at work" if busy_id else "an earlier due time"
+    waits = " waits already" if busy_id is None else " and an earlier due time waits already"
+    reason = f"{at_work}{waits if overlap is Overlap.QUEUE else ''}; the schedule says overlap {overlap}"
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_SKIPPED,
+        f"does not run agent {schedule.agent.agent_name} for {due.isoformat()}",
+        reason=reason,
+        who=f"schedule:{schedule.name}",
+        execution_id=busy_id,
+        due_at=due.isoformat(),
+    )
+    return Held.SKIPPED
+
+
+def _set(session: Session, schedule: ScheduleModel, **values: object) -> None:
+    of_project = ScheduleModel.project_id == schedule.project_id
+    session.execute(update(ScheduleModel).where(of_project, ScheduleModel.id == schedule.id).values(**values))

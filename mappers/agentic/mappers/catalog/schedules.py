@@ -1,0 +1,185 @@
+"""Schedules: added, changed, found and paused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+from typing_extensions import Unpack
+
+from agentic.core.audit import DecisionKind
+from agentic.core.types import JSONValue
+from agentic.mappers.audit import audit
+from agentic.mappers.errors import DataError
+from agentic.mappers.tables.columns import StoreNow
+from agentic.mappers.tables.core import AgentModel, CatchUp, Overlap, ProjectModel, ScheduleModel
+
+
+class UnknownScheduleError(DataError, LookupError):
+    """The project has no schedule of that name."""
+
+    def __init__(self, schedule: str, project: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"the project {project!r} has no schedule {schedule!r} (known: {', '.join(known) or 'none'}); "
+            f"see `agentic schedules list`"
+        )
+        self.schedule = schedule
+        self.project = project
+        self.known = tuple(known)
+
+
+class DuplicateScheduleError(DataError, ValueError):
+    """The project has a schedule of that name."""
+
+    def __init__(self, schedule: str, project: str) -> None:
+        super().__init__(
+            f"the project {project!r} has a schedule {schedule!r} already; choose another name, or change "
+            f"that one with --replace"
+        )
+        self.schedule = schedule
+        self.project = project
+
+
+ACTIVE = (
+    ScheduleModel.paused_at.is_(None),
+    ScheduleModel.agent_id.not_in(select(AgentModel.id).where(AgentModel.disabled_at.is_not(None))),
+)
+"""Neither is it paused, nor is its agent disabled."""
+
+
+class Timing(TypedDict, total=False):
+    """What a schedule says; see :class:`ScheduleModel`."""
+
+    cron: str | None
+    every_s: int | None
+    timezone: str
+    jitter_s: int
+    catch_up: CatchUp
+    overlap: Overlap
+
+
+def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpack[Timing]) -> ScheduleModel:
+    """Add a schedule of ``agent``, due from now on. Whether its times can be used is not checked here.
+
+    Raises:
+        DuplicateScheduleError: The project has a schedule of that name.
+    """
+    now = store_now(session).replace(microsecond=0)
+    schedule = ScheduleModel(
+        project_id=agent.project_id, agent_id=agent.id, name=name, anchor=now, settled_until=now, **timing
+    )
+    try:
+        with session.begin_nested():
+            session.add(schedule)
+    except IntegrityError:
+        raise DuplicateScheduleError(name, agent.project.name) from None
+    session.refresh(schedule, ["agent"])
+    times = f"at {schedule.cron!r}" if schedule.cron else f"every {schedule.every_s} s"
+    note(session, schedule, DecisionKind.SCHEDULE_CREATED, f"runs agent {agent.agent_name} {times}")
+    return schedule
+
+
+def change_schedule(
+    session: Session, schedule: ScheduleModel, agent: AgentModel, **timing: Unpack[Timing]
+) -> None:
+    """Change what a schedule says; it still knows which execution of it is at work.
+
+    When it changes the times, they count from now. Whether they can be used is not checked here.
+    """
+    changes = {name: value for name, value in timing.items() if getattr(schedule, name) != value} | (
+        {"agent": agent} if schedule.agent_id != agent.id else {}
+    )
+    if not changes:
+        return
+    for name, value in changes.items():
+        setattr(schedule, name, value)
+    if changes.keys() & {"cron", "every_s", "timezone", "agent"}:
+        schedule.anchor = schedule.settled_until = store_now(session).replace(microsecond=0)
+        schedule.waiting_due_at = None
+    session.flush()
+    changed: list[JSONValue] = [*sorted(changes)]
+    note(
+        session,
+        schedule,
+        DecisionKind.SCHEDULE_CHANGED,
+        f"has another {', '.join(sorted(changes))}",
+        changed=changed,
+    )
+
+
+def find_schedule(session: Session, project: ProjectModel, name: str) -> ScheduleModel:
+    """Return a schedule of that project; those of other projects are not seen.
+
+    Raises:
+        UnknownScheduleError: The project has none of that name.
+    """
+    of_project = ScheduleModel.project_id == project.id
+    schedule = session.scalar(select(ScheduleModel).where(of_project, ScheduleModel.name == name))
+    if schedule is None:
+        known = [known.name for known in list_schedules(session, project.id)]
+        raise UnknownScheduleError(name, project.name, known)
+    return schedule
+
+
+def remove_schedule(session: Session, project: ProjectModel, name: str) -> None:
+    """Remove the schedule of that project and name, if there is one."""
+    found = session.scalar(
+        delete(ScheduleModel)
+        .where(ScheduleModel.project_id == project.id, ScheduleModel.name == name)
+        .returning(ScheduleModel.id)
+    )
+    if found is not None:
+        what = f"schedule {name} is removed"
+        audit(session, project.id, DecisionKind.SCHEDULE_REMOVED, name, what)
+
+
+def list_schedules(session: Session, project_id: str) -> Sequence[ScheduleModel]:
+    """Return the schedules of that project by name."""
+    query = select(ScheduleModel).where(ScheduleModel.project_id == project_id)
+    return session.scalars(query.order_by(ScheduleModel.name)).all()
+
+
+def active_schedules(session: Session) -> Sequence[ScheduleModel]:
+    """Return the schedules of every project that are to fire: what beat looks after."""
+    query = select(ScheduleModel).where(*ACTIVE)
+    return session.scalars(query.order_by(ScheduleModel.id)).all()
+
+
+def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
+    """Let nothing be fired until the schedule is resumed."""
+    if schedule.paused_at is None:
+        schedule.paused_at = store_now(session)
+        schedule.waiting_due_at = None
+        note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "fires nothing until it is resumed")
+
+
+def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
+    """Let a paused schedule go on from now; what was due meanwhile was not missed, and is not fired."""
+    if schedule.paused_at is not None:
+        schedule.paused_at = None
+        schedule.settled_until = store_now(session)
+        note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "fires again from now on")
+
+
+def store_now(session: Session) -> datetime:
+    """Return the time by the clock of the database."""
+    return session.scalars(select(StoreNow())).one()
+
+
+def note(  # what a decision is made of
+    session: Session,
+    schedule: ScheduleModel,
+    kind: DecisionKind,
+    what: str,
+    *,
+    reason: str = "",
+    who: str = "",
+    **details: JSONValue,
+) -> None:
+    """Write down a decision about a schedule."""
+    said = f"schedule {schedule.name} {what}"
+    audit(session, schedule.project_id, kind, schedule.name, said, reason=reason, who=who, **details)

@@ -1,0 +1,1 @@
+"""The frontier of crawls and the cache of answers in SQL."""

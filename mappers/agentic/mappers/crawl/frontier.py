@@ -1,0 +1,276 @@
+"""The frontier of a crawl in SQL: what to fetch, who fetches it, what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from hashlib import sha256
+
+from sqlalchemy.orm import Session
+
+from agentic.core.pipeline.crawl_store import (
+    CrawlBatch,
+    CrawledPage,
+    Exchange,
+    FailedPage,
+    FrontierCounts,
+    FrontierEntry,
+    FrontierLink,
+    SliceId,
+)
+from agentic.core.pipeline.page_items import count_items
+from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.records import attempt_records
+from agentic.core.pipeline.state import FailureTally
+from agentic.core.threads import in_thread
+from agentic.core.types import EXCLUDED_CLASSES, SaveCounts
+from agentic.mappers.content import clean_text
+from agentic.mappers.crawl.failures import failure_tallies
+from agentic.mappers.crawl.statements import (
+    ADD,
+    CLAIM,
+    CLAIM_ELSEWHERE,
+    COUNT,
+    COUNTS,
+    FREE,
+    GIVE_BACK,
+    MARK_DONE,
+    MARK_FAILED,
+    STATES,
+    TAKE_TURN,
+)
+from agentic.mappers.database.database import Database, hot_transaction
+from agentic.mappers.database.driver import HotCursor, Value, hot_cursor
+from agentic.mappers.tables.core import FrontierState
+
+RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
+GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
+
+KNOWN_KEYS = 50_000
+"""Links a store remembers to be in the frontier: a site's pages repeat the same ones."""
+
+_OPEN = frozenset({FrontierState.NEW, FrontierState.TAKEN})
+
+
+class SqlCrawlStore:
+    """The frontier of one crawl, shared by all stores with the same project and ``run``.
+
+    Implements :class:`agentic.core.pipeline.crawl_store.CrawlStore`. Several processes may claim at once:
+    each page is given to one slice, and to another only when that one is over. When two fetched the same page
+    all the same, the first commit counts; the later one stores nothing for that page.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        project_id: str,
+        run: str,
+        save: RowSink,
+        mark_gone: GoneSink | None = None,
+    ) -> None:
+        """Remember where the crawl lives; nothing is read or written yet.
+
+        Args:
+            database: Migrated.
+            project_id: Owns the crawl.
+            run: Names the crawl within its project; a later store with the same name goes on with it.
+            save: Stores the rows of the pages, in the transaction that marks them done.
+            mark_gone: Marks the rows of pages that are not there any more, in the transaction that gives
+                them up.
+        """
+        self._database = database
+        self._project_id = project_id
+        self._run = run
+        self._save = save
+        self._mark_gone = mark_gone
+        self._mine: dict[str, Value] = {"project_id": project_id, "run": run}
+        self._known: set[str] = set()
+
+    async def seed(self, urls: Sequence[FrontierLink]) -> int:
+        """Add the pages not known yet, as new, and return how many those were."""
+        return await in_thread(self._seed, urls)
+
+    async def begin(self, slice_id: SliceId) -> FrontierCounts:
+        """Make pages new again that nobody works on any more, and return how the frontier stands."""
+        return await in_thread(self._begin, slice_id)
+
+    async def exchange(
+        self,
+        slice_id: SliceId,
+        batch: CrawlBatch,
+        limit: int,
+        *,
+        without: Collection[str] = (),
+    ) -> Exchange:
+        """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
+
+        A page another store has finished meanwhile is left as it is. One that failed there and was fetched
+        here becomes done.
+        """
+        return await in_thread(self._exchange, slice_id, batch, limit, without)
+
+    async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
+        """Make pages new again that a slice took and nobody will fetch for it."""
+        await in_thread(self._give_back, slice_id, entries)
+
+    async def failures(self, examples: int) -> Sequence[FailureTally]:
+        """Return the classes of the pages given up, by name, each with up to ``examples`` messages."""
+        return await in_thread(self._failures, examples)
+
+    def _failures(self, examples: int) -> list[FailureTally]:
+        with self._database.reading() as session:
+            return failure_tallies(session, self._project_id, self._run, examples)
+
+    def _seed(self, urls: Sequence[FrontierLink]) -> int:
+        with hot_transaction(self._database) as cursor:
+            self._take_turn(cursor)
+            added = self._add(cursor, urls)
+            self._count(cursor, FrontierCounts(total=added))
+            return added
+
+    def _begin(self, slice_id: SliceId) -> FrontierCounts:
+        others = f"{slice_id.superstep}.%"
+        with hot_transaction(self._database) as cursor:
+            self._take_turn(cursor)
+            cursor.run(FREE, {**self._mine, "own_holder": str(slice_id), "of_superstep": others})
+            return _counts(cursor.rows(COUNTS, self._mine))
+
+    def _exchange(
+        self, slice_id: SliceId, batch: CrawlBatch, limit: int, without: Collection[str]
+    ) -> Exchange:
+        with self._database.joined(starts_hot=True) as session:
+            with hot_cursor(session) as cursor:
+                if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
+                    self._take_turn(cursor)
+                fresh, given_up, failed = self._mark(cursor, batch)
+                added = self._add(cursor, batch.links)
+                entries = self._claim(cursor, slice_id, limit, without)
+            saved = self._save(session, fresh) if fresh else SaveCounts()
+            gone = [page for page in given_up if page.gone_status and page.has_row]
+            if gone and self._mark_gone is not None:
+                saved += self._mark_gone(session, gone)
+            change = FrontierCounts(
+                total=added,
+                done=len(fresh),
+                failed=failed,
+                excluded=sum(page.failure_class in EXCLUDED_CLASSES for page in given_up),
+                items=sum(map(count_items, fresh)),
+                saved=saved,
+            )
+            with hot_cursor(session) as cursor:
+                counts = self._count(cursor, change)
+        self._remember(batch.links)
+        return Exchange(saved=saved, entries=entries, counts=counts)
+
+    def _give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
+        with hot_transaction(self._database) as cursor:
+            rows = [{**self._mine, "page_key": e.url_key, "own_holder": str(slice_id)} for e in entries]
+            cursor.run_each(GIVE_BACK, rows)
+
+    def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], list[FailedPage], int]:
+        """Mark pages; return those not done before, those given up now, and how many more failed."""
+        keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
+        if not keys:
+            return [], [], 0
+        states: dict[str, str] = dict(cursor.rows(STATES, {**self._mine, "keys": json.dumps(keys)}))
+        fresh = [page for page in batch.done if states.get(page.url_key) != FrontierState.DONE]
+        given_up = [page for page in batch.failed if states.get(page.url_key, "") in _OPEN]
+        cursor.run_each(MARK_DONE, [self._done(page) for page in fresh])
+        cursor.run_each(MARK_FAILED, [self._failed(page) for page in given_up])
+        again = sum(states.get(page.url_key) == FrontierState.FAILED for page in fresh)
+        return fresh, given_up, len(given_up) - again
+
+    def _done(self, page: CrawledPage) -> dict[str, Value]:
+        return {
+            **self._mine,
+            "page_key": page.url_key,
+            "new_hash": page.content_hash,
+            "new_tries": _tries(page.attempts),
+        }
+
+    def _failed(self, page: FailedPage) -> dict[str, Value]:
+        return {
+            **self._mine,
+            "page_key": page.url_key,
+            "new_class": page.failure_class,
+            "new_message": clean_text(page.message),
+            "new_letter": page.is_letter,
+            "new_tries": _tries(page.attempts),
+        }
+
+    def _add(self, cursor: HotCursor, links: Sequence[FrontierLink]) -> int:
+        unseen = {link.url_key: link for link in links if link.url_key not in self._known}
+        rows = [
+            {
+                **self._mine,
+                "url_key": link.url_key,
+                "url": clean_text(link.url),
+                "depth": link.depth,
+            }
+            for link in unseen.values()
+        ]
+        return cursor.run_each(ADD, rows) if rows else 0
+
+    def _remember(self, links: Sequence[FrontierLink]) -> None:
+        """Note links that are in the frontier for good."""
+        if len(self._known) > KNOWN_KEYS:
+            self._known.clear()
+        self._known.update(link.url_key for link in links)
+
+    def _count(self, cursor: HotCursor, change: FrontierCounts) -> FrontierCounts:
+        if not (change.total or change.done or change.failed):
+            return _counts(cursor.rows(COUNTS, self._mine))
+        saved = change.saved
+        added: dict[str, Value] = {
+            **self._mine,
+            "total": change.total,
+            "done": change.done,
+            "failed": change.failed,
+            "excluded": change.excluded,
+            "items": change.items,
+            "inserted": saved.inserted,
+            "updated": saved.updated,
+            "unchanged": saved.unchanged,
+            "rejected": saved.rejected,
+        }
+        return _counts(cursor.rows(COUNT, added))
+
+    def _claim(
+        self, cursor: HotCursor, slice_id: SliceId, limit: int, without: Collection[str]
+    ) -> list[FrontierEntry]:
+        if limit <= 0:
+            return []
+        given = {**self._mine, "own_holder": str(slice_id), "most": limit}
+        if without:
+            rows = cursor.rows(CLAIM_ELSEWHERE, {**given, "sites": json.dumps([*without])})
+        else:
+            rows = cursor.rows(CLAIM, given)
+        return [
+            FrontierEntry(url=url, url_key=url_key, depth=depth, attempts=attempts - 1)
+            for _, url, url_key, depth, attempts in sorted(rows)
+        ]
+
+    def _take_turn(self, cursor: HotCursor) -> None:
+        if cursor.is_postgresql:
+            name = f"{self._project_id}/{self._run}".encode()
+            crawl = int.from_bytes(sha256(name).digest()[:8], signed=True)
+            cursor.rows(TAKE_TURN, {"crawl": crawl})
+
+
+def _counts(rows: Sequence[tuple[int, ...]]) -> FrontierCounts:
+    if not rows:
+        return FrontierCounts()
+    total, done, failed, excluded, items, *saved = rows[0]
+    return FrontierCounts(
+        total=total,
+        done=done,
+        failed=failed,
+        excluded=excluded,
+        items=items,
+        saved=SaveCounts(*saved),
+    )
+
+
+def _tries(attempts: Sequence[Attempt]) -> str | None:
+    return json.dumps(attempt_records(attempts)) if len(attempts) > 1 else None

@@ -1,0 +1,178 @@
+"""The statements of a crawl's frontier, each made once."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    false,
+    func,
+    not_,
+    null,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+
+from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.database.expressions import IndexOf, OneOf
+from agentic.mappers.tables.core import CrawlModel, FrontierModel, FrontierState
+
+FRONTIER = cast("Table", FrontierModel.__table__)
+CRAWLS = cast("Table", CrawlModel.__table__)
+
+
+def _text(name: str) -> ColumnElement[str]:
+    return bindparam(name, type_=String)
+
+
+def _mine(table: Table) -> tuple[ColumnElement[bool], ...]:
+    return table.c.project_id == _text("project_id"), table.c.run == _text("run")
+
+
+def _page() -> tuple[ColumnElement[bool], ...]:
+    return (*_mine(FRONTIER), FRONTIER.c.url_key == _text("page_key"))
+
+
+_HOLDER = _text("own_holder")
+
+ADD = HotStatement(
+    insert(FRONTIER)
+    .values(
+        project_id=_text("project_id"),
+        run=_text("run"),
+        url_key=_text("url_key"),
+        url=_text("url"),
+        depth=bindparam("depth", type_=Integer),
+        state=FrontierState.NEW.value,
+        attempts=0,
+        is_letter=false(),
+    )
+    .on_conflict_do_nothing(index_elements=["project_id", "run", "url_key"])
+)
+"""Adds a page that is not known yet."""
+
+STATES = HotStatement(
+    select(FRONTIER.c.url_key, FRONTIER.c.state).where(
+        *_mine(FRONTIER), FRONTIER.c.url_key.bool_op("IN")(OneOf(_text("keys")))
+    )
+)
+"""Finds where pages stand."""
+
+MARK_DONE = HotStatement(
+    update(FRONTIER)
+    .where(*_page())
+    .values(
+        holder=null(),
+        state=FrontierState.DONE.value,
+        failure_class=null(),
+        message=null(),
+        content_hash=_text("new_hash"),
+        tries=bindparam("new_tries", type_=JSON),
+    )
+)
+
+MARK_FAILED = HotStatement(
+    update(FRONTIER)
+    .where(*_page())
+    .values(
+        holder=null(),
+        state=FrontierState.FAILED.value,
+        failure_class=_text("new_class"),
+        message=_text("new_message"),
+        tries=bindparam("new_tries", type_=JSON),
+        is_letter=bindparam("new_letter", type_=Boolean),
+    )
+)
+
+
+def _claim(*which: ColumnElement[bool]) -> HotStatement:
+    # A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
+    oldest = (
+        select(FRONTIER.c.id)
+        .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.NEW.value, *which)
+        .order_by(FRONTIER.c.id)
+        .limit(bindparam("most", type_=Integer))
+        .with_for_update(skip_locked=True)
+        .cte("oldest")
+    )
+    return HotStatement(
+        update(FRONTIER)
+        .where(FRONTIER.c.id.in_(select(oldest.c.id)))
+        .values(
+            state=FrontierState.TAKEN.value,
+            holder=_HOLDER,
+            attempts=FRONTIER.c.attempts + 1,
+        )
+        .returning(FRONTIER.c.id, FRONTIER.c.url, FRONTIER.c.url_key, FRONTIER.c.depth, FRONTIER.c.attempts)
+    )
+
+
+CLAIM = _claim()
+"""Takes the oldest new pages."""
+
+# Of an address, all before its path; the path of a canonical one is never empty.
+_SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "/") + 8)
+
+CLAIM_ELSEWHERE = _claim(not_(_SITE.bool_op("IN")(OneOf(_text("sites")))))
+"""The same, of no site that is named."""
+
+GIVE_BACK = HotStatement(
+    update(FRONTIER)
+    .where(*_page(), FRONTIER.c.state == FrontierState.TAKEN.value, FRONTIER.c.holder == _HOLDER)
+    .values(holder=null(), state=FrontierState.NEW.value, attempts=FRONTIER.c.attempts - 1)
+)
+
+FREE = HotStatement(
+    update(FRONTIER)
+    .where(
+        *_mine(FRONTIER),
+        FRONTIER.c.state == FrontierState.TAKEN.value,
+        or_(FRONTIER.c.holder == _HOLDER, FRONTIER.c.holder.not_like(_text("of_superstep"))),
+    )
+    .values(holder=null(), state=FrontierState.NEW.value)
+)
+"""Makes pages new again that an earlier attempt at a slice had in hand, or a slice of another superstep."""
+
+COUNT_NAMES = (
+    "total",
+    "done",
+    "failed",
+    "excluded",
+    "items",
+    "inserted",
+    "updated",
+    "unchanged",
+    "rejected",
+)
+"""What is counted of a crawl, in the order in which it is read."""
+
+_COUNTED = insert(CRAWLS).values(
+    project_id=_text("project_id"),
+    run=_text("run"),
+    **{name: bindparam(name, type_=Integer) for name in COUNT_NAMES},
+)
+
+_COUNT_COLUMNS = [CRAWLS.c[name] for name in COUNT_NAMES]
+
+COUNT = HotStatement(
+    _COUNTED.on_conflict_do_update(
+        index_elements=["project_id", "run"],
+        set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in COUNT_NAMES},
+    ).returning(*_COUNT_COLUMNS)
+)
+"""Adds to the counts of a crawl, and tells how it stands then."""
+
+COUNTS = HotStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
+
+TAKE_TURN = HotStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
+"""On PostgreSQL, waits for others that write to this crawl: their links, in another order, lock ours out."""

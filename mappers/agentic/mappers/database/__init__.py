@@ -1,0 +1,1 @@
+"""Connections, sessions and statements on SQLite and PostgreSQL."""

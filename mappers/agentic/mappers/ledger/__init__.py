@@ -1,0 +1,1 @@
+"""The ledger in SQL: the one authority on runs in production."""

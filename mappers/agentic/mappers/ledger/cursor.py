@@ -1,0 +1,210 @@
+"""One transaction of the ledger on a connection of the driver: its statements, its parts, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, PoolProxiedConnection
+from sqlalchemy.exc import OperationalError, SQLAlchemyError, StatementError
+
+from agentic.core.ledger import LedgerConflictError, LedgerError, LedgerUnavailableError
+from agentic.mappers.database.driver import CompiledStatement, HotCursor, HotStatement, Values
+from agentic.mappers.database.engine import BEGIN_OPTION, reason_of
+from agentic.mappers.database.postgresql import hide_detail
+
+Row = tuple[Any, ...]
+Tell = Callable[[str], LedgerUnavailableError]
+
+_DEADLOCKS = ("40001", "40P01")
+"""What PostgreSQL calls a transaction that is undone to let another one go on."""
+
+_TAKEN = "23505"
+"""What it calls a key that another transaction took at the same moment."""
+
+
+class LedgerCursor(HotCursor):
+    """Runs the statements of one transaction at a time, and says of errors what they mean for a ledger.
+
+    After an error nothing more is done, as the database may have undone the transaction already, until the
+    part is undone in which it happened.
+    """
+
+    def __init__(self, engine: Engine, connection: PoolProxiedConnection, tell: Tell) -> None:
+        """Take over a connection, until it is closed.
+
+        Args:
+            engine: Of the connection.
+            connection: Not in a transaction.
+            tell: Returns the error that says for which reason the ledger cannot be used.
+        """
+        super().__init__(engine.dialect, connection.cursor())
+        self._engine = engine
+        self._connection = connection
+        self._tell = tell
+        self._errors = (engine.dialect.loaded_dbapi.Error, UnicodeError)
+        self._session_connection: Connection | None = None
+        self._compiled: dict[HotStatement, CompiledStatement] = {}
+        self._is_lost = False
+        self._is_sqlite = engine.dialect.name == "sqlite"
+        self.is_committed = True
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.is_committed = self._is_lost = False
+        if self._is_sqlite:
+            self._control("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Keep what was written."""
+        if self._is_lost:
+            raise self._lost()
+        try:
+            if self._is_sqlite:
+                self._cursor.execute(
+                    "COMMIT"
+                )  # the driver would be silent if there is no transaction any more
+            else:
+                self._connection.commit()
+        except self._errors as exc:
+            raise self._failed(exc) from exc
+        self._session_connection = None
+        self.is_committed = True
+
+    def close(self) -> None:
+        """Give the connection back; what was not committed is undone."""
+        if getattr(self._connection.driver_connection, "closed", False):
+            self._connection.invalidate()  # to give it back would be to roll back, and that fails
+        self._connection.close()
+
+    def run(self, statement: HotStatement, values: Values) -> int:
+        """Run once; return how many rows that touched."""
+        if self._is_lost:
+            raise self._lost()
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
+        try:
+            self._cursor.execute(text, arranged(values))
+        except self._errors as exc:
+            raise self._failed(exc) from exc
+        return self._cursor.rowcount
+
+    def rows(self, statement: HotStatement, values: Values) -> Sequence[Row]:
+        """Run once; return the rows it gives."""
+        if self._is_lost:
+            raise self._lost()
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
+        try:
+            self._cursor.execute(text, arranged(values))
+            return self._cursor.fetchall()
+        except self._errors as exc:
+            raise self._failed(exc) from exc
+
+    def row(self, statement: HotStatement, values: Values) -> Row | None:
+        """Run once; return the row it gives, or None."""
+        found = self.rows(statement, values)
+        return found[0] if found else None
+
+    def number(self, statement: HotStatement, values: Values) -> int:
+        """Run a query for one number; return 0 when it finds none."""
+        return (self.row(statement, values) or (0,))[0] or 0
+
+    def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
+        """Run once for each row; return how many rows that touched."""
+        if self._is_lost:
+            raise self._lost()
+        text, arranged = self._compiled.get(statement) or self._compile(statement)
+        try:
+            self._cursor.executemany(text, [arranged(values) for values in rows])
+        except self._errors as exc:
+            raise self._failed(exc) from exc
+        return self._cursor.rowcount
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Undo what was done in the block, and nothing else, if it raises."""
+        self._control("SAVEPOINT agentic_part")
+        try:
+            yield
+        except BaseException:
+            self._undo_part()
+            raise
+        self._control("RELEASE SAVEPOINT agentic_part")
+
+    @contextmanager
+    def joined(self) -> Iterator[Connection]:
+        """Give SQLAlchemy's view of this transaction, for what is done rarely, and say what errors mean."""
+        if self._is_lost:
+            raise self._lost()
+        try:
+            yield self.session_connection
+        except SQLAlchemyError as exc:
+            raise self._failed(exc) from exc
+
+    @property
+    def session_connection(self) -> Connection:
+        """SQLAlchemy's view of this transaction; it is neither committed nor closed."""
+        if self._session_connection is None:
+            joined = Connection(self._engine, self._connection)
+            joined.execution_options(**{BEGIN_OPTION: None})
+            joined.begin()
+            self._session_connection = joined
+        return self._session_connection
+
+    def meaning_of(self, error: Exception) -> LedgerError | None:
+        """Return what an error means that foreign code met in this transaction; None: its own matter."""
+        if self._is_lost:
+            return self._tell(_reason(error))
+        if isinstance(error, StatementError):
+            if _state(error.orig) in _DEADLOCKS:
+                return LedgerConflictError(_conflict(error))
+            if isinstance(error, OperationalError) and not self._is_sqlite:
+                return self._tell(_reason(error))
+        # Wrapped by foreign code, or the driver's own: whether this connection still lives says whose it is.
+        if getattr(self._connection.driver_connection, "closed", False):
+            return self._tell(_reason(error))
+        return None
+
+    def _control(self, statement: str) -> None:
+        if self._is_lost:
+            raise self._lost()
+        try:
+            self._cursor.execute(statement)
+        except self._errors as exc:
+            raise self._failed(exc) from exc
+
+    def _undo_part(self) -> None:
+        """Go back to where the part began, if the database still knows."""
+        try:
+            self._cursor.execute("ROLLBACK TO SAVEPOINT agentic_part")
+            self._cursor.execute("RELEASE SAVEPOINT agentic_part")
+        except self._errors:
+            self._is_lost = True
+        else:
+            self._is_lost = False
+
+    def _compile(self, statement: HotStatement) -> CompiledStatement:
+        self._compiled[statement] = compiled = statement.compiled(self.dialect)
+        return compiled
+
+    def _lost(self) -> LedgerError:
+        return self._tell("an earlier error undid this transaction")
+
+    def _failed(self, error: Exception) -> LedgerError:
+        self._is_lost = True
+        hide_detail(error)
+        if _state(error) in (*_DEADLOCKS, _TAKEN):
+            return LedgerConflictError(_conflict(error))
+        return self._tell(_reason(error))
+
+
+def _state(error: BaseException | None) -> str:
+    return getattr(getattr(error, "orig", error), "sqlstate", None) or ""
+
+
+def _reason(error: Exception) -> str:
+    return reason_of(error)
+
+
+def _conflict(error: Exception) -> str:
+    return f"another transaction of the ledger was in the way ({reason_of(error)}); begin this one again"

@@ -1,0 +1,95 @@
+"""The ledger in SQL: the one authority on runs in production, as rows of mappers join its transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Self
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from agentic.core.ledger import LedgerTransaction, LedgerUnavailableError
+from agentic.mappers.catalog.projects import add_project, find_project
+from agentic.mappers.database.database import Database
+from agentic.mappers.database.engine import Synchronous, reason_of
+from agentic.mappers.errors import DatabaseUnavailableError, DuplicateProjectError
+from agentic.mappers.ledger.connections import LedgerConnections
+from agentic.mappers.ledger.transaction import SqlTransaction
+
+
+class SqlLedger:
+    """The ledger of a project.
+
+    Implements :class:`agentic.core.ledger.LedgerStore`. Any number of ledgers, in any number of processes,
+    may work on one project. Transactions on SQLite take turns; those on PostgreSQL meet where they are about
+    one run, or about a project that has a limit.
+    """
+
+    def __init__(self, database: Database, *, project_id: str) -> None:
+        """Remember where the ledger lives; nothing is read or written yet.
+
+        Args:
+            database: Migrated. On SQLite it should be made with ``synchronous="FULL"``: what the ledger has
+                told somebody must not be lost with the power.
+            project_id: Owns the runs; those of other projects are not seen.
+        """
+        self._connections = LedgerConnections(database, partial(unavailable, database))
+        self._project_id = project_id
+
+    @contextmanager
+    def transaction(self) -> Iterator[LedgerTransaction]:
+        """Begin a transaction: on SQLite, when those of other threads and processes have ended.
+
+        Raises:
+            LedgerConflictError: The database undid it to let another one go on; begin it again.
+            LedgerUnavailableError: The database cannot be used.
+            LedgerError: This thread is in a transaction already.
+        """
+        cursor = self._connections.take()
+        try:
+            cursor.begin()
+            transaction = SqlTransaction(cursor, self._project_id)
+            yield transaction
+            transaction.finish()
+            cursor.commit()
+        finally:
+            self._connections.give_back(cursor)
+
+    @classmethod
+    def open(cls, url: str, *, project: str = "default", synchronous: Synchronous = "full") -> Self:
+        """Return the ledger that a database keeps for a project; the project is added when it is new.
+
+        Args:
+            url: Of a migrated database, as ``sqlite:///runs.db``.
+            project: Name of the project.
+            synchronous: When SQLite waits for the disk, as in :class:`Database`.
+
+        Raises:
+            DatabaseUrlError: ``url`` names no database this project can use.
+            LedgerUnavailableError: The database cannot be used, or has no tables yet.
+        """
+        database = Database(url, synchronous=synchronous)
+        try:
+            with database.writing() as session:
+                with suppress(DuplicateProjectError):
+                    add_project(session, project)
+                return cls(database, project_id=find_project(session, project).id)
+        except (SQLAlchemyError, DatabaseUnavailableError) as exc:
+            raise unavailable(database, reason_of(exc)) from exc
+
+    def rest(self) -> None:
+        """Give back the connection that is kept on SQLite; others go on with the database."""
+        self._connections.rest()
+
+    def close(self) -> None:
+        """Close the connections of this process to the database; the next transaction opens one again."""
+        self._connections.close()
+
+
+def unavailable(database: Database, reason: str) -> LedgerUnavailableError:
+    """Return the error that says why a ledger cannot be used."""
+    return LedgerUnavailableError(
+        f"the ledger in {database.url} cannot be used: {reason}; "
+        f"check that it is running, has room and is up to date (`agentic db check`)"
+    )

@@ -1,0 +1,223 @@
+"""The statements on runs, each made once."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Float,
+    Integer,
+    Update,
+    and_,
+    bindparam,
+    case,
+    exists,
+    false,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    update,
+)
+
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.ledger import ActivationStatus
+from agentic.mappers.database.driver import HotStatement
+from agentic.mappers.ledger.sql import ACTIVATIONS, NOW, PROJECTS, RUNS, bound, of_project, of_run, word
+
+RUN_COLUMNS = (
+    RUNS.c.run_id,
+    RUNS.c.workflow,
+    RUNS.c.status,
+    RUNS.c.superstep,
+    RUNS.c.revision,
+    RUNS.c.priority,
+    RUNS.c.created_at,
+    RUNS.c.began_at,
+    RUNS.c.updated_at,
+    RUNS.c.finished_at,
+    RUNS.c.deadline,
+    RUNS.c.wake_at,
+    RUNS.c.max_parallel,
+    RUNS.c.parent_run_id,
+    RUNS.c.parent_superstep,
+    RUNS.c.parent_executor_id,
+    RUNS.c.parent_shard,
+    RUNS.c.idempotency_key,
+    RUNS.c.cancel_reason,
+    RUNS.c.cancel_at,
+    RUNS.c.is_paused,
+    RUNS.c.note,
+    RUNS.c.error,
+)
+"""The columns of a run, in the order of :class:`agentic.mappers.ledger.rows.FoundRun`."""
+
+IS_UNFINISHED = RUNS.c.finished_at.is_(None)
+
+
+def _limit() -> ColumnElement[int]:
+    """Return how much of the project may run at a time, and lock that, if there is a limit.
+
+    The lock comes before that of the run, for everybody: two that wait for each other would never end.
+    """
+    limited = PROJECTS.c.id == bindparam("project_id"), PROJECTS.c.max_running.is_not(None)
+    return select(PROJECTS.c.max_running).where(*limited).with_for_update(key_share=True).scalar_subquery()
+
+
+def _values_of_step(*, goes_on: bool = False) -> dict[str, object]:
+    """Return what a run takes over from a step.
+
+    Args:
+        goes_on: The run neither ends nor has a moment to wait for. SQLite's driver takes longer to bind a
+            null than a value, and most steps would bind five.
+    """
+    taken = ("status", "superstep", "revision")
+    seldom = ("deadline", "wake_at", "decide_at", "error")
+    values = {name: bindparam(name, type_=RUNS.c[name].type) for name in (*taken, *seldom)}
+    ended = case((bindparam("is_final", type_=Boolean), NOW))
+    unset: dict[str, object] = dict.fromkeys((*seldom, "finished_at"), null())
+    return {
+        **values,
+        "updated_at": NOW,
+        "finished_at": ended,
+        "note": null(),
+        **(unset if goes_on else {}),
+    }
+
+
+def _advance(*, goes_on: bool) -> HotStatement:
+    return HotStatement(
+        update(RUNS)
+        .values(_values_of_step(goes_on=goes_on))
+        .where(
+            of_run(RUNS),
+            RUNS.c.superstep == bindparam("from_superstep", type_=Integer),
+            RUNS.c.revision == bindparam("from_revision", type_=Integer),
+        )
+    )
+
+
+def _change(**values: object) -> Update:
+    return update(RUNS).where(of_run(RUNS), IS_UNFINISHED).values(values)
+
+
+def _open_of_run(*more: ColumnElement[bool]) -> ColumnElement[bool]:
+    of_same = (
+        ACTIVATIONS.c.project_id == RUNS.c.project_id,
+        ACTIVATIONS.c.run_id == RUNS.c.run_id,
+        ACTIVATIONS.c.superstep == RUNS.c.superstep,
+    )
+    return exists().where(*of_same, ACTIVATIONS.c.finished_at.is_(None), *more).correlate(RUNS)
+
+
+_IS_IDLE = and_(RUNS.c.status == word(RunStatus.RUNNING), ~_open_of_run())
+_HAS_RUNNING = _open_of_run(ACTIVATIONS.c.status == word(ActivationStatus.RUNNING))
+_MUST_END = and_(
+    RUNS.c.cancel_at.is_not(None),
+    or_(RUNS.c.cancel_at <= NOW - bindparam("cancel_grace_s", type_=Float), ~_HAS_RUNNING),
+)
+
+CLOCK = HotStatement(select(NOW))
+
+READ_RUN = HotStatement(select(*RUN_COLUMNS).where(of_run(RUNS)))
+
+CHILDREN = HotStatement(
+    select(*RUN_COLUMNS).where(
+        of_project(RUNS),
+        RUNS.c.parent_run_id == bindparam("run_id", type_=RUNS.c.parent_run_id.type),
+        IS_UNFINISHED,
+    )
+)
+
+_FOR_CHANGE = select(*RUN_COLUMNS, _limit()).where(of_run(RUNS))
+
+LOCK_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
+"""As ``READ_RUN``, with the project's limit; on SQLite whoever is in a transaction has the lock."""
+
+LOCK_FREE_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
+"""As ``LOCK_RUN``; finds none while another transaction has the lock."""
+
+FIND_RUNS = HotStatement(
+    select(RUNS.c.run_id, RUNS.c.idempotency_key).where(
+        of_project(RUNS),
+        or_(
+            RUNS.c.run_id == bindparam("run_id"),
+            RUNS.c.idempotency_key == bindparam("idempotency_key", type_=RUNS.c.idempotency_key.type),
+        ),
+    )
+)
+"""Those that stand in the way of a new one."""
+
+ADD_RUN = HotStatement(
+    insert(RUNS)
+    .values(
+        {
+            **bound(RUNS),
+            **_values_of_step(),
+            "created_at": NOW,
+            "began_at": func.coalesce(bindparam("began_at", type_=RUNS.c.began_at.type), NOW),
+            "cancel_at": null(),
+            "cancel_reason": null(),
+            "is_paused": false(),
+            "note": null(),
+        }
+    )
+    .returning(RUNS.c.began_at)
+)
+"""Binds its columns by their names, and ``is_final``; ``began_at`` is null for a run without a parent."""
+
+ADVANCE = _advance(goes_on=False)
+GO_ON = _advance(goes_on=True)
+"""Changes nothing when the run stands elsewhere. The second one is for most steps, which have no ends."""
+
+RESUME = HotStatement(
+    update(RUNS).where(of_run(RUNS)).values(cancel_reason=null(), cancel_at=null(), is_paused=false())
+)
+"""For one that has ended and goes on after all."""
+
+_PARENT = ("parent_run_id", "parent_superstep", "parent_executor_id", "parent_shard")
+
+ADOPT = HotStatement(
+    update(RUNS)
+    .where(of_run(RUNS))
+    .values({name: bindparam(name, type_=RUNS.c[name].type) for name in _PARENT})
+)
+
+CANCEL = HotStatement(
+    _change(
+        cancel_reason=func.coalesce(RUNS.c.cancel_reason, bindparam("reason", type_=RUNS.c.note.type)),
+        cancel_at=func.coalesce(RUNS.c.cancel_at, NOW),
+        decide_at=case((RUNS.c.decide_at < NOW, RUNS.c.decide_at), else_=NOW),
+    )
+)
+
+PAUSE = HotStatement(_change(is_paused=bindparam("is_paused", type_=Boolean)))
+
+NOTE = HotStatement(
+    update(RUNS)
+    .where(of_run(RUNS))
+    .values(
+        note=bindparam("note", type_=RUNS.c.note.type),
+        decide_at=case((RUNS.c.decide_at < NOW, NOW), else_=RUNS.c.decide_at),
+    )
+)
+"""Who cannot decide says so here: other runs come before this one the next time."""
+
+MARK_IDLE = HotStatement(
+    update(RUNS).where(of_run(RUNS), RUNS.c.status == word(RunStatus.RUNNING)).values(decide_at=NOW)
+)
+"""For one whose superstep has no open activation."""
+
+NEGLECTED = HotStatement(
+    select(*RUN_COLUMNS)
+    .where(
+        of_project(RUNS),
+        IS_UNFINISHED,
+        RUNS.c.decide_at.is_not(None),
+        RUNS.c.decide_at <= NOW,
+        or_(RUNS.c.deadline <= NOW, RUNS.c.wake_at <= NOW, _IS_IDLE, _MUST_END),
+    )
+    .order_by(RUNS.c.decide_at)
+    .limit(bindparam("limit", type_=Integer))
+)

@@ -1,0 +1,96 @@
+"""What a step of a run makes of its activations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.ledger import ActivationId, ActivationStatus, NewActivation, Step
+from agentic.core.types import ExecutorId
+from agentic.mappers.database.driver import Value, Values
+from agentic.mappers.ledger.activation_statements import FENCES, REMOVE_ACTIVATION
+from agentic.mappers.ledger.cursor import LedgerCursor
+
+PENDING = str(ActivationStatus.PENDING)
+_BLOCKED = str(ActivationStatus.BLOCKED)
+_DONE = str(ActivationStatus.DONE)
+_position = attrgetter("position")
+
+NewRow = dict[str, Value]
+"""An activation that is to be added: its columns."""
+
+Fences = Mapping[tuple[ExecutorId, int], int]
+"""Executor and shard -> fence."""
+
+
+def stays(superstep: int, step: Step) -> bool:
+    """Whether a run is in the same superstep after a step, and what is under way there goes on."""
+    metadata = step.checkpoint.metadata
+    return not step.activations and metadata.superstep == superstep and metadata.status is RunStatus.RUNNING
+
+
+def has_open(step: Step) -> bool:
+    """Whether one of the activations that are due has no result yet."""
+    for new in step.activations:  # noqa: SIM110  # the first one says so at once, as a rule
+        if new.result is None:
+            return True
+    return False
+
+
+def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
+    """Remove those of a superstep that are made anew, as it was broken off; return their fences."""
+    if not step.activations or step.checkpoint.metadata.superstep != of_superstep["superstep"]:
+        return {}
+    known = {(executor, shard): fence for executor, shard, fence in cursor.rows(FENCES, of_superstep)}
+    anew = [new.id[2:] for new in step.activations if new.id[2:] in known]
+    if anew:
+        rows = [{**of_superstep, "executor_id": executor, "shard": shard} for executor, shard in anew]
+        cursor.run_each(REMOVE_ACTIVATION, rows)
+    return known
+
+
+def new_rows(of_run: Values, step: Step, before: Fences) -> tuple[dict[ActivationId, NewRow], list[NewRow]]:
+    """Return the columns of the activations that are due: of open ones by name, and of finished ones.
+
+    Of each executor the first ``lanes`` open ones can be claimed, and the others wait for them.
+
+    Args:
+        of_run: What all have from their run: its key, ``priority``, ``began_at`` and ``is_held``.
+        step: Says which are due, in any order.
+        before: Fences of those that are made anew.
+    """
+    begun: dict[ExecutorId, int] = {}
+    opened: dict[ActivationId, NewRow] = {}
+    finished: list[NewRow] = []
+    for new in sorted(step.activations, key=_position):
+        executor_id = new.id.executor_id
+        count = begun.get(executor_id, 0)
+        row = _columns(new, of_run, before)
+        if new.result is not None:
+            finished.append({**row, "status": _DONE, "result": new.result})
+        elif count == new.lanes:
+            opened[new.id] = {**row, "status": _BLOCKED}
+        else:
+            opened[new.id] = row
+            begun[executor_id] = count + 1
+    return opened, finished
+
+
+def _columns(new: NewActivation, of_run: Values, before: Fences) -> NewRow:
+    _, superstep, executor_id, shard = new.id
+    return {
+        **of_run,
+        "superstep": superstep,
+        "executor_id": executor_id,
+        "shard": shard,
+        "status": PENDING,
+        "position": new.position,
+        "lanes": new.lanes,
+        "queue": new.queue,
+        "fence": before.get((executor_id, shard), -1) + 1,
+        "on_crash": new.on_crash,
+        "max_crashes": new.max_crashes,
+        "worker": None,
+        "lease_s": None,
+    }

@@ -1,0 +1,49 @@
+"""A transaction of the ledger in SQL, and what joins it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from agentic.core.ledger import OnCommit
+from agentic.mappers.ledger.activations import SqlActivations
+from agentic.mappers.ledger.decisions import SqlDecisions
+from agentic.mappers.ledger.queues import SqlQueues
+from agentic.mappers.ledger.runs import SqlRuns
+from agentic.mappers.ledger.states import SqlStates
+
+
+class SqlTransaction(SqlRuns, SqlActivations, SqlQueues, SqlStates, SqlDecisions):
+    """Implements :class:`agentic.core.ledger.LedgerTransaction`."""
+
+    def apply(self, functions: Sequence[OnCommit]) -> None:
+        """Call functions with the session of this transaction, each in a part of its own.
+
+        Raises:
+            LedgerConflictError: The database undid the transaction to let another one go on.
+            LedgerUnavailableError: The database cannot be used any more.
+            Exception: What a function raised.
+        """
+        if not functions:
+            return
+        connection = self._cursor.session_connection
+        with Session(connection, join_transaction_mode="create_savepoint", expire_on_commit=False) as session:
+            for function in functions:
+                self._apply(function, session)
+
+    def _apply(self, function: OnCommit, session: Session) -> None:
+        try:
+            with self.part():
+                try:
+                    function(session)
+                    session.commit()
+                finally:
+                    with suppress(SQLAlchemyError):
+                        session.rollback()
+        except Exception as exc:
+            if meaning := self._cursor.meaning_of(exc):
+                raise meaning from exc
+            raise

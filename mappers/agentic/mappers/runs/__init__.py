@@ -1,0 +1,1 @@
+"""The ledger for people: lists, open requests, retention and totals."""

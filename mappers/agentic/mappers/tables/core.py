@@ -1,0 +1,400 @@
+"""The tables of the core, and the columns every platform's table shares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Enum,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+)
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.ids import new_id
+from agentic.core.types import JSONValue
+from agentic.mappers.tables.columns import ID_LENGTH, Base, UTCDateTime, utc_now
+
+
+class ExecutionStatus(StrEnum):
+    """Where an execution stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class FrontierState(StrEnum):
+    """Where a page of a crawl stands."""
+
+    NEW = "new"
+    TAKEN = "taken"
+    DONE = "done"
+    FAILED = "failed"
+
+
+def names(states: type[StrEnum], length: int) -> Enum:
+    """Store a state as its plain word: readable in any tool, and a new state needs no migration."""
+    return Enum(states, native_enum=False, length=length, values_callable=lambda s: [m.value for m in s])
+
+
+def _key() -> Mapped[str]:
+    return mapped_column(String(ID_LENGTH), primary_key=True, default=new_id)
+
+
+def _reference(target: str) -> Mapped[str]:
+    return mapped_column(String(ID_LENGTH), ForeignKey(f"{target}.id", ondelete="CASCADE"))
+
+
+def owner() -> Mapped[str]:
+    """Return the first column of a key: the project that the row belongs to."""
+    return mapped_column(
+        String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
+    )
+
+
+class ProjectModel(Base):
+    """Owns agents, and through them everything they store.
+
+    ``description`` is for people. ``max_running`` is how many activations of its runs may run at a time;
+    none: no limit. ``event_stream`` tells the stream that its events were published to from others of that
+    name.
+    """
+
+    __tablename__ = "projects"
+
+    id: Mapped[str] = _key()
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    description: Mapped[str | None] = mapped_column(Text)
+    max_running: Mapped[int | None]
+    event_stream: Mapped[str | None] = mapped_column(Text)
+
+    agents: Mapped[list[AgentModel]] = relationship(back_populates="project", passive_deletes=True)
+
+
+class AgentModel(Base):
+    """A configured platform: what to fetch or think about, for one project.
+
+    Since ``disabled_at``, if that is set, nothing new of it begins.
+    """
+
+    __tablename__ = "agents"
+    __table_args__ = (UniqueConstraint("project_id", "agent_name"),)
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_name: Mapped[str] = mapped_column(String(200))
+    agent_platform: Mapped[str] = mapped_column(String(100))
+    goals: Mapped[str | None] = mapped_column(Text)
+    config: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    disabled_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+
+    # Joined, so that an agent may be used after its session is closed.
+    project: Mapped[ProjectModel] = relationship(back_populates="agents", lazy="joined", innerjoin=True)
+
+
+class ExecutionModel(Base):
+    """One run of an agent, as the user sees it.
+
+    Its durable run has the same id. ``attempts`` counts how often that began, or went on after an end;
+    ``worker`` is the one that began the newest. ``outcome`` is what its results came to, once they are
+    stored: a status that the execution has when its run ends, with the ``reason`` if that is not
+    ``succeeded``. Of two executions with one ``idempotency_key`` the database refuses the second.
+    """
+
+    __tablename__ = "executions"
+    __table_args__ = (
+        Index(None, "project_id", "created_at"),
+        Index(None, "project_id", "status", "created_at"),
+        Index(None, "agent_id", "created_at"),
+        Index(None, "agent_id", "status", "created_at"),
+        Index(None, "project_id", "idempotency_key", unique=True),
+    )
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    status: Mapped[ExecutionStatus] = mapped_column(
+        names(ExecutionStatus, 16), default=ExecutionStatus.QUEUED
+    )
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+    started_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    finished_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    worker: Mapped[str | None] = mapped_column(String(200))
+    error: Mapped[str | None] = mapped_column(Text)
+    superstep_count: Mapped[int] = mapped_column(default=0)
+    event_count: Mapped[int] = mapped_column(default=0)
+    counts: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    warnings: Mapped[list[str]] = mapped_column(JSON, default=list)
+    attempts: Mapped[int] = mapped_column(default=0)
+    idempotency_key: Mapped[str | None] = mapped_column(String(200))
+    outcome: Mapped[ExecutionStatus | None] = mapped_column(names(ExecutionStatus, 16))
+    reason: Mapped[str | None] = mapped_column(Text)
+
+    @property
+    def has_all_results(self) -> bool:
+        """Whether its run has completed, whatever its results are worth: there is nothing to continue."""
+        return self.status is ExecutionStatus.SUCCEEDED or self.outcome is not None
+
+
+class AgentResultModel(Base):
+    """What an execution gave, in short; its rows are in the platform's own tables."""
+
+    __tablename__ = "agent_results"
+    __table_args__ = (Index(None, "agent_id"),)
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    execution_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("executions.id", ondelete="CASCADE"), unique=True
+    )
+    summary: Mapped[dict[str, JSONValue]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class FrontierModel(Base):
+    """A page a crawl knows of. ``run`` names the crawl within its project.
+
+    ``id`` grows, so that pages are fetched in the order they were found. ``holder`` is the slice that has a
+    taken page in hand, as ``superstep.number``; ``attempts`` counts the claims, ``tries`` holds the attempts
+    at fetching it if they were more than one; ``content_hash`` is of the body; ``is_letter`` says that it is
+    to be kept with the dead letters.
+    """
+
+    __tablename__ = "frontier"
+    __table_args__ = (
+        UniqueConstraint("project_id", "run", "url_key"),
+        Index(None, "project_id", "run", "state", "id"),
+    )
+
+    # Only a plain INTEGER key counts up by itself on SQLite.
+    id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    project_id: Mapped[str] = _reference("projects")
+    run: Mapped[str] = mapped_column(Text)
+    url_key: Mapped[str] = mapped_column(String(64))
+    url: Mapped[str] = mapped_column(Text)
+    depth: Mapped[int]
+    state: Mapped[FrontierState] = mapped_column(names(FrontierState, 8), default=FrontierState.NEW)
+    holder: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    attempts: Mapped[int] = mapped_column(default=0)
+    failure_class: Mapped[str | None] = mapped_column(String(100))
+    message: Mapped[str | None] = mapped_column(Text)
+    content_hash: Mapped[str | None] = mapped_column(String(64))
+    tries: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
+    is_letter: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class CrawlModel(Base):
+    """How a crawl stands: pages known, fetched and given up, items read, and rows by what storing did.
+
+    ``excluded`` pages are those given up by rule, among ``failed``; ``items`` those with a value.
+    Each commit of pages adds to it, in its transaction. Counting a million rows takes too long.
+    """
+
+    __tablename__ = "crawls"
+
+    project_id: Mapped[str] = owner()
+    run: Mapped[str] = mapped_column(Text, primary_key=True)
+    total: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(default=0)
+    failed: Mapped[int] = mapped_column(default=0)
+    excluded: Mapped[int] = mapped_column(default=0, server_default="0")
+    items: Mapped[int] = mapped_column(default=0, server_default="0")
+    inserted: Mapped[int] = mapped_column(default=0, server_default="0")
+    updated: Mapped[int] = mapped_column(default=0, server_default="0")
+    unchanged: Mapped[int] = mapped_column(default=0, server_default="0")
+    rejected: Mapped[int] = mapped_column(default=0, server_default="0")
+
+
+class KeptTotalsModel(Base):
+    """Totals of a project's ``runs`` or ``executions`` made in a week that has passed.
+
+    Triggers of the database remove them when a row of the week comes, changes or goes. ``totals`` is null
+    while they are counted; ``token`` says by whom. See :mod:`agentic.mappers.runs.totals`.
+    """
+
+    __tablename__ = "kept_totals"
+
+    project_id: Mapped[str] = owner()
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    week: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    token: Mapped[str] = mapped_column(String(ID_LENGTH))
+    totals: Mapped[JSONValue] = mapped_column(JSON(none_as_null=True))
+
+
+class DeadLetterModel(Base):
+    """An item that was given up and is to be looked at: a step's, a loop's, or a page of a crawl.
+
+    Attributes:
+        step: Id of the step, with those of the loops around it.
+        item_key: Hash of the item: one that fails again in the same execution stays one letter.
+        item: The loop's item, or the page.
+        tries: Every attempt.
+    """
+
+    __tablename__ = "dead_letters"
+    __table_args__ = (Index(None, "project_id", "created_at"),)
+
+    project_id: Mapped[str] = owner()
+    execution_id: Mapped[str] = mapped_column(
+        String(ID_LENGTH), ForeignKey("executions.id", ondelete="CASCADE"), primary_key=True
+    )
+    step: Mapped[str] = mapped_column(String(200), primary_key=True)
+    item_key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    pipeline: Mapped[str] = mapped_column(String(100))
+    item: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True))
+    failure_class: Mapped[str] = mapped_column(String(100))
+    message: Mapped[str] = mapped_column(Text)
+    tries: Mapped[list[JSONValue]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class PipelineModel(Base):
+    """A pipeline as it was stored: a version is never changed.
+
+    Attributes:
+        digest: Hash of the spec; storing the newest version again makes no new one.
+    """
+
+    __tablename__ = "pipelines"
+
+    project_id: Mapped[str] = owner()
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    digest: Mapped[str] = mapped_column(String(64))
+    spec: Mapped[dict[str, JSONValue]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+
+class RunCheckpointModel(Base):
+    """One step of a run's history; see :class:`agentic.core.graph.checkpoints.store.CheckpointMetadata`.
+
+    The key lets one of two writers go on with a run. ``head`` comes last, so that SQLite reads the other
+    columns without it.
+    """
+
+    __tablename__ = "run_checkpoints"
+
+    project_id: Mapped[str] = owner()
+    run_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    superstep: Mapped[int]
+    status: Mapped[RunStatus] = mapped_column(names(RunStatus, 16))
+    workflow_id: Mapped[str] = mapped_column(Text)
+    version: Mapped[str | None] = mapped_column(Text)
+    schema_version: Mapped[int]
+    saved_at: Mapped[float] = mapped_column(Float)
+    forked_from: Mapped[str | None] = mapped_column(Text)
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    head: Mapped[str] = mapped_column(Text)
+
+
+class RunPartModel(Base):
+    """A part of a run's state as a checkpoint left it; no text: it is gone.
+
+    Of each part, a checkpoint has the newest row at or below its revision; so rows outlive their checkpoint.
+    """
+
+    __tablename__ = "run_parts"
+    __table_args__ = (Index(None, "project_id", "run_id", "revision"),)
+
+    project_id: Mapped[str] = owner()
+    run_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    part: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    text: Mapped[str | None] = mapped_column(Text)
+
+
+class SourceColumns:
+    """Columns of every table that holds what a source said; mix into a platform's models.
+
+    ``project_id`` comes first in the primary key: two projects that read one source keep a row each, and
+    neither sees or changes the other's. Add the source's natural key with ``primary_key=True``.
+
+    Attributes:
+        first_seen_at: When the row was made.
+        last_seen_at: When a source last gave it, changed or not.
+        execution_id: The execution that last gave it.
+        agent_id: The agent of that execution.
+        content_hash: Hash of what the source said; equal hashes mean unchanged.
+        raw: The source's answer as it came, for fields that have no column.
+    """
+
+    project_id: Mapped[str] = owner()
+    first_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=90)
+    last_seen_at: Mapped[datetime] = mapped_column(UTCDateTime, sort_order=91)
+    execution_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=92)
+    agent_id: Mapped[str] = mapped_column(String(ID_LENGTH), sort_order=93)
+    content_hash: Mapped[str] = mapped_column(String(64), sort_order=94)
+    raw: Mapped[JSONValue | None] = mapped_column(JSON(none_as_null=True), sort_order=95)
+
+
+class CatchUp(StrEnum):
+    """Which due times that passed without beat are fired later."""
+
+    NONE = "none"
+    LAST = "last"
+    ALL = "all"
+
+
+class Overlap(StrEnum):
+    """What becomes of a due time while an earlier execution of the schedule is still at work."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    ALLOW = "allow"
+
+
+class ScheduleModel(Base):
+    """When an agent runs by itself; read by beat, changed at any time.
+
+    All times are by the clock of the database.
+
+    Attributes:
+        cron: Five fields, in the time of ``timezone``. Either this or ``every_s`` is set.
+        every_s: Seconds from one due time to the next, counted from ``anchor``.
+        settled_until: Due times up to this one were fired or given up.
+        last_due_at: The newest due time that was fired.
+        waiting_due_at: The due time that waits until the execution at work has ended, with ``queue``.
+        skipped_count: How many due times were skipped because an execution was at work.
+    """
+
+    __tablename__ = "schedules"
+    __table_args__ = (UniqueConstraint("project_id", "name"), Index(None, "agent_id"))
+
+    id: Mapped[str] = _key()
+    project_id: Mapped[str] = _reference("projects")
+    agent_id: Mapped[str] = _reference("agents")
+    name: Mapped[str] = mapped_column(String(200))
+    cron: Mapped[str | None] = mapped_column(String(200))
+    every_s: Mapped[int | None]
+    timezone: Mapped[str] = mapped_column(String(64), default="UTC")
+    jitter_s: Mapped[int] = mapped_column(default=0)
+    catch_up: Mapped[CatchUp] = mapped_column(names(CatchUp, 8), default=CatchUp.LAST)
+    overlap: Mapped[Overlap] = mapped_column(names(Overlap, 8), default=Overlap.SKIP)
+    anchor: Mapped[datetime] = mapped_column(UTCDateTime)
+    settled_until: Mapped[datetime] = mapped_column(UTCDateTime)
+    last_due_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    waiting_due_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    skipped_count: Mapped[int] = mapped_column(default=0)
+    paused_at: Mapped[datetime | None] = mapped_column(UTCDateTime)
+    created_at: Mapped[datetime] = mapped_column(UTCDateTime, default=utc_now)
+
+    # Joined, so that a schedule may be used after its session is closed.
+    agent: Mapped[AgentModel] = relationship(lazy="joined", innerjoin=True)

@@ -1,0 +1,153 @@
+"""Results to rows: what every platform's mapper shares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session
+
+from agentic.core.hooks import get_registry
+from agentic.core.logging import get_logger
+from agentic.core.types import SaveCounts
+from agentic.mappers.tables.core import AgentModel, AgentResultModel, SourceColumns
+from agentic.mappers.upserts.snapshots import Counters
+from agentic.mappers.upserts.summary import summarise
+from agentic.mappers.upserts.target import Row
+from agentic.mappers.upserts.upsert import upsert
+
+log = get_logger(__name__)
+
+EntryT = TypeVar("EntryT", bound=BaseModel)
+
+
+class ResultMapper(ABC):
+    """Stores the results of one execution of one agent.
+
+    A platform subclasses it, and in ``save_results`` stores the general result, then its own rows::
+
+        def save_results(self, results):
+            if not self.save_agent_result(results):
+                return False
+            self.save_rows(StoryModel, ({"id": s["id"], "title": s["title"]} for s in results["stories"]))
+            return True
+
+    It may call ``self.db_session.commit()`` or ``rollback()``; inside an execution these touch only what it
+    wrote itself (:meth:`Database.joined`). What it writes belongs to the agent's project and to no other.
+
+    Attributes:
+        counts: Rows so far.
+        warnings: A sentence for each row rejected and each value removed, so far.
+    """
+
+    def __init__(self, session: Session, execution_id: str, agent: AgentModel) -> None:
+        self.db_session = session
+        self.execution_id = execution_id
+        self.agent = agent
+        self.counts = SaveCounts()
+        self.warnings: list[str] = []
+
+    @abstractmethod
+    def save_results(self, results: Mapping[str, object]) -> bool:
+        """Store all of ``results``; return False when they are those of a failure.
+
+        Called again with the same results, it leaves the same rows.
+        """
+
+    def save_agent_result(self, results: Mapping[str, object]) -> bool:
+        """Store the short form of ``results`` as the one general result of this execution.
+
+        Returns:
+            False when ``results`` carry an ``error``: it is stored, and there is nothing more to store.
+        """
+        summary, removed = summarise(results)
+        for sentence in removed:
+            self.warn(f"the result: {sentence}")
+        known = self.db_session.scalar(
+            select(AgentResultModel).where(
+                AgentResultModel.project_id == self.agent.project_id,
+                AgentResultModel.execution_id == self.execution_id,
+            )
+        )
+        if known is None:
+            known = AgentResultModel(
+                project_id=self.agent.project_id, agent_id=self.agent.id, execution_id=self.execution_id
+            )
+            self.db_session.add(known)
+        known.summary = summary
+        self.db_session.flush()
+        return not results.get("error")
+
+    def save_rows(
+        self,
+        model: type[SourceColumns],
+        rows: Iterable[Row],
+        *,
+        key: Sequence[str] = (),
+        volatile: Sequence[str] = (),
+        counters: Mapping[str, str] | None = None,
+    ) -> SaveCounts:
+        """Upsert ``rows`` as rows of this project, and add to ``counts`` and ``warnings``.
+
+        Give all rows of a table at once: on PostgreSQL writers then lock rows in one order, whoever they are.
+
+        Args:
+            model: The platform's mapped class.
+            rows: Column name -> value; project, agent and execution are filled in here.
+            key: Columns of the natural key; the primary key when left out.
+            volatile: Columns whose change alone does not count, as in :func:`upsert`.
+            counters: Numbers to be followed in ``metric_snapshots``: name there -> column of the table, as
+                ``{"score": "points", "comments": "replies"}``.
+        """
+        owner = {
+            "project_id": self.agent.project_id,
+            "agent_id": self.agent.id,
+            "execution_id": self.execution_id,
+        }
+        counts = upsert(
+            self.db_session,
+            model,
+            ({**row, **owner} for row in rows),
+            key=key or [column.key for column in inspect(model).primary_key],
+            volatile=volatile,
+            counters=Counters(self.agent.agent_platform, counters) if counters else None,
+            warn=self.warn,
+        )
+        self.counts += counts
+        return counts
+
+    def accepted(self, model: type[EntryT], entries: Iterable[object], noun: str) -> Iterator[EntryT]:
+        """Yield each entry as ``model``; one that is none is rejected with a warning.
+
+        Args:
+            model: What an entry has to be.
+            entries: As they came.
+            noun: What one is called in the warning: ``"story"``.
+        """
+        for index, entry in enumerate(entries):
+            try:
+                yield model.model_validate(entry)
+            except ValidationError as exc:
+                fault = exc.errors(include_url=False, include_input=False)[0]
+                place = ".".join(map(str, fault["loc"]))
+                self.warn(f"{noun} {index} was rejected: {place}: {fault['msg']}")
+                self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
+
+    def warn(self, sentence: str) -> None:
+        """Note something that went wrong with a part of the results, and go on."""
+        # No louder: it is kept with the execution, and everything that shows one shows it.
+        log.info("result.warned", execution_id=self.execution_id, reason=sentence)
+        self.warnings.append(sentence)
+
+
+def get_result_mapper(platform: str, session: Session, execution_id: str, agent: AgentModel) -> ResultMapper:
+    """Return the mapper of ``platform`` for one execution of ``agent``.
+
+    Raises:
+        UnknownPlatformError: No installed plugin brings that platform.
+    """
+    return get_registry().platform(platform).mapper(session, execution_id, agent)

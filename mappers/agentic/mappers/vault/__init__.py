@@ -1,0 +1,1 @@
+"""The secrets, sessions and memory of projects, encrypted where they are secret."""

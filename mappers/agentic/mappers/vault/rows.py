@@ -1,0 +1,32 @@
+"""One way to write a row whose key may be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import cast
+
+from sqlalchemy import Table
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import Session
+
+from agentic.mappers.tables.columns import Base
+
+
+def put_row(
+    session: Session, model: type[Base], row: Mapping[str, object], *, keep: Collection[str] = ()
+) -> None:
+    """Insert a row, or change the one with its key.
+
+    Args:
+        session: In a transaction.
+        model: Its table.
+        row: Column name -> value.
+        keep: Columns that stay as they are if the row is there.
+    """
+    table = cast(Table, model.__table__)
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    insert = (postgresql_insert if is_postgresql else sqlite_insert)(table).values(**row)
+    keys = [column.name for column in table.primary_key]
+    changes = {name: insert.excluded[name] for name in row if name not in {*keys, *keep}}
+    session.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
