@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         InstantBudget,
         ProcessBudget,
         Turn,
-        open_budget,
     )
+    from agentic.core.http.budget_choice import open_budget
     from agentic.core.http.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
     from agentic.core.http.cookies import CookieJar, InvalidCookieError
     from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
@@ -114,7 +114,7 @@ _HOMES = {
     "Verdict": "failures",
     "canonical_url": "urls",
     "failure_of": "failures",
-    "open_budget": "budget",
+    "open_budget": "budget_choice",
     "open_fetcher": "fetcher",
     "open_transport": "transports",
     "url_key": "urls",
