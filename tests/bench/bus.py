@@ -16,8 +16,8 @@ from tests.bench.measuring import Figures, Stopwatch, main, scratch
 
 from agentic.core import Workflow
 from agentic.core.bus import EventPublisher
-from agentic.core.bus.nats_bus import NatsBus
-from agentic.core.bus.projector import Projector
+from agentic.core.bus.nats.bus import NatsBus
+from agentic.core.bus.projections.projector import Projector
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.ledger import LedgerStore
 from agentic.core.services import Supervisor, nats_service

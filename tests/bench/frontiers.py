@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.bench.measuring import Figures, Stopwatch, main, peak_mib, scratch
 
 from agentic.core.hooks import PluginRegistry
-from agentic.core.pipeline.crawl_store import CrawlBatch, CrawledPage, FrontierEntry, FrontierLink, SliceId
+from agentic.core.pipeline.crawl.store import CrawlBatch, CrawledPage, FrontierEntry, FrontierLink, SliceId
 from agentic.core.types import SaveCounts
 from agentic.mappers import Database, add_project
 from agentic.mappers.crawl.frontier import SqlCrawlStore

@@ -14,7 +14,7 @@ from tests.corpora.conftest import Open
 from tests.corpora.distributions import source_of
 
 from agentic.core.http import FailureClass, FetchError, HttpResponse
-from agentic.core.http.robots import MAX_CHARACTERS, MAX_CRAWL_DELAY_S, RobotsGate, rules_of
+from agentic.core.http.politeness.robots import MAX_CHARACTERS, MAX_CRAWL_DELAY_S, RobotsGate, rules_of
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(600)]
 AGENTS = ("agentic-pipelines", "Googlebot")

@@ -15,7 +15,7 @@ from agentic_plugin_quotes.models import QuoteModel
 from sqlalchemy import select
 
 from agentic.core.actors.aggregate import AggregateActor
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import Executor
 from agentic.core.types import JSONValue
 from agentic.executors.testing import (

@@ -12,10 +12,12 @@ import pytest
 
 from agentic.core.bus import listening, publisher
 from agentic.core.bus.listening import Listener, Message
-from agentic.core.bus.nats_stream import AUDIT, EVENTS, METRICS, bucket_config
-from agentic.core.http import budget, cache, robots, wire
-from agentic.core.http.budget import ProcessBudget
-from agentic.core.http.cache import CachedAnswer, MemoryCache
+from agentic.core.bus.nats.streams import AUDIT, EVENTS, METRICS, bucket_config
+from agentic.core.http.caching import cache
+from agentic.core.http.caching.cache import CachedAnswer, MemoryCache
+from agentic.core.http.politeness import budget, robots
+from agentic.core.http.politeness.budget import ProcessBudget
+from agentic.core.http.transports import wire
 from agentic.core.masking import MAX_KNOWN, KnownSecrets
 from agentic.core.reading import isolated
 from agentic.core.services import nats_service

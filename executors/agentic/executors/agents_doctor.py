@@ -90,7 +90,7 @@ class AgentsDoctor(Generic[SettingsT]):
                 yield Finding(f"{_shown(agent)} cannot get its secret: {reason}")
 
     def _secret_names(self, agent: AgentModel, settings: SettingsT | None) -> list[str]:
-        from agentic.core.pipeline.hiding import secret_names
+        from agentic.core.pipeline.expressions.secret_masking import secret_names
 
         further = () if settings is None else self.secrets(settings)
         return sorted({*secret_names(agent.config), *further})

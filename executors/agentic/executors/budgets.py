@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from agentic.core.http import AccountBudget, HostBudget, HttpPolicy, open_budget
-from agentic.core.http.budget import is_shareable
+from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, safe_url
 from agentic.executors.own_config import broker_in_use

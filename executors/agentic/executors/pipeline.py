@@ -70,7 +70,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         Raises:
             PipelineInputError: The inputs are not those the pipeline declares.
         """
-        from agentic.core.http.url_credentials import UrlCredentials
+        from agentic.core.http.sessions.url_credentials import UrlCredentials
         from agentic.core.pipeline import read_inputs
 
         spec = self.pipeline()

@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from agentic.core.bus import BusUnavailableError
 from agentic.core.bus.envelope import from_message
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.ledger.batches import read_batch
 from agentic.core.ledger.records import EventBatch
 from agentic.core.services import nats_service

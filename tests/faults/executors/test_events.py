@@ -20,7 +20,7 @@ from tests.faults.executors.scene import undisturbed
 
 from agentic.core import WorkflowEvent
 from agentic.core.bus import read_events
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.services import nats_service
 
 if TYPE_CHECKING:

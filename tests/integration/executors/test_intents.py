@@ -11,7 +11,7 @@ import pytest
 from tests.integration.executors.shells import Shell
 
 from agentic.core.hooks import get_registry
-from agentic.core.pipeline.intents import IntentKind
+from agentic.core.pipeline.spec.intents import IntentKind
 from agentic.plugins.fakes.server import FakeServer
 
 pytestmark = pytest.mark.integration

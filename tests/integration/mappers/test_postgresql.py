@@ -17,7 +17,7 @@ from tests.databases import only_postgresql
 from tests.postgres import PostgresServer
 
 from agentic.core.graph.errors import CheckpointConflictError, CheckpointStoreError
-from agentic.core.pipeline.crawl_store import (
+from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
     CrawledPage,
     CrawlStore,

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 from tests.databases import only_sqlite
 
-from agentic.core.pipeline.crawl_store import (
+from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
     CrawledPage,
     CrawlStore,

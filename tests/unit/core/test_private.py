@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.bus.account_files import AccountFolder
+from agentic.core.bus.nats.account_files import AccountFolder
 from agentic.core.private import (
     make_private_folder,
     narrow,

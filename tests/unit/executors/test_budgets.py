@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentic.core.http import HttpPolicy, ProcessBudget
-from agentic.core.http.redis_budget import RedisBudget
+from agentic.core.http.politeness.redis_budget import RedisBudget
 from agentic.core.settings import load_settings
 from agentic.executors import budgets
 from agentic.executors.budgets import own_turns, shared_budget

@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from agentic.core.pipeline.crawl_store import (
+from agentic.core.pipeline.crawl.follow import frontier_link
+from agentic.core.pipeline.crawl.page_items import FoundItem, with_items
+from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
     CrawledPage,
     CrawlStore,
@@ -20,9 +22,7 @@ from agentic.core.pipeline.crawl_store import (
     FrontierLink,
     SliceId,
 )
-from agentic.core.pipeline.follow import frontier_link
-from agentic.core.pipeline.page_items import FoundItem, with_items
-from agentic.core.pipeline.state import FailureTally
+from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.types import SaveCounts
 from agentic.mappers import AgentModel, Base, Database, FrontierModel, FrontierState, SourceColumns, upsert
 from agentic.mappers.crawl.frontier import SqlCrawlStore

@@ -11,7 +11,7 @@ from agentic.core.browser.messages import BrowserRequest, RenderedPage
 from agentic.core.browser.port import Browser, Manners
 from agentic.core.errors import SettingsError
 from agentic.core.http import FailureClass, Fetcher, FetchError, HttpRequest
-from agentic.core.http.shared import ReadSecret, whole_policy
+from agentic.core.http.transports.shared import ReadSecret, whole_policy
 from agentic.core.http.urls import origin_of
 
 WAYS = ("http://", "https://")

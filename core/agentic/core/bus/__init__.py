@@ -2,7 +2,7 @@
 
 The stream ``AGENTIC_EVENTS`` keeps every event, ``AGENTIC_AUDIT`` every decision. Publishing never holds a
 run up: :class:`EventPublisher` queues, a task of its own stores. ``NatsBus`` is in
-:mod:`agentic.core.bus.nats_bus`, which loads the client library; :func:`open_bus` does so only when a server
+:mod:`agentic.core.bus.nats.bus`, which loads the client library; :func:`open_bus` does so only when a server
 is configured.
 """
 
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.core.bus.access import NatsAccess
-    from agentic.core.bus.buckets import learnt_patterns, live_state
     from agentic.core.bus.decisions import PublishedDecision
     from agentic.core.bus.envelope import PublishedEvent
     from agentic.core.bus.errors import (
@@ -35,10 +33,12 @@ if TYPE_CHECKING:
     from agentic.core.bus.kv import KeyChange, KeyEntry, KeyValue, KeyWrite
     from agentic.core.bus.leases import Lease
     from agentic.core.bus.listening import Listener, Message
-    from agentic.core.bus.memory import MemoryBus
-    from agentic.core.bus.memory_kv import MemoryKeyValue
+    from agentic.core.bus.memory.bus import MemoryBus
+    from agentic.core.bus.memory.kv import MemoryKeyValue
+    from agentic.core.bus.nats.access import NatsAccess
     from agentic.core.bus.opening import Buses, open_bus, open_buses
     from agentic.core.bus.port import Bus, BusMessage, EventBus, StoredMessage, StreamState
+    from agentic.core.bus.projections.buckets import learnt_patterns, live_state
     from agentic.core.bus.publisher import EventPublisher
     from agentic.core.bus.questions import OpenQuestion, Question, ask, open_questions
     from agentic.core.bus.reader import EventFilter, read_events, tail_events
@@ -116,11 +116,11 @@ _HOMES = {
     "KeyWrite": "kv",
     "Lease": "leases",
     "Listener": "listening",
-    "MemoryBus": "memory",
-    "MemoryKeyValue": "memory_kv",
+    "MemoryBus": "memory.bus",
+    "MemoryKeyValue": "memory.kv",
     "Message": "listening",
     "MessageTooLargeError": "errors",
-    "NatsAccess": "access",
+    "NatsAccess": "nats.access",
     "NatsNotConfiguredError": "errors",
     "NoAnswerError": "errors",
     "NobodyListensError": "errors",
@@ -132,8 +132,8 @@ _HOMES = {
     "StreamFullError": "errors",
     "StreamState": "port",
     "ask": "questions",
-    "learnt_patterns": "buckets",
-    "live_state": "buckets",
+    "learnt_patterns": "projections.buckets",
+    "live_state": "projections.buckets",
     "open_bus": "opening",
     "open_buses": "opening",
     "open_questions": "questions",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from agentic.core.bus.access import access_of, has_accounts
-from agentic.core.bus.memory import MemoryBus
+from agentic.core.bus.memory.bus import MemoryBus
+from agentic.core.bus.nats.access import access_of, has_accounts
 from agentic.core.bus.port import Bus
 from agentic.core.settings import Settings
 
@@ -39,7 +39,7 @@ class Buses:
         if self._settings.nats is None:
             return MemoryBus()
         # The client costs 0.4 s to import, which a run without a server has no use for.
-        from agentic.core.bus.nats_bus import NatsBus
+        from agentic.core.bus.nats.bus import NatsBus
 
         return NatsBus(self._settings.nats, access_of(self._settings, project))
 

@@ -33,7 +33,7 @@ def agentic_doctor() -> Iterable[Finding]:
     settings = load_settings()
     if settings.nats is None:
         return ()
-    from agentic.core.bus.access import access_of
-    from agentic.core.bus.nats_checkup import nats_findings
+    from agentic.core.bus.nats.access import access_of
+    from agentic.core.bus.nats.checkup import nats_findings
 
     return nats_findings(settings.nats, settings.nats_http, access_of(settings, settings.project))

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.core.http.addresses import AddressGuard
     from agentic.core.http.api import ApiSettings, JsonApi, UnexpectedAnswerError
-    from agentic.core.http.budget import (
+    from agentic.core.http.caching.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
+    from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
+    from agentic.core.http.failures import Verdict, failure_of
+    from agentic.core.http.fetcher import Fetcher, open_fetcher
+    from agentic.core.http.guard.addresses import AddressGuard
+    from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
+    from agentic.core.http.policy import CachePolicy, HttpPolicy
+    from agentic.core.http.politeness.budget import (
         AccountBudget,
         BudgetUnavailableError,
         HostBudget,
@@ -23,19 +29,13 @@ if TYPE_CHECKING:
         ProcessBudget,
         Turn,
     )
-    from agentic.core.http.budget_choice import open_budget
-    from agentic.core.http.cache import CachedAnswer, CacheUnavailableError, HttpCache, MemoryCache
-    from agentic.core.http.cookies import CookieJar, InvalidCookieError
-    from agentic.core.http.errors import FailureClass, FetchError, HttpError, InvalidUrlError
-    from agentic.core.http.failures import Verdict, failure_of
-    from agentic.core.http.fetcher import Fetcher, open_fetcher
-    from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
-    from agentic.core.http.policy import CachePolicy, HttpPolicy
-    from agentic.core.http.sessions import HttpSession
-    from agentic.core.http.shared import SharedTransport
-    from agentic.core.http.transport import Transport
-    from agentic.core.http.transports import MissingTransportError, open_transport
-    from agentic.core.http.turns import ResourceOf
+    from agentic.core.http.politeness.budget_choice import open_budget
+    from agentic.core.http.politeness.turns import ResourceOf
+    from agentic.core.http.sessions.cookies import CookieJar, InvalidCookieError
+    from agentic.core.http.sessions.sessions import HttpSession
+    from agentic.core.http.transports.choice import MissingTransportError, open_transport
+    from agentic.core.http.transports.port import Transport
+    from agentic.core.http.transports.shared import SharedTransport
     from agentic.core.http.urls import canonical_url, url_key
 
 __all__ = [
@@ -80,43 +80,43 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AccountBudget": "budget",
-    "AddressGuard": "addresses",
+    "AccountBudget": "politeness.budget",
+    "AddressGuard": "guard.addresses",
     "ApiSettings": "api",
-    "BudgetUnavailableError": "budget",
+    "BudgetUnavailableError": "politeness.budget",
     "CachePolicy": "policy",
-    "CacheUnavailableError": "cache",
-    "CachedAnswer": "cache",
-    "CookieJar": "cookies",
+    "CacheUnavailableError": "caching.cache",
+    "CachedAnswer": "caching.cache",
+    "CookieJar": "sessions.cookies",
     "FailureClass": "errors",
     "FetchError": "errors",
     "Fetcher": "fetcher",
     "Headers": "messages",
-    "HostBudget": "budget",
-    "HttpCache": "cache",
+    "HostBudget": "politeness.budget",
+    "HttpCache": "caching.cache",
     "HttpError": "errors",
     "HttpPolicy": "policy",
     "HttpRequest": "messages",
     "HttpResponse": "messages",
-    "HttpSession": "sessions",
-    "InstantBudget": "budget",
-    "InvalidCookieError": "cookies",
+    "HttpSession": "sessions.sessions",
+    "InstantBudget": "politeness.budget",
+    "InvalidCookieError": "sessions.cookies",
     "InvalidUrlError": "errors",
     "JsonApi": "api",
-    "MemoryCache": "cache",
-    "MissingTransportError": "transports",
-    "ProcessBudget": "budget",
-    "ResourceOf": "turns",
-    "SharedTransport": "shared",
-    "Transport": "transport",
-    "Turn": "budget",
+    "MemoryCache": "caching.cache",
+    "MissingTransportError": "transports.choice",
+    "ProcessBudget": "politeness.budget",
+    "ResourceOf": "politeness.turns",
+    "SharedTransport": "transports.shared",
+    "Transport": "transports.port",
+    "Turn": "politeness.budget",
     "UnexpectedAnswerError": "api",
     "Verdict": "failures",
     "canonical_url": "urls",
     "failure_of": "failures",
-    "open_budget": "budget_choice",
+    "open_budget": "politeness.budget_choice",
     "open_fetcher": "fetcher",
-    "open_transport": "transports",
+    "open_transport": "transports.choice",
     "url_key": "urls",
 }
 

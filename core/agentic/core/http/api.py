@@ -12,7 +12,7 @@ from agentic.core.http.errors import FailureClass, HttpError
 from agentic.core.http.fetcher import Fetcher
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
-from agentic.core.http.sessions import HttpSession
+from agentic.core.http.sessions.sessions import HttpSession
 from agentic.core.settings import safe_url
 
 AnswerT = TypeVar("AnswerT")

@@ -10,21 +10,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from agentic.core.http.addresses import AddressGuard
-from agentic.core.http.budget import PROCESS_BUDGET, HostBudget
-from agentic.core.http.cache import PROCESS_CACHE, HttpCache
-from agentic.core.http.credentials import learn_credentials, learn_session
+from agentic.core.http.caching.cache import PROCESS_CACHE, HttpCache
+from agentic.core.http.caching.revalidation import Revalidation
 from agentic.core.http.errors import FailureClass, FetchError
 from agentic.core.http.failures import Verdict, failure_of
+from agentic.core.http.guard.addresses import AddressGuard
 from agentic.core.http.messages import HttpRequest, HttpResponse
 from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.politeness.budget import PROCESS_BUDGET, HostBudget
+from agentic.core.http.politeness.robots import RobotsGate
+from agentic.core.http.politeness.slots import note_begun
+from agentic.core.http.politeness.turns import HostTurns, ResourceOf
 from agentic.core.http.redirects import PERMANENT, next_request
-from agentic.core.http.revalidation import Revalidation
-from agentic.core.http.robots import RobotsGate
-from agentic.core.http.slots import note_begun
-from agentic.core.http.transport import Transport
-from agentic.core.http.transports import open_transport
-from agentic.core.http.turns import HostTurns, ResourceOf
+from agentic.core.http.sessions.credentials import learn_credentials, learn_session
+from agentic.core.http.transports.choice import open_transport
+from agentic.core.http.transports.port import Transport
 from agentic.core.http.urls import host_of, without_credentials
 
 

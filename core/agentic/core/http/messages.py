@@ -11,7 +11,7 @@ from typing import TypeVar, cast, overload
 from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from agentic.core.http.errors import FailureClass, FetchError
-from agentic.core.http.sessions import HttpSession
+from agentic.core.http.sessions.sessions import HttpSession
 from agentic.core.records import record
 from agentic.core.types import JSONValue
 

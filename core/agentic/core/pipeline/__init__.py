@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.core.pipeline.building import RuleBuilder
-    from agentic.core.pipeline.compiler import PipelineServices, compile_pipeline
-    from agentic.core.pipeline.crawl_store import (
+    from agentic.core.pipeline.compile.compiler import PipelineServices, compile_pipeline
+    from agentic.core.pipeline.compile.outlines import outline
+    from agentic.core.pipeline.crawl.page_items import FoundItem, PageOfItems, items_of
+    from agentic.core.pipeline.crawl.store import (
         CrawlBatch,
         CrawledPage,
         CrawlStore,
@@ -28,18 +29,16 @@ if TYPE_CHECKING:
         SliceId,
     )
     from agentic.core.pipeline.errors import Fault, PipelineInputError, SpecError, StepFailedError
-    from agentic.core.pipeline.inputs import InputSpec, read_inputs
-    from agentic.core.pipeline.intents import IntentInference, IntentSpec, PipelineBuilder
-    from agentic.core.pipeline.judging import Evidence, Judgement, judge, judge_rows
-    from agentic.core.pipeline.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
-    from agentic.core.pipeline.outlines import outline
-    from agentic.core.pipeline.page_items import FoundItem, PageOfItems, items_of
-    from agentic.core.pipeline.policies import DEFAULT_RULES, ErrorRule
-    from agentic.core.pipeline.records import ATTEMPTS, attempt_records
-    from agentic.core.pipeline.result import FailedItem, PipelineResult
-    from agentic.core.pipeline.schema import actor_schema, spec_schema
+    from agentic.core.pipeline.outcome import Evidence, Judgement, judge, judge_rows
+    from agentic.core.pipeline.policies.policies import DEFAULT_RULES, ErrorRule
+    from agentic.core.pipeline.policies.records import ATTEMPTS, attempt_records
     from agentic.core.pipeline.shortages import shortfalls
-    from agentic.core.pipeline.spec import (
+    from agentic.core.pipeline.spec.building import RuleBuilder
+    from agentic.core.pipeline.spec.inputs import InputSpec, read_inputs
+    from agentic.core.pipeline.spec.intents import IntentInference, IntentSpec, PipelineBuilder
+    from agentic.core.pipeline.spec.loader import FILE_ENDINGS, load_spec, parse_spec, read_spec
+    from agentic.core.pipeline.spec.schema import actor_schema, spec_schema
+    from agentic.core.pipeline.spec.spec import (
         ActorStep,
         ChooseStep,
         CrawlStep,
@@ -49,7 +48,8 @@ if TYPE_CHECKING:
         PipelineStep,
         StoreRules,
     )
-    from agentic.core.pipeline.walking import capabilities_of
+    from agentic.core.pipeline.spec.walking import capabilities_of
+    from agentic.core.pipeline.steps.result import FailedItem, PipelineResult
 
 __all__ = [
     "ATTEMPTS",
@@ -107,58 +107,58 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ATTEMPTS": "records",
-    "DEFAULT_RULES": "policies",
-    "FILE_ENDINGS": "loader",
-    "ActorStep": "spec",
-    "ChooseStep": "spec",
-    "CrawlBatch": "crawl_store",
-    "CrawlStep": "spec",
-    "CrawlStore": "crawl_store",
-    "CrawledPage": "crawl_store",
-    "ErrorRule": "policies",
-    "Evidence": "judging",
-    "Exchange": "crawl_store",
-    "FailedItem": "result",
-    "FailedPage": "crawl_store",
+    "ATTEMPTS": "policies.records",
+    "DEFAULT_RULES": "policies.policies",
+    "FILE_ENDINGS": "spec.loader",
+    "ActorStep": "spec.spec",
+    "ChooseStep": "spec.spec",
+    "CrawlBatch": "crawl.store",
+    "CrawlStep": "spec.spec",
+    "CrawlStore": "crawl.store",
+    "CrawledPage": "crawl.store",
+    "ErrorRule": "policies.policies",
+    "Evidence": "outcome",
+    "Exchange": "crawl.store",
+    "FailedItem": "steps.result",
+    "FailedPage": "crawl.store",
     "Fault": "errors",
-    "FoundItem": "page_items",
-    "FrontierCounts": "crawl_store",
-    "FrontierEntry": "crawl_store",
-    "FrontierLink": "crawl_store",
-    "InputSpec": "inputs",
-    "IntentInference": "intents",
-    "IntentSpec": "intents",
-    "Judgement": "judging",
-    "Limits": "spec",
-    "LoopStep": "spec",
-    "PageContents": "crawl_store",
-    "PageOfItems": "page_items",
-    "PipelineBuilder": "intents",
+    "FoundItem": "crawl.page_items",
+    "FrontierCounts": "crawl.store",
+    "FrontierEntry": "crawl.store",
+    "FrontierLink": "crawl.store",
+    "InputSpec": "spec.inputs",
+    "IntentInference": "spec.intents",
+    "IntentSpec": "spec.intents",
+    "Judgement": "outcome",
+    "Limits": "spec.spec",
+    "LoopStep": "spec.spec",
+    "PageContents": "crawl.store",
+    "PageOfItems": "crawl.page_items",
+    "PipelineBuilder": "spec.intents",
     "PipelineInputError": "errors",
-    "PipelineResult": "result",
-    "PipelineServices": "compiler",
-    "PipelineSpec": "spec",
-    "PipelineStep": "spec",
-    "RuleBuilder": "building",
-    "SliceId": "crawl_store",
+    "PipelineResult": "steps.result",
+    "PipelineServices": "compile.compiler",
+    "PipelineSpec": "spec.spec",
+    "PipelineStep": "spec.spec",
+    "RuleBuilder": "spec.building",
+    "SliceId": "crawl.store",
     "SpecError": "errors",
     "StepFailedError": "errors",
-    "StoreRules": "spec",
-    "actor_schema": "schema",
-    "attempt_records": "records",
-    "capabilities_of": "walking",
-    "compile_pipeline": "compiler",
-    "items_of": "page_items",
-    "judge": "judging",
-    "judge_rows": "judging",
-    "load_spec": "loader",
-    "outline": "outlines",
-    "parse_spec": "loader",
-    "read_inputs": "inputs",
-    "read_spec": "loader",
+    "StoreRules": "spec.spec",
+    "actor_schema": "spec.schema",
+    "attempt_records": "policies.records",
+    "capabilities_of": "spec.walking",
+    "compile_pipeline": "compile.compiler",
+    "items_of": "crawl.page_items",
+    "judge": "outcome",
+    "judge_rows": "outcome",
+    "load_spec": "spec.loader",
+    "outline": "compile.outlines",
+    "parse_spec": "spec.loader",
+    "read_inputs": "spec.inputs",
+    "read_spec": "spec.loader",
     "shortfalls": "shortages",
-    "spec_schema": "schema",
+    "spec_schema": "spec.schema",
 }
 
 

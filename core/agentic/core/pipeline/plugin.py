@@ -9,12 +9,12 @@ from agentic.core.hooks import hookimpl
 
 if TYPE_CHECKING:
     from agentic.core.actors import Actor
-    from agentic.core.pipeline.intents import PipelineBuilder
+    from agentic.core.pipeline.spec.intents import PipelineBuilder
 
 
 @hookimpl
 def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
     """Offer the builder by rules."""
-    from agentic.core.pipeline.building import RuleBuilder
+    from agentic.core.pipeline.spec.building import RuleBuilder
 
     return {"rules": RuleBuilder}

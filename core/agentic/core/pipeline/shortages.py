@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from agentic.core.pipeline.result import FailedItem, PipelineResult
+from agentic.core.pipeline.steps.result import FailedItem, PipelineResult
 
 
 def shortfalls(

@@ -60,7 +60,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
             project: Name of the project.
             access: What else the server asks for.
         """
-        from agentic.core.bus.nats_bus import NatsBus
+        from agentic.core.bus.nats.bus import NatsBus
 
         bus = NatsBus(url, access)
         try:

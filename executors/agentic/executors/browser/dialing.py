@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from agentic.core.http import AddressGuard, FailureClass
 from agentic.core.http.errors import PrivateAddressError
-from agentic.core.http.wire import Resolver
+from agentic.core.http.transports.wire import Resolver
 
 CONNECT_S = 10.0
 

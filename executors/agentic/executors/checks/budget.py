@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agentic.core.hooks import Finding, warning
 from agentic.core.http import BudgetUnavailableError, open_budget
-from agentic.core.http.budget import is_shareable
+from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.settings import Settings, safe_url
 from agentic.executors.own_config import broker_in_use
 

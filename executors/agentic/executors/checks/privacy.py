@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from agentic.core.bus.access import has_accounts
+from agentic.core.bus.nats.access import has_accounts
 from agentic.core.hooks import Finding, warning
 from agentic.core.private import is_wide, wide_paths
 from agentic.core.settings import Settings

@@ -13,7 +13,7 @@ from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.options import AsJson
 
 if TYPE_CHECKING:
-    from agentic.core.bus.account_files import AccountFolder
+    from agentic.core.bus.nats.account_files import AccountFolder
 
 nats = typer.Typer(help="The NATS server: an account for each project.", no_args_is_help=True)
 
@@ -39,7 +39,7 @@ def accounts(
     Makes the keys that are missing, and writes what the server includes. To take an account away, remove its
     two files and run this again.
     """
-    from agentic.core.bus.account_files import AccountFolder
+    from agentic.core.bus.nats.account_files import AccountFolder
 
     settings = load_settings()
     folder = AccountFolder((to or settings.home / NATS_ACCOUNTS).absolute(), is_shared=to is not None)

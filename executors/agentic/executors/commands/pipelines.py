@@ -98,7 +98,7 @@ def actors(
 ) -> None:
     """List the installed actors, or show one with the JSON Schemas of its input and output."""
     from agentic.core.pipeline import actor_schema
-    from agentic.core.pipeline.spec import unknown_actor
+    from agentic.core.pipeline.spec.spec import unknown_actor
 
     known = get_registry().actors
     if name is not None:
@@ -121,7 +121,7 @@ def build(
     as_json: AsJson = False,
 ) -> None:
     """Build a pipeline from an intent, and print it; nothing is run."""
-    from agentic.core.pipeline.words import unknown_word
+    from agentic.core.pipeline.expressions.suggestions import unknown_word
     from agentic.mappers.catalog.pipelines import as_written
 
     registry = get_registry()

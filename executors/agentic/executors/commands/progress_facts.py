@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agentic.core.graph import EventKind, WorkflowEvent
-from agentic.core.pipeline.crawl_report import CRAWL_PROGRESS
+from agentic.core.pipeline.crawl.report import CRAWL_PROGRESS
 from agentic.core.types import JSONValue
 
 LISTED_HOSTS = 5

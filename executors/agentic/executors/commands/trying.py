@@ -90,7 +90,7 @@ async def _tried(
     from agentic.core.actors import ActorContext, PageOutput
     from agentic.core.browser import BrowserFetcher
     from agentic.core.http import HttpPolicy, open_fetcher
-    from agentic.core.pipeline.calls import call_until_done
+    from agentic.core.pipeline.steps.calls import call_until_done
     from agentic.executors.outside import SharedBrowser
 
     async with open_fetcher(HttpPolicy(allow_private_hosts=tuple(private_hosts))) as http:
@@ -132,6 +132,6 @@ async def _read(ctx: ActorContext, page: Page, item: str | None, rules: Mapping[
 
 
 async def _call(ctx: ActorContext, actor: str, given: Mapping[str, object]) -> Row:
-    from agentic.core.pipeline.calls import call_until_done, results_of
+    from agentic.core.pipeline.steps.calls import call_until_done, results_of
 
     return results_of(await call_until_done(get_registry().actors[actor], ctx, given))

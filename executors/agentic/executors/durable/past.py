@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentic.core.bus import Bus, BusError
-from agentic.core.bus.buckets import learnt_patterns
-from agentic.core.bus.patterns import KvHistory
+from agentic.core.bus.projections.buckets import learnt_patterns
+from agentic.core.bus.projections.patterns import KvHistory
 from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.logging import get_logger
 from agentic.core.types import ExecutorId

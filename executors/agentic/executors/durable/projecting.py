@@ -7,7 +7,7 @@ import asyncio
 from sqlalchemy import select
 
 from agentic.core.bus import Buses
-from agentic.core.bus.projector import Projector
+from agentic.core.bus.projections.projector import Projector
 from agentic.core.logging import get_logger
 from agentic.executors.durable.process_names import process_name
 from agentic.mappers import Database, DatabaseUnavailableError, ProjectModel

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from agentic.core.hooks import get_registry
 from agentic.core.masking import told
-from agentic.core.pipeline.hiding import secret_names
+from agentic.core.pipeline.expressions.secret_masking import secret_names
 from agentic.core.types import JSONValue
 from agentic.executors.commands.agent_files import told_agent
 from agentic.executors.schedule_times import shown_interval

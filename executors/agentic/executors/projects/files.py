@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from agentic.core.pipeline import Fault, SpecError
-from agentic.core.pipeline.reader import Document, read_text
+from agentic.core.pipeline.spec.reader import Document, read_text
 from agentic.core.types import JSONValue
 from agentic.executors.projects.errors import ProjectFileError
 from agentic.executors.redaction import MASK

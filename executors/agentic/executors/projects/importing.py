@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
-from agentic.core.pipeline.references import Place
+from agentic.core.pipeline.expressions.references import Place
 from agentic.core.types import JSONValue
 from agentic.executors.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.errors import AgentConfigError

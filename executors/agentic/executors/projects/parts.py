@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from agentic.core.pipeline import Fault
-from agentic.core.pipeline.references import Place
+from agentic.core.pipeline.expressions.references import Place
 from agentic.core.types import JSONValue
 from agentic.executors.projects.files import SchedulePart
 from agentic.executors.redaction import MASK

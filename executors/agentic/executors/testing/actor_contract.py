@@ -15,7 +15,7 @@ from agentic.core.actors import Actor, ActorContext, FromResults, failure_class_
 from agentic.core.actors.failures import failures_of, is_among
 from agentic.core.hooks import get_registry
 from agentic.core.http import Fetcher, HttpPolicy, open_fetcher
-from agentic.core.pipeline.calls import call_until_done
+from agentic.core.pipeline.steps.calls import call_until_done
 from agentic.core.types import JSONValue
 from agentic.executors.testing.acting import Refusing, Silent, alone, outcome_workflow, output_of, without
 from agentic.executors.testing.workflows import RunWorkflow

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from agentic.core.pipeline.state import FailureTally
+from agentic.core.pipeline.steps.state import FailureTally
 from agentic.mappers.tables.core import FrontierModel, FrontierState
 
 

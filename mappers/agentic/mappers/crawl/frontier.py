@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from sqlalchemy.orm import Session
 
-from agentic.core.pipeline.crawl_store import (
+from agentic.core.pipeline.crawl.page_items import count_items
+from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
     CrawledPage,
     Exchange,
@@ -18,10 +19,9 @@ from agentic.core.pipeline.crawl_store import (
     FrontierLink,
     SliceId,
 )
-from agentic.core.pipeline.page_items import count_items
-from agentic.core.pipeline.policies import Attempt
-from agentic.core.pipeline.records import attempt_records
-from agentic.core.pipeline.state import FailureTally
+from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.records import attempt_records
+from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.threads import in_thread
 from agentic.core.types import EXCLUDED_CLASSES, SaveCounts
 from agentic.mappers.content import clean_text
@@ -55,7 +55,7 @@ _OPEN = frozenset({FrontierState.NEW, FrontierState.TAKEN})
 class SqlCrawlStore:
     """The frontier of one crawl, shared by all stores with the same project and ``run``.
 
-    Implements :class:`agentic.core.pipeline.crawl_store.CrawlStore`. Several processes may claim at once:
+    Implements :class:`agentic.core.pipeline.crawl.store.CrawlStore`. Several processes may claim at once:
     each page is given to one slice, and to another only when that one is over. When two fetched the same page
     all the same, the first commit counts; the later one stores nothing for that page.
     """

@@ -23,8 +23,8 @@ from agentic.core.http import HttpPolicy
 from agentic.core.http.api import first_fault
 from agentic.core.http.policy import SECRET
 from agentic.core.pipeline import ErrorRule, PipelineSpec
-from agentic.core.pipeline.check import find_faults
-from agentic.core.pipeline.policies import ErrorHandling
+from agentic.core.pipeline.policies.policies import ErrorHandling
+from agentic.core.pipeline.spec.check import find_faults
 from agentic.core.types import JSONValue
 from agentic.plugins.firecrawl.crawl import FirecrawlCrawlActor
 from agentic.plugins.firecrawl.map import FirecrawlMapActor

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse
 from agentic.core.http.failures import failure_of
-from agentic.core.http.turns import RESOURCE
+from agentic.core.http.politeness.turns import RESOURCE
 from agentic.core.masking import mask_known
 
 FIRST_PAUSE_S = 60.0

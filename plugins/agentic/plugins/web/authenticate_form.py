@@ -10,7 +10,7 @@ from agentic.core.actors import ActorContext, ActorError
 from agentic.core.actors.pages import HTML_TYPES
 from agentic.core.browser import BrowserRequest, BrowserStep, Fill, Press
 from agentic.core.http import FailureClass, FetchError, HttpRequest, HttpResponse, HttpSession
-from agentic.core.pipeline.follow import fits
+from agentic.core.pipeline.crawl.follow import fits
 from agentic.core.settings import safe_url
 from agentic.core.types import JSONValue
 from agentic.plugins.web.authenticate_cookies import end_of

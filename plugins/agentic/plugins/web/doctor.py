@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from agentic.core.browser import BrowserUnavailableError
 from agentic.core.hooks import Finding, get_registry, warning
-from agentic.core.http.transports import EXTRAS
+from agentic.core.http.transports.choice import EXTRAS
 from agentic.core.pipeline import PipelineSpec, capabilities_of
-from agentic.core.pipeline.hiding import secret_names
-from agentic.core.pipeline.walking import calls_of
+from agentic.core.pipeline.expressions.secret_masking import secret_names
+from agentic.core.pipeline.spec.walking import calls_of
 from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue

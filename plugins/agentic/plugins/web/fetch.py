@@ -20,7 +20,7 @@ from agentic.core.http import (
     HttpSession,
     canonical_url,
 )
-from agentic.core.http.url_credentials import without_user_info
+from agentic.core.http.sessions.url_credentials import without_user_info
 from agentic.core.http.urls import Param, with_params
 from agentic.core.records import unchecked
 from agentic.core.types import JSONValue

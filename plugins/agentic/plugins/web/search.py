@@ -144,7 +144,7 @@ async def _by_platform(ctx: ActorContext, given: SearchInput, platform: str) -> 
     """Search with the actor of a platform, and return what of its results a search gives."""
     from agentic.core.hooks import get_registry
     from agentic.core.hooks.offers import clash_over
-    from agentic.core.pipeline.calls import call_until_done, known_parts
+    from agentic.core.pipeline.steps.calls import call_until_done, known_parts
 
     actors = get_registry().actors
     name = f"{platform}_search"

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from agentic.core.actors import ActorContext, ActorError
 from agentic.core.http import FetchError, HttpSession
-from agentic.core.http.credentials import MIN_COOKIE_CHARS, learn_session
+from agentic.core.http.sessions.credentials import MIN_COOKIE_CHARS, learn_session
 from agentic.core.masking import remember_secrets
 from agentic.plugins.web.authenticate_masking import secrets_of, without_secrets
 

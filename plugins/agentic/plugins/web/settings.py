@@ -17,7 +17,7 @@ from agentic.core.pipeline import (
     StoreRules,
     read_inputs,
 )
-from agentic.core.pipeline.check import store_fault
+from agentic.core.pipeline.spec.check import store_fault
 from agentic.core.types import JSONValue
 from agentic.plugins.web.packaged import find_pipeline
 

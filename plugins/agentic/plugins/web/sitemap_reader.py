@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from agentic.core.http.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
+from agentic.core.http.transports.unpacking import GZIP_MAGIC, TooManyMembersError, Unpacker
 from agentic.core.reading.markup import MarkupError, elements
 
 PIECE_BYTES = 64 * 1024

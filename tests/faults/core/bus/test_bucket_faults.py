@@ -17,7 +17,7 @@ from tests.faults.disks import filled, small_disk
 from tests.relays import Loss, Relay, at_port, relay_to
 
 from agentic.core.bus import BusUnavailableError, KeyChange, KeyConflictError, KeyValue, KeyWrite
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.services import Supervisor, nats_service
 
 pytestmark = [pytest.mark.faults, pytest.mark.integration]

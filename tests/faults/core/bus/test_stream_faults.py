@@ -17,7 +17,7 @@ from tests.conftest import Eventually
 from tests.faults.disks import filled, small_disk
 
 from agentic.core.bus import EventPublisher, PublishedEvent, read_events
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId

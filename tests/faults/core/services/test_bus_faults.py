@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.bus import EventPublisher, PublishedEvent, read_events
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from agentic.core.bus import BusMessage, BusUnavailableError
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.services import Service, ServiceFailedError, Supervisor, launcher, nats_service
 from agentic.core.services.processes import process_identity
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.services import Supervisor, nats_service
 
 StartServer = Callable[[str], Awaitable[str]]

@@ -26,10 +26,10 @@ from agentic.core.bus import (
     request,
     token,
 )
-from agentic.core.bus.access import NatsAccess
-from agentic.core.bus.account_files import AccountFolder
 from agentic.core.bus.envelope import to_message
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.access import NatsAccess
+from agentic.core.bus.nats.account_files import AccountFolder
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.bus.opening import open_bus
 from agentic.core.bus.questions import _Answer
 from agentic.core.graph import EventKind, WorkflowEvent

@@ -17,7 +17,7 @@ from agentic.core.bus import (
     MemoryKeyValue,
     MessageTooLargeError,
 )
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26", "ST03")]
 

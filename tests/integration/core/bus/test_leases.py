@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agentic.core.bus import KeyValue, Lease, MemoryKeyValue
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 
 pytestmark = pytest.mark.integration
 

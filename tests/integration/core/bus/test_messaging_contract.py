@@ -25,7 +25,7 @@ from agentic.core.bus import (
     open_questions,
     request,
 )
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.types import JSONValue
 
 pytestmark = [pytest.mark.integration, pytest.mark.requirement("NA26", "NA07", "LG16")]

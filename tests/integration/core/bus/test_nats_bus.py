@@ -20,7 +20,7 @@ from agentic.core.bus import (
     open_bus,
     read_events,
 )
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.services import Supervisor, free_port, nats_service
 from agentic.core.settings import load_settings
@@ -118,7 +118,7 @@ async def test_a_server_that_is_too_old_is_told_with_the_version_it_needs(
     nats_bus: NatsBus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No package has an older server that starts here, so this one is to be too old."""
-    monkeypatch.setattr("agentic.core.bus.nats_link.MIN_API_LEVEL", 1_000)
+    monkeypatch.setattr("agentic.core.bus.nats.link.MIN_API_LEVEL", 1_000)
 
     with pytest.raises(BusUnavailableError, match=r"it runs version 2\.\d+, and 2\.12 or newer is needed"):
         await nats_bus.state()

@@ -13,9 +13,9 @@ import pytest
 
 from agentic.core.audit import DecisionKind, decided
 from agentic.core.bus.decisions import decision_message
-from agentic.core.bus.nats_bus import NatsBus
-from agentic.core.bus.nats_checkup import nats_findings
-from agentic.core.bus.nats_stream import AUDIT_STREAM, STREAM
+from agentic.core.bus.nats.bus import NatsBus
+from agentic.core.bus.nats.checkup import nats_findings
+from agentic.core.bus.nats.streams import AUDIT_STREAM, STREAM
 from agentic.core.bus.subjects import EVENT_SUBJECTS
 from agentic.core.hooks import Finding, Severity
 from agentic.core.services import Supervisor, nats_service

@@ -16,10 +16,10 @@ from tests.unit.core.bus.told import ended, shaky, told
 
 from agentic.core.bus import Bus, BusUnavailableError, KeyWrite, MemoryBus, learnt_patterns, live_state
 from agentic.core.bus.envelope import to_message
-from agentic.core.bus.nats_bus import NatsBus
-from agentic.core.bus.patterns import apply_patterns
-from agentic.core.bus.projection import Documents, apply_state
-from agentic.core.bus.projector import Projector
+from agentic.core.bus.nats.bus import NatsBus
+from agentic.core.bus.projections.patterns import apply_patterns
+from agentic.core.bus.projections.projection import Documents, apply_state
+from agentic.core.bus.projections.projector import Projector
 from agentic.core.graph import WorkflowEvent
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId

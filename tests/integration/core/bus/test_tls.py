@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from agentic.core.bus import BusAccessError, BusUnavailableError, open_bus
-from agentic.core.bus.access import NatsAccess
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.access import NatsAccess
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.settings import load_settings
 
 if TYPE_CHECKING:

@@ -17,15 +17,9 @@ from functools import partial
 import pytest
 from tests.integration.core.http.names import NameServer, serving_names
 
-from agentic.core.http import (
-    AddressGuard,
-    FetchError,
-    HttpPolicy,
-    HttpRequest,
-    addresses,
-    open_transport,
-    wire,
-)
+from agentic.core.http import AddressGuard, FetchError, HttpPolicy, HttpRequest, open_transport
+from agentic.core.http.guard import addresses
+from agentic.core.http.transports import wire
 from agentic.core.testing.http_peer import page
 from agentic.executors.browser.dialing import Dialer, Refused
 
@@ -157,7 +151,7 @@ async def test_a_kept_answer_that_has_run_out_is_looked_up_and_checked_again(
     transport: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire, "DNS_KEPT_S", 0.0)
-    monkeypatch.setattr("agentic.core.http.aiohttp_transport.DNS_KEPT_S", 0.0)
+    monkeypatch.setattr("agentic.core.http.transports.aiohttp_transport.DNS_KEPT_S", 0.0)
     async with serving_names([PUBLIC], [INNER]) as names, listening_at(PUBLIC, INNER) as site:
         with asking(names):
             assert await fetched(transport, site.port, times=2) == [PUBLIC, "private_address"]

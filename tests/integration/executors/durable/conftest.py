@@ -19,7 +19,7 @@ from tests.commands import bare_app, invoke
 from tests.integration.executors.durable.steered import Floor
 from typer.testing import Result
 
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.ledger import ActivationRow, RunRow
 from agentic.core.services import Supervisor, nats_service

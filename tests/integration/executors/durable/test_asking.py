@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.bus import AnswerRefusedError, NobodyListensError, OpenQuestion, open_questions
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import EventKind, RunStatus
 from agentic.core.ledger.batches import read_batch
 from agentic.core.types import RunId

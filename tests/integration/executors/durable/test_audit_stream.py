@@ -20,8 +20,8 @@ from tests.databases import only_sqlite
 from agentic.core.audit import DecisionKind, decided, decisions_of
 from agentic.core.bus import BusMessage, EventBus, StreamFullError
 from agentic.core.bus.decisions import PublishedDecision, decision_message, published_decision
-from agentic.core.bus.nats_bus import NatsBus
-from agentic.core.bus.nats_stream import AUDIT_STREAM
+from agentic.core.bus.nats.bus import NatsBus
+from agentic.core.bus.nats.streams import AUDIT_STREAM
 from agentic.core.ledger.batches import read_batch
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.settings import load_settings

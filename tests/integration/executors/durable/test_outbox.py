@@ -21,7 +21,7 @@ from tests.databases import only_sqlite
 
 from agentic.core.bus import Bus, BusMessage, EventBus, MemoryBus
 from agentic.core.bus.envelope import from_message
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.graph import WorkflowEvent
 from agentic.core.ledger.batches import read_batch
 from agentic.core.services import Service, Supervisor, nats_service

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.integration.executors.durable.conftest import Office, Start
 
-    from agentic.core.bus.nats_bus import NatsBus
+    from agentic.core.bus.nats.bus import NatsBus
 
 pytestmark = [
     pytest.mark.integration,

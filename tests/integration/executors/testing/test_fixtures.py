@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
 
-from agentic.core.bus.nats_bus import NatsBus
+from agentic.core.bus.nats.bus import NatsBus
 from agentic.core.errors import AgenticError
 from agentic.core.graph import EventKind, RunStatus, WorkflowBuilder, executor
 from agentic.core.settings import load_settings

@@ -15,7 +15,7 @@ from agentic.core.actors import ContentsOutput, PageLink
 from agentic.core.hooks import get_registry
 from agentic.core.http import url_key
 from agentic.core.pipeline import CrawledPage, FailedPage, PageContents
-from agentic.core.pipeline.policies import Attempt
+from agentic.core.pipeline.policies.policies import Attempt
 from agentic.core.types import JSONValue, SaveCounts
 from agentic.executors.testing import RunAgent, Site
 from agentic.mappers import AgentModel, Database, add_agent, add_project, create_execution

@@ -9,8 +9,8 @@ import pytest
 from nats.aio.client import Client
 from structlog.testing import capture_logs
 
-from agentic.core.bus import nats_link
-from agentic.core.bus.nats_link import NatsLink
+from agentic.core.bus.nats import link as nats_link
+from agentic.core.bus.nats.link import NatsLink
 
 
 class StuckClient:

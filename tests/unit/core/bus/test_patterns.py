@@ -8,8 +8,8 @@ import pytest
 from tests.unit.core.bus.told import ended, shaky, told
 
 from agentic.core.bus import MemoryBus, learnt_patterns
-from agentic.core.bus.patterns import KvHistory, apply_patterns, fingerprint, pattern_keys
-from agentic.core.bus.projection import Documents
+from agentic.core.bus.projections.patterns import KvHistory, apply_patterns, fingerprint, pattern_keys
+from agentic.core.bus.projections.projection import Documents
 from agentic.core.graph import MemoryHistory
 from agentic.core.graph.model.history import ExecutorHistory
 from agentic.core.types import ExecutorId, RunId

@@ -12,7 +12,7 @@ from tests.unit.core.bus.told import shaky, told
 
 from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.bus.kv import checked_key
-from agentic.core.bus.projection import Documents, apply_state, state_keys
+from agentic.core.bus.projections.projection import Documents, apply_state, state_keys
 from agentic.core.graph import EventKind
 from agentic.core.types import RunId
 

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from agentic.core.bus import Lease, MemoryBus
 from agentic.core.bus.kv import KeyEntry
-from agentic.core.bus.projected import Place, ProjectedBucket, Projection
+from agentic.core.bus.projections.projected import Place, ProjectedBucket, Projection
 
 STRAY = [b"", b"\xff", b"[]", b"null", b'"text"', b"{", b"[" * 100_000, b"7"]
 

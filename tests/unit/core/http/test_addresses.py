@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.http.registries import rows
 
-from agentic.core.http.addresses import AddressGuard, is_public
 from agentic.core.http.errors import PrivateAddressError
+from agentic.core.http.guard.addresses import AddressGuard, is_public
 
 PRIVATE = [
     "127.0.0.1",

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.http import HostBudget, ProcessBudget, open_budget
-from agentic.core.http.budget import MAX_HOSTS, HostTimes, after_request, still_waiting
-from agentic.core.http.redis_budget import RedisBudget
+from agentic.core.http.politeness.budget import MAX_HOSTS, HostTimes, after_request, still_waiting
+from agentic.core.http.politeness.redis_budget import RedisBudget
 from agentic.core.testing.http_budget import HostBudgetContract
 
 steps = st.floats(min_value=0, max_value=10, allow_nan=False)
@@ -128,7 +128,7 @@ async def test_hosts_that_all_wait_are_not_looked_through_with_each_request(
         looked_at.append(len(times))
         return still_waiting(times, now)
 
-    monkeypatch.setattr("agentic.core.http.budget.still_waiting", counting)
+    monkeypatch.setattr("agentic.core.http.politeness.budget.still_waiting", counting)
     world = World()
     for number in range(5 * MAX_HOSTS):
         await world.wait_s(3_600, f"h{number}")

@@ -22,8 +22,8 @@ from agentic.core.http import (
     MemoryCache,
     ProcessBudget,
 )
-from agentic.core.http.cache import ENTRY_BYTES
-from agentic.core.http.revalidation import cache_key
+from agentic.core.http.caching.cache import ENTRY_BYTES
+from agentic.core.http.caching.revalidation import cache_key
 from agentic.core.testing.http_cache import KEY, HttpCacheContract, answer
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from agentic.core.browser.cookies import keep_cookies
 from agentic.core.http import CookieJar, InvalidCookieError
-from agentic.core.http.cookies import MAX_CHARACTERS, MAX_COOKIES
+from agentic.core.http.sessions.cookies import MAX_CHARACTERS, MAX_COOKIES
 from agentic.core.types import JSONValue
 
 

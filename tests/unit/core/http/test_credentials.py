@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.http import FetchError
-from agentic.core.http.credentials import learn_credentials
+from agentic.core.http.sessions.credentials import learn_credentials
 from agentic.core.masking import MASK, mask_known, remember_secrets
 
 pytestmark = pytest.mark.requirement("PL41")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from protego import Protego
 
 from agentic.core.http import FetchError, Headers, HttpResponse
-from agentic.core.http.robots import (
+from agentic.core.http.politeness.robots import (
     KEPT_S,
     KEPT_UNREADABLE_S,
     MAX_CHARACTERS,
@@ -21,8 +21,8 @@ from agentic.core.http.robots import (
     RobotsRules,
     rules_of,
 )
-from agentic.core.http.robots_file import MAX_PATTERNS
-from agentic.core.http.slots import SLOT
+from agentic.core.http.politeness.robots_file import MAX_PATTERNS
+from agentic.core.http.politeness.slots import SLOT
 
 AGENT = "mybot/1.0"
 RULES = b"User-agent: *\nDisallow: /private/\n\nUser-agent: mybot\nDisallow: /mine/\nCrawl-delay: 2\n"

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import pytest
 from pydantic import SecretStr
 
-from agentic.core.http import Headers, HttpPolicy, HttpRequest, HttpResponse, SharedTransport, shared
-from agentic.core.http.transport import Transport
+from agentic.core.http import Headers, HttpPolicy, HttpRequest, HttpResponse, SharedTransport
+from agentic.core.http.transports import shared
+from agentic.core.http.transports.port import Transport
 
 REQUEST = HttpRequest(url="http://a.example/")
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentic.core.http.slots import LONG_S, SLOT, idle, note_begun, own_slot
+from agentic.core.http.politeness.slots import LONG_S, SLOT, idle, note_begun, own_slot
 
 
 class Place:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.http.bodies import BodyReader
 from agentic.core.http.errors import FetchError
-from agentic.core.http.unpacking import FREE_MEMBERS, MEMBER_BYTES, TooManyMembersError, Unpacker
+from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.unpacking import FREE_MEMBERS, MEMBER_BYTES, TooManyMembersError, Unpacker
 
 EMPTY = gzip.compress(b"")
 KIB = 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.http.url_credentials import UrlCredentials, without_user_info
+from agentic.core.http.sessions.url_credentials import UrlCredentials, without_user_info
 from agentic.core.masking import guessed_secrets, telling_params
 from agentic.core.types import JSONValue
 

@@ -38,8 +38,8 @@ from agentic.core.pipeline import (
     compile_pipeline,
     parse_spec,
 )
-from agentic.core.pipeline.page_items import items_of
-from agentic.core.pipeline.state import FailureTally
+from agentic.core.pipeline.crawl.page_items import items_of
+from agentic.core.pipeline.steps.state import FailureTally
 from agentic.core.types import JSONValue, SaveCounts
 
 STRICT = ConfigDict(extra="forbid", frozen=True)

@@ -7,7 +7,7 @@ from tests.unit.core.pipeline.conftest import NoNetwork
 
 from agentic.core.actors import Actor, ActorContext, Again
 from agentic.core.http import Fetcher, HttpPolicy
-from agentic.core.pipeline.calls import call_until_done
+from agentic.core.pipeline.steps.calls import call_until_done
 
 
 class Nothing(BaseModel):

@@ -10,21 +10,21 @@ from typing import Any, cast
 import pytest
 
 from agentic.core.graph import CustomEvent, EventKind, WorkflowContext, WorkflowEvent
-from agentic.core.pipeline.crawl_report import CRAWL_PROGRESS, CrawlReport
-from agentic.core.pipeline.crawl_store import (
+from agentic.core.pipeline.crawl.report import CRAWL_PROGRESS, CrawlReport
+from agentic.core.pipeline.crawl.statistics import (
+    KEPT_CRAWLS,
+    KEPT_HOSTS,
+    SHOWN_HOSTS,
+    CrawlStatistics,
+    CrawlsUnderWay,
+)
+from agentic.core.pipeline.crawl.store import (
     CrawlBatch,
     CrawledPage,
     Exchange,
     FailedPage,
     FrontierCounts,
     FrontierEntry,
-)
-from agentic.core.pipeline.statistics import (
-    KEPT_CRAWLS,
-    KEPT_HOSTS,
-    SHOWN_HOSTS,
-    CrawlStatistics,
-    CrawlsUnderWay,
 )
 from agentic.core.types import RunId, SaveCounts
 

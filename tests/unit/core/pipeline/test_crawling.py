@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from agentic.core.actors import ActorError
 from agentic.core.graph import EventKind
 from agentic.core.http import url_key
-from agentic.core.http.slots import idle, note_begun
+from agentic.core.http.politeness.slots import idle, note_begun
 from agentic.core.pipeline import PipelineResult, StepFailedError
-from agentic.core.pipeline.slices import SliceLimits, pages_to_take
-from agentic.core.pipeline.slots import PageSlot
-from agentic.core.pipeline.visits import Visit
+from agentic.core.pipeline.crawl.page import Visit
+from agentic.core.pipeline.crawl.slice import SliceLimits, pages_to_take
+from agentic.core.pipeline.crawl.slots import PageSlot
 
 Run = Callable[..., Any]
 

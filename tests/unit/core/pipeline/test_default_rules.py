@@ -9,15 +9,9 @@ from typing import Any
 import pytest
 
 from agentic.core.actors import Actor, ActorError, Failure
-from agentic.core.pipeline import (
-    DEFAULT_RULES,
-    ErrorRule,
-    PipelineResult,
-    StepFailedError,
-    policies,
-    shortfalls,
-)
-from agentic.core.pipeline.policies import chance_of, decide
+from agentic.core.pipeline import DEFAULT_RULES, ErrorRule, PipelineResult, StepFailedError, shortfalls
+from agentic.core.pipeline.policies import policies
+from agentic.core.pipeline.policies.policies import chance_of, decide
 
 Run = Callable[..., Any]
 

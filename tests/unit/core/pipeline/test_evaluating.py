@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agentic.core.pipeline.expressions import ReferenceFailedError, evaluate, parse_expression
+from agentic.core.pipeline.expressions.expressions import ReferenceFailedError, evaluate, parse_expression
 from agentic.core.types import JSONValue
 
 TEN: JSONValue = [*range(10)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.pipeline import CrawlStep
-from agentic.core.pipeline.follow import CrawlScope, fits, scope_of
+from agentic.core.pipeline.crawl.follow import CrawlScope, fits, scope_of
 
 SHOP = "http://shop/"
 

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from agentic.core.pipeline import Evidence, Judgement, PipelineResult, judge, judge_rows
-from agentic.core.pipeline.amounts import exceeds
-from agentic.core.pipeline.result import FailedItem, FailureTotals, PageTotals
-from agentic.core.pipeline.spec import Limits, PipelineSpec
+from agentic.core.pipeline.spec.amounts import exceeds
+from agentic.core.pipeline.spec.spec import Limits, PipelineSpec
+from agentic.core.pipeline.steps.result import FailedItem, FailureTotals, PageTotals
 from agentic.core.types import JSONValue, SaveCounts
 
 FETCH: dict[str, Any] = {"actor": "fetch", "config": {"url": "http://a/"}}

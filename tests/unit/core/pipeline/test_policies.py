@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.actors import Failure
-from agentic.core.pipeline.policies import Attempt, ErrorHandling, ErrorRule, Levels, decide, failure_key
+from agentic.core.pipeline.policies.policies import (
+    Attempt,
+    ErrorHandling,
+    ErrorRule,
+    Levels,
+    decide,
+    failure_key,
+)
 
 WORDS = ["timeout", "http_403", "http_503", "rate_limited"]
 

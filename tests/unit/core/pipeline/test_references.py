@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.core.pipeline.expressions import ReferenceFailedError, descend, evaluate, parse_expression
-from agentic.core.pipeline.references import expression_of, find_references, is_reference, resolve
+from agentic.core.pipeline.expressions.expressions import (
+    ReferenceFailedError,
+    descend,
+    evaluate,
+    parse_expression,
+)
+from agentic.core.pipeline.expressions.references import expression_of, find_references, is_reference, resolve
 from agentic.core.types import JSONValue
 
 RESULTS: JSONValue = {"inputs": {"page": 2, "deep": True}, "urls": ["a", "b"], "nothing": None}

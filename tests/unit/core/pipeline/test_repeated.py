@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from agentic.core.actors import Actor
-from agentic.core.pipeline.repeated import RepeatedInput
+from agentic.core.pipeline.crawl.repeated import RepeatedInput
 
 
 class Sheet(BaseModel):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.graph.codec.payload import is_immutable
-from agentic.core.pipeline.state import MissingResultError, PipelineState
+from agentic.core.pipeline.steps.state import MissingResultError, PipelineState
 from agentic.core.types import JSONValue
 
 json_values = st.recursive(

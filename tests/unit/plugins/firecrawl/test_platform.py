@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from agentic.core.hooks import get_registry
 from agentic.core.pipeline import PipelineResult, read_spec
-from agentic.core.pipeline.expressions import evaluate
-from agentic.core.pipeline.references import expression_of
+from agentic.core.pipeline.expressions.expressions import evaluate
+from agentic.core.pipeline.expressions.references import expression_of
 from agentic.core.types import JSONValue
 from agentic.mappers import CLEARED
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings

@@ -1,0 +1,191 @@
+"""One connection to NATS: made when needed, made again when lost, and clear about why it does not work."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import nats
+import nats.errors
+from nats.aio.client import Client
+from nats.js.api import StreamConfig
+from nats.js.errors import APIError, ServiceUnavailableError
+
+from agentic.core.bus.errors import BusDeniedError, BusUnavailableError
+from agentic.core.bus.nats.access import NatsAccess
+from agentic.core.bus.nats.streams import MIN_API_LEVEL, ensure_stream, name_of
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
+
+_NO_ROOM = 10047
+_DENIED = "permissions violation"
+
+_CONNECT_S = 5.0
+"""For each server, two tries. Refusing a certificate, the client never ends to close the connection."""
+
+_PREPARE_S = 2.0
+"""A server that was just started takes connections before JetStream answers; what comes meanwhile is lost."""
+
+_CLOSE_S = 5.0
+"""Closing, the client waits without end for a server that does not read."""
+
+NATS_FAULTS = (nats.errors.Error, OSError)
+"""Everything the client raises when a server is away, slow or unwilling."""
+
+
+class NatsLink:
+    """Holds the client of one event loop.
+
+    Attributes:
+        has_been_connected: Whether there was a connection before.
+        last_error: What the server, or the client, complained of last.
+        reconnect_count: How often the connection came back; what the server kept in memory may be gone.
+    """
+
+    def __init__(self, url: str, access: NatsAccess | None = None) -> None:
+        self.has_been_connected = False
+        self.reconnect_count = 0
+        self._url = url
+        self._access = access or NatsAccess()
+        self._client: Client | None = None
+        self._prepared: set[str] = set()
+        self.last_error = ""
+        self._connecting = asyncio.Lock()
+        self._is_closing = False
+        self._guards: set[asyncio.Timeout] = set()
+
+    async def client(self, stream: StreamConfig | None = None) -> Client:
+        """Return a connected client, with the stream in place if one is needed.
+
+        Raises:
+            BusUnavailableError: There is no usable connection now. While a lost one is being made again this
+                is raised at once: the client would take messages, but not tell what becomes of them.
+        """
+        async with self._connecting:
+            if self._is_closing:
+                raise BusUnavailableError(self._url, "this bus was closed")
+            if self._client is None or self._client.is_closed:
+                self._client = await self._connect()
+                self._prepared.clear()
+            if not self._client.is_connected:
+                raise BusUnavailableError(self._url, self.last_error or "the connection was lost")
+            if stream is not None and name_of(stream) not in self._prepared:
+                await self._prepare(self._client, stream)
+                self._prepared.add(name_of(stream))
+            return self._client
+
+    @asynccontextmanager
+    async def requesting(self, stream: StreamConfig | None = None) -> AsyncGenerator[Client, None]:
+        """Give a client for requests, and end the block as soon as the connection is lost.
+
+        The client by itself lets requests of a lost connection wait until their time is over.
+
+        Raises:
+            BusUnavailableError: For whatever goes wrong with the connection in the block.
+        """
+        client = await self.client(stream)
+        try:
+            async with asyncio.timeout(None) as guard:
+                self._guards.add(guard)
+                try:
+                    yield client
+                finally:
+                    self._guards.discard(guard)
+        except NATS_FAULTS as exc:
+            raise self.failed(exc) from exc
+
+    def failed(self, fault: Exception) -> BusUnavailableError:
+        """Return the error that tells of ``fault``, and have all streams looked at before the next use."""
+        self._prepared.clear()
+        # A permission refused reaches the caller as a mere timeout; the reason comes on the side.
+        if _DENIED in self.last_error.lower():
+            denied, self.last_error = self.last_error, ""
+            return BusDeniedError(self._url, denied)
+        reason = str(fault) or self.last_error or type(fault).__name__
+        if self.last_error and self.last_error not in reason:
+            reason = f"{reason} (last error: {self.last_error})"
+        return BusUnavailableError(self._url, reason)
+
+    async def aclose(self) -> None:
+        """Close the connection; a server that does not read delays that for a few seconds at most."""
+        self._is_closing = True
+        if self._client is not None:
+            # Not `asyncio.timeout`: the client swallows a cancellation while it ends a reconnection.
+            closing = asyncio.ensure_future(self._client.close())
+            try:
+                done, _ = await asyncio.wait({closing}, timeout=_CLOSE_S)
+            finally:
+                closing.cancel()
+            if done:
+                await closing
+            else:
+                log.warning("bus.not_closed", after_s=_CLOSE_S)
+
+    async def _connect(self) -> Client:
+        self.last_error = ""
+        proofs = self._access.options()
+        servers = [server.strip() for server in self._url.split(",")]
+        try:
+            async with asyncio.timeout(_CONNECT_S * len(servers)):
+                client = await nats.connect(
+                    servers=servers,
+                    name="agentic",
+                    connect_timeout=2,
+                    reconnect_time_wait=0.25,
+                    max_reconnect_attempts=1,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_reconnected,
+                    **proofs,
+                )
+        except NATS_FAULTS as exc:
+            raise self.failed(exc) from exc
+        # One limit serves the first connection, which should fail soon, and later ones, which should not.
+        client.options["max_reconnect_attempts"] = -1
+        self.has_been_connected = True
+        self.last_error = ""
+        return client
+
+    async def _prepare(self, client: Client, stream: StreamConfig) -> None:
+        try:
+            level = (await client.jetstream(timeout=_PREPARE_S).account_info()).api.level or 0
+            if level >= MIN_API_LEVEL:
+                await ensure_stream(client, stream)
+                return
+        except ServiceUnavailableError as exc:
+            raise BusUnavailableError(self._url, "JetStream is not available there") from exc
+        except APIError as exc:
+            if exc.err_code != _NO_ROOM:
+                raise self.failed(exc) from exc
+            reason = "it has no room for another stream; give each project 2 GiB of max_file in `jetstream`"
+            raise BusUnavailableError(self._url, reason) from exc
+        except NATS_FAULTS as exc:
+            raise self.failed(exc) from exc
+        found = client.connected_server_version
+        raise BusUnavailableError(
+            self._url, f"it runs version {found.major}.{found.minor}, and 2.12 or newer is needed"
+        )
+
+    async def _on_error(self, error: Exception) -> None:
+        text = str(error) or type(error).__name__
+        log.debug("bus.faulted", error=text)
+        # While connecting the first error tells most: later ones only say that the server hung up. But one
+        # without a certificate hears that first, and why only then.
+        is_late = self._connecting.locked() and self.last_error
+        if not is_late or isinstance(error, ssl.SSLError):
+            self.last_error = text
+
+    async def _on_disconnected(self) -> None:
+        guards, self._guards = self._guards, set()
+        for guard in guards:
+            guard.reschedule(asyncio.get_running_loop().time())
+        if not self._is_closing:
+            log.warning("bus.disconnected", error=self.last_error or "the server closed the connection")
+
+    async def _on_reconnected(self) -> None:
+        self.reconnect_count += 1
+        self.last_error = ""
+        log.warning("bus.reconnected")

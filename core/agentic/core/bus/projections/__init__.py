@@ -1,0 +1,1 @@
+"""Live state and patterns, derived from events."""

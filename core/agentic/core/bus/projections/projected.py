@@ -1,0 +1,167 @@
+"""A bucket that follows from events, written once whatever happens to who writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agentic.core.bus.envelope import PublishedEvent
+from agentic.core.bus.kv import NOT_THERE, KeyEntry, KeyValue, KeyWrite
+from agentic.core.bus.projections.projection import Document, Documents
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
+
+_POSITION = "projector.position"
+_MAX_KEYS = 900
+_MAX_VALUE_BYTES = 200 * 1024
+_MAX_KNOWN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Up to where a stream was read.
+
+    Attributes:
+        stream: Which one, as its server says; one that was made anew is another.
+        sequence: The newest that was read.
+    """
+
+    stream: str
+    sequence: int = 0
+
+    async def keep(self, bucket: KeyValue) -> None:
+        """Write it down for whoever goes on."""
+        await bucket.put(_POSITION, self.encoded())
+
+    async def found(self, bucket: KeyValue) -> Place:
+        """Return where somebody stopped in this stream; its begin if nobody was at it."""
+        return self.kept_in(await bucket.get(_POSITION))
+
+    def kept_in(self, entry: KeyEntry | None) -> Place:
+        """Return what was written down, if it is of this stream."""
+        kept = _document(entry) if entry else None
+        sequence = kept.get("sequence") if kept and kept.get("stream") == self.stream else 0
+        return Place(self.stream, sequence if isinstance(sequence, int) else 0)
+
+    def encoded(self) -> bytes:
+        """Return it as JSON."""
+        return json.dumps({"stream": self.stream, "sequence": self.sequence}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a bucket is made of: pure functions of events and of what stands there.
+
+    Attributes:
+        keys: Returns those whose documents ``apply`` looks at or changes.
+        apply: Brings documents up to date; returns the keys of those that changed.
+    """
+
+    keys: Callable[[Iterable[PublishedEvent]], set[str]]
+    apply: Callable[[Iterable[PublishedEvent], Documents], set[str]]
+
+
+class ProjectedBucket:
+    """Brings a bucket up to date, and notes with each write how far that got.
+
+    Both are one batch, and where it got is compared and set: what was written by one that died is not
+    counted twice by the next.
+
+    Args:
+        bucket: To write.
+        projection: What is in it.
+    """
+
+    def __init__(self, bucket: KeyValue, projection: Projection) -> None:
+        self._bucket = bucket
+        self._projection = projection
+        self._known: dict[str, Document] = {}
+        self._revision = NOT_THERE
+        self._at: Place | None = None
+
+    async def take_in(self, events: Sequence[PublishedEvent], stream: str) -> None:
+        """Write what events change that were not taken in before.
+
+        Args:
+            events: In the order of their stream.
+            stream: Which one that is.
+
+        Raises:
+            KeyConflictError: Another one is at it, too.
+            BusUnavailableError: The server cannot be used.
+        """
+        at = self._at
+        if at is None or at.stream != stream:
+            at = await self._find(stream)
+        for group in self._groups([one for one in events if one.stream_sequence > at.sequence]):
+            await self._load(self._projection.keys(group))
+            changed = self._projection.apply(group, self._known)
+            await self._write(changed, Place(stream, group[-1].stream_sequence))
+
+    async def documents(self, keys: Iterable[str]) -> Documents:
+        """Return what stands under keys; those that are not there are left out.
+
+        Raises:
+            BusUnavailableError: The server cannot be used.
+        """
+        wanted = set(keys)
+        await self._load(wanted)
+        return {key: self._known[key] for key in wanted & self._known.keys()}
+
+    async def _find(self, stream: str) -> Place:
+        entry = await self._bucket.get(_POSITION)
+        self._revision = entry.revision if entry else NOT_THERE
+        self._at = Place(stream).kept_in(entry)
+        return self._at
+
+    async def _load(self, keys: set[str]) -> None:
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+        missing = keys - self._known.keys()
+        for key, entry in (await self._bucket.get_many(missing)).items():
+            if (document := _document(entry)) is not None:
+                self._known[key] = document
+
+    async def _write(self, changed: set[str], place: Place) -> None:
+        await self._bucket.write(
+            [
+                *(KeyWrite(key=key, value=_encoded(self._known[key])) for key in sorted(changed)),
+                KeyWrite(key=_POSITION, value=place.encoded(), revision=self._revision),
+            ]
+        )
+        self._at = place
+        entry = await self._bucket.get(_POSITION)
+        self._revision = entry.revision if entry else NOT_THERE
+
+    def _groups(self, events: Sequence[PublishedEvent]) -> Iterator[list[PublishedEvent]]:
+        """Yield events in order, in groups that change no more keys than can be written together."""
+        group: list[PublishedEvent] = []
+        keys: set[str] = set()
+        for event in events:
+            own = self._projection.keys([event])
+            if group and len(keys | own) > _MAX_KEYS:
+                yield group
+                group, keys = [], set()
+            group.append(event)
+            keys |= own
+        if group:
+            yield group
+
+
+def _encoded(document: Document) -> bytes:
+    value = json.dumps(document, default=str).encode()
+    return value if len(value) <= _MAX_VALUE_BYTES else json.dumps({"dropped_bytes": len(value)}).encode()
+
+
+def _document(entry: KeyEntry) -> Document | None:
+    """Return what stands under a key; None, and a warning, for what is no document: it is made anew."""
+    try:
+        found = json.loads(entry.value)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    log.warning("document.unreadable", key=entry.key)
+    return None

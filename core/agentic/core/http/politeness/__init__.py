@@ -1,0 +1,1 @@
+"""Rates, turns and robots.txt: hosts are asked politely."""

@@ -1,0 +1,241 @@
+"""robots.txt: what a site asks crawlers to leave alone (RFC 9309)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.messages import HttpResponse
+from agentic.core.http.politeness.robots_file import AgentRules, RobotsFile
+from agentic.core.http.politeness.slots import idle
+from agentic.core.http.urls import origin_of
+from agentic.core.logging import get_logger
+
+if TYPE_CHECKING:
+    from protego import Protego
+
+log = get_logger(__name__)
+
+KEPT_S = 3_600.0  # RFC 9309 allows a day; an hour lets a site's correction take effect sooner
+KEPT_UNREADABLE_S = 60.0
+MAX_ORIGINS = 1_000
+MAX_KEPT_CHARACTERS = 8_000_000  # of all origins together; parsed they take about ten times that
+MAX_CHARACTERS = 512_000  # the RFC asks for at least 500 KiB
+MAX_CRAWL_DELAY_S = 60.0
+SMALL_BYTES = 32 * 1024  # read in a few milliseconds; more is read in a thread
+COSTLY_CHARACTERS = 2_000_000  # of URL times rules with wildcards: what a few milliseconds do
+# Whoever cannot reach robots.txt for these reasons cannot reach the page either: they say more than "denied".
+TELLING = frozenset(
+    {
+        FailureClass.DNS,
+        FailureClass.CONNECT,
+        FailureClass.TLS,
+        FailureClass.PRIVATE_ADDRESS,
+        FailureClass.INVALID_URL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsRules:
+    """What one origin's robots.txt says.
+
+    Attributes:
+        file: The file; None when there is none, so that everything is allowed.
+        unreadable: Why the file could not be read, in which case nothing is allowed; else empty.
+        expires_at: When to ask anew, on the gate's clock.
+        size: Characters that were parsed.
+        rules: User agent -> its rules, once asked for.
+        delays: User agent -> crawl delay, once asked for.
+    """
+
+    file: RobotsFile | None = None
+    unreadable: str = ""
+    expires_at: float
+    size: int = 0
+    rules: dict[str, AgentRules] = field(default_factory=dict, compare=False, repr=False)
+    delays: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+
+    def rules_for(self, user_agent: str) -> AgentRules | None:
+        """Return the rules for one crawler; None if there are none."""
+        if self.file is None:
+            return None
+        if (known := self.rules.get(user_agent)) is None:
+            known = self.rules[user_agent] = self.file.rules_for(user_agent)
+        return known
+
+    def fault(self, user_agent: str) -> str:
+        """Return why nothing is known to be allowed; "" if it is."""
+        rules = self.rules_for(user_agent)
+        return self.unreadable or (rules.fault if rules else "")
+
+    def allow(self, url: str, user_agent: str) -> bool:
+        """Tell whether ``url`` may be fetched."""
+        if self.unreadable:
+            return False
+        rules = self.rules_for(user_agent)
+        return rules is None or (not rules.fault and rules.parser.can_fetch(url, user_agent))
+
+    def is_costly(self, url: str, user_agent: str) -> bool:
+        """Tell whether to judge ``url`` takes more than a few milliseconds."""
+        rules = self.rules_for(user_agent)
+        return rules is not None and rules.pattern_count * len(url) > COSTLY_CHARACTERS
+
+    def crawl_delay_s(self, user_agent: str) -> float:
+        """Return the seconds between two requests the site asks for, a minute at most; 0 if none.
+
+        Of ``Crawl-delay`` and ``Request-rate`` the slower one counts.
+        """
+        rules = self.rules_for(user_agent)
+        if rules is None:
+            return 0.0
+        if user_agent not in self.delays:  # asked for each page
+            self.delays[user_agent] = _crawl_delay_s(rules.parser, user_agent)
+        return self.delays[user_agent]
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """Return the URLs of the sitemaps the site names, each once, in its order."""
+        return tuple(dict.fromkeys(self.file.sitemaps)) if self.file else ()
+
+
+def _crawl_delay_s(parser: Protego, user_agent: str) -> float:
+    rate = parser.request_rate(user_agent)
+    wishes = [parser.crawl_delay(user_agent), rate.seconds / rate.requests if rate else None]
+    return min(max((wish for wish in wishes if wish and wish > 0), default=0.0), MAX_CRAWL_DELAY_S)
+
+
+def rules_of(response: HttpResponse, now: float) -> RobotsRules:
+    """Read the answer to ``/robots.txt``.
+
+    4xx means there are no rules; 429 and 5xx mean nobody knows, so nothing is allowed for a while.
+    """
+    status = response.status
+    if status == 429 or status >= 500:
+        return RobotsRules(unreadable=f"it answered {status}", expires_at=now + KEPT_UNREADABLE_S)
+    if status >= 300:
+        return RobotsRules(expires_at=now + KEPT_S)
+    text = _head(response.body.decode("utf-8", errors="replace"))
+    return RobotsRules(file=RobotsFile(text), expires_at=now + KEPT_S, size=len(text))
+
+
+def _prepared(response: HttpResponse, now: float, user_agent: str) -> RobotsRules:
+    """Read the answer, and the rules for one crawler."""
+    rules = rules_of(response, now)
+    rules.rules_for(user_agent)
+    return rules
+
+
+def _head(text: str) -> str:
+    """Return as much of a file as is read, in whole lines: half of ``Disallow: /a`` may forbid all."""
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return text[: max(text.rfind(end, 0, MAX_CHARACTERS) for end in "\r\n") + 1]
+
+
+class RobotsGate:
+    """Keeps the rules of the origins asked lately, and asks each origin once.
+
+    Args:
+        load: Fetches a URL whatever its status, following redirects.
+        user_agent: Whose rules count.
+        clock: Monotonic seconds.
+    """
+
+    def __init__(
+        self, load: Callable[[str], Awaitable[HttpResponse]], user_agent: str, clock: Callable[[], float]
+    ) -> None:
+        self._load = load
+        self._user_agent = user_agent
+        self._clock = clock
+        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._kept_characters = 0
+        self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, url: str) -> float:
+        """Return the crawl delay in seconds that the site of ``url`` asks for, if ``url`` may be fetched.
+
+        Raises:
+            FetchError: It may not, or robots.txt could not be read (``robots_denied``); or the host could not
+                be reached at all (``dns``, ``connect``, ``tls``, ``private_address``).
+        """
+        origin = origin_of(url)
+        rules = self._fresh(origin) or await self._ask(origin)
+        if rules.is_costly(url, self._user_agent):
+            is_allowed = await asyncio.to_thread(rules.allow, url, self._user_agent)
+        else:
+            is_allowed = rules.allow(url, self._user_agent)
+        if not is_allowed:
+            raise self._denial(url, origin, rules)
+        return rules.crawl_delay_s(self._user_agent)
+
+    async def sitemaps(self, url: str) -> tuple[str, ...]:
+        """Return the URLs of the sitemaps that the site of ``url`` names; none if its rules cannot be read.
+
+        Raises:
+            FetchError: The host could not be reached at all, as for :meth:`check`.
+        """
+        origin = origin_of(url)
+        rules = self._fresh(origin) or await self._ask(origin)
+        return rules.sitemaps()
+
+    def _fresh(self, origin: str) -> RobotsRules | None:
+        rules = self._rules.get(origin)
+        return rules if rules and rules.expires_at > self._clock() else None
+
+    async def _ask(self, origin: str) -> RobotsRules:
+        """Load the rules; those who come meanwhile wait for the first."""
+        lock = self._loading.setdefault(origin, asyncio.Lock())
+        if lock.locked():
+            async with idle():
+                await lock.acquire()
+        else:
+            await lock.acquire()
+        try:
+            if rules := self._fresh(origin):
+                return rules
+            rules = await self._read(origin)
+            self._keep(origin, rules)
+            return rules
+        finally:
+            lock.release()
+
+    def _keep(self, origin: str, rules: RobotsRules) -> None:
+        """Keep the rules, and forget those read longest ago where that is too much."""
+        if (earlier := self._rules.pop(origin, None)) is not None:
+            self._kept_characters -= earlier.size
+        self._rules[origin] = rules
+        self._kept_characters += rules.size
+        while len(self._rules) > MAX_ORIGINS or self._kept_characters > MAX_KEPT_CHARACTERS:
+            _, oldest = self._rules.popitem(last=False)
+            self._kept_characters -= oldest.size
+
+    async def _read(self, origin: str) -> RobotsRules:
+        try:
+            response = await self._load(f"{origin}/robots.txt")
+            if len(response.body) <= SMALL_BYTES:
+                return rules_of(response, self._clock())
+            return await asyncio.to_thread(_prepared, response, self._clock(), self._user_agent)
+        except FetchError as exc:
+            if exc.failure_class in TELLING:
+                raise
+            log.warning("robots.unreadable", origin=origin, failure_class=exc.failure_class)
+            return RobotsRules(unreadable=str(exc), expires_at=self._clock() + KEPT_UNREADABLE_S)
+
+    def _denial(self, url: str, origin: str, rules: RobotsRules) -> FetchError:
+        if fault := rules.fault(self._user_agent):
+            reason = (
+                f"{origin}/robots.txt could not be read ({fault}), and until it can nothing is "
+                f"fetched from there; try again later, or set obey_robots to false for a site of your own"
+            )
+            retry_s = max(rules.expires_at - self._clock(), 0.0)
+            return FetchError(url, FailureClass.ROBOTS_DENIED, reason, retry_after_s=retry_s)
+        reason = (
+            f"{origin}/robots.txt does not allow it for {self._user_agent!r}; "
+            f"leave the page out, or set obey_robots to false for a site of your own"
+        )
+        return FetchError(url, FailureClass.ROBOTS_DENIED, reason)

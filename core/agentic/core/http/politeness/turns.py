@@ -1,0 +1,185 @@
+"""Waits until a host may be asked: for a connection, for its turn, and for as long as it wants peace.
+
+``max_wait_s`` ends the wait of the request that is next in line. Those behind it wait for requests of their
+own fetcher, each of which has an end itself: a slow crawl fails none of its pages by its own rate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from agentic.core.http.errors import FailureClass, FetchError
+from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.politeness.budget import BudgetUnavailableError, HostBudget, InstantBudget, Turn
+from agentic.core.http.politeness.slots import idle
+from agentic.core.http.urls import host_of
+from agentic.core.logging import get_logger
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+
+class ResourceOf(Protocol):
+    """Tells which part of a host a URL is of, where the host keeps a limit for each part."""
+
+    def __call__(self, url: str, /) -> str:
+        """Return a name for it; "" where the limit is that of the host."""
+        ...
+
+
+RESOURCE = "resource"
+"""``detail`` of a failure that is about the limit of one part of a host."""
+
+RATE = "rate"
+"""``detail`` of a failure that is about the rate of the policy."""
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+
+
+class HostTurns:
+    """The turns of one fetcher, under a budget that it may share with others.
+
+    Args:
+        policy: How many connections, how often, and for how long to wait.
+        budget: When each host may be asked again.
+        sleep: Waits that many seconds.
+        resource_of: Which part of a host is asked, where the host keeps a limit for each.
+    """
+
+    def __init__(
+        self,
+        policy: HttpPolicy,
+        budget: HostBudget,
+        sleep: Callable[[float], Awaitable[None]],
+        resource_of: ResourceOf | None = None,
+    ) -> None:
+        self._resource_of = resource_of
+        self._policy = policy
+        self._budget = budget
+        self._take_now = budget.take_now if isinstance(budget, InstantBudget) else None
+        self._sleep = sleep
+        self._interval_s = 1 / policy.requests_per_second if policy.requests_per_second else 0.0
+        # What a proxy answers is not the host's word: it counts for those who use that proxy.
+        self._through = f" through {policy.proxy_id}" if policy.proxy else ""
+        # A lane is forgotten with its last request: a crawl of 100,000 hosts keeps none of them.
+        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()
+
+    async def begin(self, url: str, delay_s: float) -> Callable[[], None]:
+        """Wait for one of the host's connections and for its turn.
+
+        Args:
+            url: What is to be asked for.
+            delay_s: Seconds the site wants between two requests; the policy may want more.
+
+        Returns:
+            Gives the connection back; to be called when the answer is there.
+
+        Raises:
+            FetchError: The wait would be too long (``rate_limited``).
+        """
+        host = host_of(url)
+        if (lane := self._lanes.get(host)) is None:
+            lane = self._lanes[host] = _Lane(self._policy.max_connections_per_host)
+        if resource := self._resource(url):
+            await self._rest(resource, url)
+        interval_s = max(self._interval_s, delay_s)
+        if lane.slots.locked() or lane.gate.locked():  # others are before this one
+            async with idle():
+                await self._enter(host, lane, url, interval_s)
+        elif self._take_now is not None and not self._take_now(host + self._through, interval_s).wait_s:
+            await lane.slots.acquire()  # which is at once
+        else:
+            await self._enter(host, lane, url, interval_s)
+        return lane.leave
+
+    async def note(self, failure: FetchError, url: str) -> None:
+        """Let nobody ask the host of ``url`` for as long as ``failure`` says that it wants peace.
+
+        Where its ``detail`` is ``resource``, other parts of the host may still be asked.
+        """
+        if failure.failure_class != FailureClass.RATE_LIMITED or not failure.retry_after_s:
+            return
+        resource = self._resource(url) if failure.detail == RESOURCE else ""
+        name = resource or host_of(url)
+        log.info("host.blocked", host=name, status=failure.status, wait_s=failure.retry_after_s)
+        await self.block(name, failure.retry_after_s)
+
+    async def block(self, host: str, seconds: float) -> None:
+        """Let nobody ask ``host`` for so long: nobody who comes to it the same way, where that is a proxy."""
+        # Told late, a block ends late: on the safe side.
+        with suppress(BudgetUnavailableError):  # logged; and without the budget nobody asks anyway
+            await self._insist(partial(self._budget.block, host + self._through, seconds))
+
+    async def _enter(self, host: str, lane: _Lane, url: str, interval_s: float) -> None:
+        """Wait in line; a ``Retry-After`` that arrives meanwhile holds for those who wait already."""
+        await lane.slots.acquire()
+        try:
+            async with lane.gate:
+                await self._rest(host, url, interval_s)
+        except BaseException:
+            lane.slots.release()
+            raise
+
+    def _resource(self, url: str) -> str:
+        resource = self._resource_of(url) if self._resource_of else ""
+        return f"{host_of(url)} ({resource})" if resource else ""
+
+    async def _rest(self, name: str, url: str, interval_s: float = 0.0) -> None:
+        """Wait until the turn of a host, or of a part of it, is taken; for ``max_wait_s`` in all."""
+        left_s = self._policy.max_wait_s
+        while (turn := await self._take(name, url, interval_s)).wait_s > 0:
+            if turn.wait_s > left_s:
+                raise self._too_long(name, url, turn)
+            left_s -= turn.wait_s
+            async with idle(turn.wait_s):
+                await self._sleep(turn.wait_s)
+
+    async def _take(self, host: str, url: str, interval_s: float) -> Turn:
+        try:
+            return await self._insist(partial(self._budget.take, host + self._through, interval_s))
+        except BudgetUnavailableError as exc:
+            reason = f"{exc}; nothing is asked for without its turn"
+            raise FetchError(url, FailureClass.RATE_LIMITED, reason, detail="budget") from exc
+
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call until the budget can be asked, as long as one may wait for a host."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                return await call()
+            except BudgetUnavailableError as exc:
+                if exc.down_s + pause_s > self._policy.max_wait_s:
+                    raise
+            await self._sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _too_long(self, name: str, url: str, turn: Turn) -> FetchError:
+        limit = f"max_wait_s ({self._policy.max_wait_s:g} s)"
+        detail = "host" if name == host_of(url) else RESOURCE
+        reason = f"{name} asked for {turn.blocked_s:.0f} s of peace, more than {limit}; try again then"
+        if turn.blocked_s < turn.wait_s:
+            detail = RATE
+            reason = (
+                f"its turn comes in {turn.wait_s:.3g} s, and it would wait longer than {limit} in all; raise "
+                f"max_wait_s, or requests_per_second (robots.txt may ask for a Crawl-delay, too)"
+            )
+        return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=turn.wait_s, detail=detail)
+
+
+class _Lane:
+    """The requests to one host: so many at once, leaving one after the other."""
+
+    def __init__(self, width: int) -> None:
+        self.slots = asyncio.Semaphore(width)
+        self.gate = asyncio.Lock()
+
+    def leave(self) -> None:
+        """Give a slot back."""
+        self.slots.release()

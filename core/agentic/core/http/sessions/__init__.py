@@ -1,0 +1,1 @@
+"""Logins, cookies, and secrets in URLs."""

@@ -1,0 +1,232 @@
+"""Cookies: which a site may set and which it gets back, by the rules of the standard library's jar.
+
+It knows nothing of public suffixes, and lets a site delete the cookies of another one; both is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http.client import HTTPResponse
+from http.cookiejar import Cookie, DefaultCookiePolicy
+from http.cookiejar import CookieJar as StandardJar
+from typing import Literal, Self, cast
+from urllib.parse import urlsplit
+from urllib.request import Request
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from agentic.core.http.errors import HttpError
+from agentic.core.http.sessions.public_suffixes import is_public_suffix
+from agentic.core.http.urls import without_credentials
+from agentic.core.types import JSONValue
+
+SESSION_ENDS = -1.0  # how Playwright writes that a cookie lasts as long as the session
+LOCAL = ".local"  # what the standard library appends to names without a dot
+MAX_COOKIES = 1_000  # a hostile site sets them without end; browsers keep 180 a site
+MAX_CHARACTERS = 8_192  # of one field; browsers take 4,096
+MAX_TIME_CHARACTERS = 64  # of an age or a date; of longer ones the standard library makes numbers without end
+
+
+class InvalidCookieError(HttpError, ValueError):
+    """Stored cookies cannot be read."""
+
+    def __init__(self, faults: str) -> None:
+        super().__init__(
+            f"the cookies cannot be read: {faults}; give a list of objects with name, value, domain and path "
+            f"as in the storage state of a browser"
+        )
+
+
+class CookieJar:
+    """The cookies of one session, for the hosts and paths that may have them (RFC 6265).
+
+    A cookie marked ``Secure`` goes to https only, an expired one nowhere, and nobody sets one for a domain
+    that is not theirs, or that others have a part of (``co.uk``, ``github.io``). May be used from several
+    threads.
+    """
+
+    __slots__ = ("_jar",)
+
+    def __init__(self) -> None:
+        self._jar = StandardJar(
+            DefaultCookiePolicy(
+                # Left to itself it gives a host's own cookies to its subdomains.
+                strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain,
+                strict_domain=True,
+            )
+        )
+
+    def header_for(self, url: str) -> str | None:
+        """Return the ``Cookie`` field for a request to ``url``; None if no cookie goes there."""
+        request = _asked(url)
+        self._jar.add_cookie_header(request)
+        return request.get_header("Cookie")
+
+    def store(self, url: str, set_cookies: Sequence[str]) -> None:
+        """Take the ``Set-Cookie`` fields that came from ``url``, as far as it may set them."""
+        parts = urlsplit(url)
+        host, is_safe = parts.hostname or "", parts.scheme == "https"
+        plain = [line for line in set_cookies if _is_plain(line) and _keeps_its_name(line, is_safe=is_safe)]
+        fields = [own for line in plain if (own := _own_part(line, host)) is not None]
+        if fields and len(self) < MAX_COOKIES:
+            # Of an answer, the standard library's rules want nothing but these two calls.
+            self._jar.extract_cookies(cast(HTTPResponse, _Answer(fields)), _asked(url))
+
+    def to_data(self) -> list[JSONValue]:
+        """Return the cookies as data: the fields that Playwright's ``storage_state`` has. They are secret."""
+        self._jar.clear_expired_cookies()
+        return [_data_of(cookie) for cookie in self._jar]
+
+    @classmethod
+    def from_data(cls, data: JSONValue) -> Self:
+        """Return a jar with the cookies of :meth:`to_data`, or of a browser's storage state.
+
+        Cookies for all of a public suffix are left out.
+
+        Raises:
+            InvalidCookieError: Something is no cookie; values are not quoted.
+        """
+        try:
+            cookies = _COOKIES.validate_python(data)
+        except ValidationError as exc:
+            raise InvalidCookieError("; ".join(map(_fault, exc.errors(include_input=False)))) from None
+        made = cls()
+        for cookie in cookies:
+            if not (cookie.domain.startswith(".") and is_public_suffix(cookie.domain[1:].lower())):
+                made._jar.set_cookie(cookie.restored())
+        return made
+
+    def __len__(self) -> int:
+        return len(self._jar)
+
+    def __repr__(self) -> str:
+        return f"CookieJar({len(self)} cookies)"
+
+
+class _Answer:
+    """What the standard library reads ``Set-Cookie`` fields from."""
+
+    def __init__(self, fields: list[str]) -> None:
+        self._fields = fields
+
+    def info(self) -> Self:
+        return self
+
+    def get_all(self, name: str, default: list[str]) -> list[str]:
+        return self._fields if name == "Set-Cookie" else default
+
+
+class _CookieData(BaseModel):
+    """A cookie as browsers write it down; what they know besides is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str = Field(pattern=r"^[^\x00-\x20;=\x7f]+$")
+    value: str = Field(pattern=r"^[^\x00-\x1f;\x7f]*$")
+    domain: str = Field(pattern=r"^[^\x00-\x20;/\x7f]+$")
+    path: str = Field(default="/", pattern=r"^/[^\x00-\x1f;\x7f]*$")
+    expires: float = SESSION_ENDS
+    httpOnly: bool = False  # noqa: N815 - the browser's name
+    secure: bool = False
+    sameSite: Literal["Lax", "None", "Strict"] = "Lax"  # noqa: N815 - the browser's name
+
+    def restored(self) -> Cookie:
+        domain = self.domain.lower()
+        rest = {"SameSite": self.sameSite} | ({"HttpOnly": ""} if self.httpOnly else {})
+        is_lasting = self.expires >= 0
+        return Cookie(
+            version=0,
+            name=self.name,
+            value=self.value,
+            port=None,
+            port_specified=False,
+            domain=domain if "." in domain else domain + LOCAL,
+            domain_specified=domain.startswith("."),
+            domain_initial_dot=domain.startswith("."),
+            path=self.path,
+            path_specified=True,
+            secure=self.secure,
+            expires=int(self.expires) if is_lasting else None,
+            discard=not is_lasting,
+            comment=None,
+            comment_url=None,
+            rest=rest,
+        )
+
+
+_COOKIES = TypeAdapter(list[_CookieData])
+
+
+def _asked(url: str) -> Request:
+    return Request(without_credentials(url))  # noqa: S310 - never opened; the rules read host and path
+
+
+def _is_plain(line: str) -> bool:
+    """Tell whether a field can be sent back and stored: no lone surrogate, no control character."""
+    return len(line) <= MAX_CHARACTERS and all(mark >= " " and not _is_surrogate(mark) for mark in line)
+
+
+def _keeps_its_name(line: str, *, is_safe: bool) -> bool:
+    """Tell whether a field may set a cookie of this name (RFC 6265bis, 4.1.3).
+
+    ``__Secure-`` says that it came over https, ``__Host-`` besides that no other host of the site set it.
+    """
+    first, *rest = line.split(";")
+    name = first.partition("=")[0].strip().lower()
+    if not name.startswith(("__secure-", "__host-")):
+        return True
+    attributes = dict(map(_attribute, rest))  # of two with one name the last one counts
+    if not (is_safe and "secure" in attributes):
+        return False
+    return not name.startswith("__host-") or ("domain" not in attributes and attributes.get("path") == "/")
+
+
+def _own_part(line: str, host: str) -> str | None:
+    """Return a field as far as ``host`` may set it (RFC 6265, 5.3); None for a cookie of other domains.
+
+    A host that is a public suffix itself may have cookies, for itself alone.
+    """
+    first, *rest = line.split(";")
+    parts = [first, *(part for part in rest if not _is_endless(*_attribute(part)))]
+    named = [value for name, value in map(_attribute, parts[1:]) if name == "domain"]
+    domains = list(filter(None, named))  # an empty one counts for nothing
+    if not all(host == domain or host.endswith(f".{domain}") for domain in domains):
+        return None
+    if any(map(is_public_suffix, domains)) and set(domains) != {host}:
+        return None
+    if domains == named and not any(map(is_public_suffix, domains)):
+        return ";".join(parts)
+    return ";".join([parts[0], *(part for part in parts[1:] if _attribute(part)[0] != "domain")])
+
+
+def _is_endless(name: str, value: str) -> bool:
+    return name in ("expires", "max-age") and len(value) > MAX_TIME_CHARACTERS
+
+
+def _attribute(part: str) -> tuple[str, str]:
+    """Return name and value of an attribute; a domain without the dot that old sites begin it with."""
+    name, _, value = part.partition("=")
+    return name.strip().lower(), value.strip().strip('"').removeprefix(".").lower()
+
+
+def _is_surrogate(mark: str) -> bool:
+    return "\ud800" <= mark <= "\udfff"
+
+
+def _fault(error: ErrorDetails) -> str:
+    return f"{'.'.join(map(str, error['loc'])) or 'all'}: {error['msg']}"
+
+
+def _data_of(cookie: Cookie) -> JSONValue:
+    same_site = str(cookie.get_nonstandard_attr("SameSite") or "").capitalize()
+    return {
+        "name": cookie.name,
+        "value": cookie.value or "",
+        "domain": cookie.domain.removesuffix(LOCAL) if cookie.domain.count(".") == 1 else cookie.domain,
+        "path": cookie.path,
+        "expires": SESSION_ENDS if cookie.expires is None else float(cookie.expires),
+        "httpOnly": cookie.has_nonstandard_attr("HttpOnly"),
+        "secure": cookie.secure,
+        "sameSite": same_site if same_site in ("Lax", "None", "Strict") else "Lax",
+    }

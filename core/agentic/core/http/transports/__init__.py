@@ -1,0 +1,1 @@
+"""Client libraries behind one port."""

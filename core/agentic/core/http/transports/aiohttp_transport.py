@@ -1,0 +1,143 @@
+"""The transport over aiohttp. Loaded when a fetcher is opened; its types stay in here."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
+from agentic.core.http.guard.addresses import AddressGuard
+from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
+from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.wire import DNS_KEPT_S, checked_url, usual_headers, wire_headers
+from agentic.core.http.urls import host_of, without_credentials
+
+# The first that fits counts; the rest broke the connection. {0} is the exception, {1} the time limit.
+FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
+    (PrivateAddressError, FailureClass.PRIVATE_ADDRESS, "{0}"),
+    (TimeoutError, FailureClass.TIMEOUT, "no complete answer within {1:.3g} s"),
+    (aiohttp.InvalidURL, FailureClass.INVALID_URL, "it is malformed"),
+    (
+        aiohttp.ClientConnectorDNSError,
+        FailureClass.DNS,
+        "its name cannot be resolved ({0.strerror}); check its spelling",
+    ),
+    (
+        aiohttp.ClientHttpProxyError,
+        FailureClass.CONNECT,
+        "the proxy refused with status {0.status}",
+    ),
+    (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
+    (aiohttp.ClientPayloadError, FailureClass.CONNECT, "the connection ended before the whole body had come"),
+    (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is no valid HTTP"),
+)
+
+
+class AiohttpTransport:
+    """Implements :class:`~agentic.core.http.Transport`; use it with ``async with``.
+
+    How many connections a host gets is the fetcher's business, so that waiting for one is not counted as
+    time the server took.
+    """
+
+    def __init__(self, policy: HttpPolicy) -> None:
+        self._user_agent = policy.user_agent
+        self._guard = AddressGuard(policy.allow_private_hosts)
+        self._proxy = policy.proxy.get_secret_value() if policy.proxy else None
+        # With a proxy, the proxy's is the only name there is to look up, and it was chosen by the user.
+        resolving = AddressGuard([host_of(self._proxy)]) if self._proxy else self._guard
+        connector = aiohttp.TCPConnector(
+            resolver=_GuardedResolver(resolving), limit=0, ttl_dns_cache=int(DNS_KEPT_S)
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            headers=usual_headers(policy.user_agent),
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(total=None),  # `send` keeps the time, with a single timer
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        """See :meth:`Transport.send`."""
+        started = time.monotonic()
+        try:
+            url = checked_url(request.url, self._guard, is_proxied=self._proxy is not None)
+            names_somebody = bool(url.user or url.password)
+            is_usual = not (request.headers or names_somebody)
+            async with asyncio.timeout(timeout_s):
+                answer = await self._session.request(
+                    request.method,
+                    url.with_user(None) if names_somebody else url,
+                    headers=None if is_usual else wire_headers(request, url, self._user_agent),
+                    data=request.body,
+                    allow_redirects=False,
+                    proxy=URL(self._proxy) if self._proxy else None,
+                )
+                try:
+                    body = await _read(answer, request.url, max_bytes)
+                finally:
+                    # One that was read to its end has given its connection back already.
+                    if not answer.closed or request.body is not None:
+                        answer.release()
+                        await answer.wait_for_close()
+                return HttpResponse(
+                    url=without_credentials(request.url),
+                    status=answer.status,
+                    headers=Headers(answer.headers.items()),
+                    body=body,
+                    elapsed_s=time.monotonic() - started,
+                    set_cookies=tuple(answer.headers.getall("Set-Cookie", ())),
+                )
+        except (aiohttp.ClientError, TimeoutError, OSError, PrivateAddressError) as exc:
+            raise _translated(exc, request.url, timeout_s) from exc
+
+
+class _GuardedResolver(AbstractResolver):
+    """Hands on only addresses that may be connected to, and aiohttp connects to no others."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._resolver = aiohttp.DefaultResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)
+        admitted = frozenset(self._guard.admit(host, port, [result["host"] for result in found]))
+        return [result for result in found if result["host"] in admitted]
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+async def _read(answer: aiohttp.ClientResponse, url: str, max_bytes: int) -> bytes:
+    """Read the body in pieces, and stop at the limit."""
+    reader = BodyReader(url, answer.status, answer.headers.get("Content-Encoding", ""), max_bytes)
+    content = answer.content
+    while not content.at_eof():  # iterated over, it would be asked once more for its end
+        reader.feed(await content.readany())
+    return reader.whole()
+
+
+def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
+    for kind, failure_class, sentence in FAULTS:
+        if isinstance(exc, kind):
+            return FetchError(url, failure_class, sentence.format(exc, timeout_s))
+    return FetchError(url, FailureClass.CONNECT, f"no connection: {str(exc) or type(exc).__name__}")

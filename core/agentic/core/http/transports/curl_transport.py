@@ -1,0 +1,212 @@
+"""The transport over curl, with a browser's TLS. Loaded when a policy asks for it; its types stay in here."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import time
+from types import TracebackType
+from typing import Self
+
+from curl_cffi import AsyncCurl, Curl, CurlECode, CurlError, CurlOpt
+from yarl import URL
+
+from agentic.core.http.errors import FailureClass, FetchError, PrivateAddressError
+from agentic.core.http.guard.addresses import AddressGuard
+from agentic.core.http.messages import Headers, HttpRequest, HttpResponse
+from agentic.core.http.policy import HttpPolicy
+from agentic.core.http.transports.bodies import BodyReader
+from agentic.core.http.transports.wire import Resolver, checked_url, wire_headers
+from agentic.core.http.urls import without_credentials
+
+BROWSER = "chrome"  # whose TLS and HTTP/2 settings are used; the user agent stays the policy's
+STOP = 0xFFFFFFFF  # CURL_WRITEFUNC_ERROR
+MAX_HEADER_BYTES = 256 * 1024
+STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})")
+TLS = "no secure connection: {}"
+CUT_OFF = "the connection ended before the whole answer had come"
+NO_HTTP = "the answer is no valid HTTP"
+# All others broke the connection. {} is what curl says.
+FAULTS: dict[int, tuple[FailureClass, str]] = {
+    CurlECode.UNSUPPORTED_PROTOCOL: (FailureClass.DECODE, NO_HTTP),
+    CurlECode.URL_MALFORMAT: (FailureClass.INVALID_URL, "it is malformed"),
+    CurlECode.COULDNT_RESOLVE_PROXY: (FailureClass.CONNECT, "the proxy's name cannot be resolved"),
+    CurlECode.WEIRD_SERVER_REPLY: (FailureClass.DECODE, NO_HTTP),
+    CurlECode.HTTP2: (FailureClass.DECODE, NO_HTTP),
+    CurlECode.PARTIAL_FILE: (FailureClass.CONNECT, CUT_OFF),
+    CurlECode.OPERATION_TIMEDOUT: (FailureClass.TIMEOUT, ""),
+    CurlECode.SSL_CONNECT_ERROR: (FailureClass.TLS, TLS),
+    CurlECode.GOT_NOTHING: (FailureClass.CONNECT, CUT_OFF),
+    CurlECode.SSL_CERTPROBLEM: (FailureClass.TLS, TLS),
+    CurlECode.SSL_CIPHER: (FailureClass.TLS, TLS),
+    CurlECode.PEER_FAILED_VERIFICATION: (FailureClass.TLS, TLS),
+    CurlECode.SSL_ISSUER_ERROR: (FailureClass.TLS, TLS),
+    CurlECode.PROXY: (FailureClass.CONNECT, "the proxy refused: {}"),
+    CurlECode.TOO_LARGE: (FailureClass.DECODE, NO_HTTP),
+}
+
+
+class CurlTransport:
+    """Implements :class:`~agentic.core.http.Transport`; use it with ``async with``.
+
+    What a name leads to is looked up and checked here, and curl is told to connect there.
+    """
+
+    def __init__(self, policy: HttpPolicy) -> None:
+        self._user_agent = policy.user_agent
+        self._guard = AddressGuard(policy.allow_private_hosts)
+        self._resolver = Resolver(self._guard)
+        self._proxy = policy.proxy.get_secret_value() if policy.proxy else ""
+        # With `socks5` curl looks names up itself, and gives the proxy an address.
+        self._is_led_by_name = bool(self._proxy) and not self._proxy.startswith("socks5:")
+        self._multi = AsyncCurl()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._multi.close()  # type: ignore[no-untyped-call] # the library leaves it untyped
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        """See :meth:`Transport.send`."""
+        started = time.monotonic()
+        answer = _Answer(request.url, max_bytes)
+        try:
+            async with asyncio.timeout(timeout_s):
+                url = checked_url(request.url, self._guard, is_proxied=self._is_led_by_name)
+                pins = [] if self._is_led_by_name else await self._pins(url)
+                await self._perform(request, url, pins, answer)
+        except (CurlError, TimeoutError, OSError, PrivateAddressError) as exc:
+            raise answer.fault or _translated(exc, request.url, timeout_s) from exc
+        return answer.response(time.monotonic() - started)
+
+    async def _pins(self, url: URL) -> list[str]:
+        host, port = (url.raw_host or "").removesuffix("."), url.port or 0
+        addresses = await self._resolver.addresses(host, port)
+        listed = ",".join(f"[{address}]" if ":" in address else address for address in addresses)
+        return [] if ":" in host else [f"{host}:{port}:{listed}"]
+
+    async def _perform(self, request: HttpRequest, url: URL, pins: list[str], answer: _Answer) -> None:
+        curl = Curl()
+        try:
+            curl.impersonate(BROWSER, default_headers=False)
+            for option, value in self._options(request, url):
+                curl.setopt(option, value)
+            curl.setopt(CurlOpt.RESOLVE, pins)
+            curl.setopt(CurlOpt.HEADERFUNCTION, answer.take_header)
+            curl.setopt(CurlOpt.WRITEFUNCTION, answer.take_body)
+            await self._transferred(curl)
+        finally:
+            curl.close()
+
+    async def _transferred(self, curl: Curl) -> None:
+        done = self._multi.add_handle(curl)
+        try:
+            await done
+        except asyncio.CancelledError:
+            self._multi.remove_handle(curl)
+            raise
+
+    def _options(self, request: HttpRequest, url: URL) -> list[tuple[CurlOpt, object]]:
+        headers = wire_headers(request, url, self._user_agent)
+        host = (url.raw_host or "").removesuffix(".")
+        found: list[tuple[CurlOpt, object]] = [
+            (CurlOpt.URL, str(url.with_user(None).with_fragment(None).with_host(host))),
+            (CurlOpt.PROTOCOLS_STR, "http,https"),
+            (CurlOpt.FOLLOWLOCATION, 0),
+            (CurlOpt.NOSIGNAL, 1),
+            (CurlOpt.HTTP_CONTENT_DECODING, 0),  # done here, in steps
+            (CurlOpt.PROXY, self._proxy),  # empty: not the environment's either
+            (CurlOpt.SUPPRESS_CONNECT_HEADERS, 1),
+            (CurlOpt.CUSTOMREQUEST, request.method),
+            (CurlOpt.NOBODY, int(request.method == "HEAD")),
+        ]
+        if request.body is not None:
+            found += [(CurlOpt.POSTFIELDSIZE, len(request.body)), (CurlOpt.POSTFIELDS, request.body)]
+            headers = {"Content-Type": "", "Expect": ""} | headers
+        found.append((CurlOpt.HTTPHEADER, [_line(name, value) for name, value in headers.items()]))
+        return found
+
+
+class _Answer:
+    """Gathers one answer in curl's callbacks, which must not raise."""
+
+    def __init__(self, url: str, max_bytes: int) -> None:
+        self.fault: FetchError | None = None
+        self._url = url
+        self._max_bytes = max_bytes
+        self._status = 0
+        self._fields: list[tuple[str, str]] = []
+        self._header_bytes = 0
+        self._body: BodyReader | None = None
+
+    def take_header(self, line: bytes) -> int:
+        self._header_bytes += len(line)
+        if self._header_bytes > MAX_HEADER_BYTES:
+            self.fault = FetchError(self._url, FailureClass.DECODE, NO_HTTP)
+            return STOP
+        if found := STATUS_LINE.match(line):  # a 1xx may come before the answer itself
+            self._status, self._fields = int(found[1]), []
+        elif b":" in line:
+            name, _, value = line.decode("latin-1").partition(":")
+            self._fields.append((name.strip(), value.strip()))
+        return len(line)
+
+    def take_body(self, data: bytes) -> int:
+        try:
+            self._reader().feed(data)
+        except FetchError as exc:
+            self.fault = exc
+            return STOP
+        return len(data)
+
+    def response(self, elapsed_s: float) -> HttpResponse:
+        return HttpResponse(
+            url=without_credentials(self._url),
+            status=self._status,
+            headers=Headers(self._fields),
+            body=self._reader().whole(),
+            elapsed_s=elapsed_s,
+            set_cookies=tuple(value for name, value in self._fields if name.lower() == "set-cookie"),
+        )
+
+    def _reader(self) -> BodyReader:
+        if self._body is None:
+            encoding = Headers(self._fields).get("content-encoding", "")
+            self._body = BodyReader(self._url, self._status, encoding, self._max_bytes)
+        return self._body
+
+
+def _line(name: str, value: str) -> bytes:
+    """Write a field as curl wants it: with a semicolon to send it empty, bare to leave its own out."""
+    if value:
+        return f"{name}: {value}".encode()
+    return f"{name}:".encode() if name in ("Content-Type", "Expect") else f"{name};".encode()
+
+
+def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
+    told = ""
+    match exc:
+        case PrivateAddressError():
+            return FetchError(url, FailureClass.PRIVATE_ADDRESS, str(exc))
+        case TimeoutError():
+            return _too_late(url, timeout_s)
+        case socket.gaierror():
+            reason = f"its name cannot be resolved ({exc.strerror}); check its spelling"
+            return FetchError(url, FailureClass.DNS, reason)
+        case CurlError():
+            found = re.search(r"curl: \(\d+\) (.*?)\. See https", str(exc))
+            told = found[1] if found else f"curl error {int(exc.code)}"
+            if exc.code == CurlECode.OPERATION_TIMEDOUT:
+                return _too_late(url, timeout_s)
+            failure_class, sentence = FAULTS.get(int(exc.code), (FailureClass.CONNECT, "no connection: {}"))
+            return FetchError(url, failure_class, sentence.format(told))
+        case _:
+            return FetchError(url, FailureClass.CONNECT, f"no connection: {exc}")
+
+
+def _too_late(url: str, timeout_s: float) -> FetchError:
+    return FetchError(url, FailureClass.TIMEOUT, f"no complete answer within {timeout_s:.3g} s")

@@ -1,0 +1,30 @@
+"""The port between the fetcher and an HTTP client library."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from agentic.core.http.messages import HttpRequest, HttpResponse
+
+
+class Transport(Protocol):
+    """Sends one request and reads one answer: no redirects, no waiting, no judging of statuses.
+
+    An implementation keeps connections open between requests, checks every address it connects to with an
+    :class:`~agentic.core.http.guard.addresses.AddressGuard`, follows no proxy setting of the environment and
+    keeps no cookies.
+    """
+
+    async def send(self, request: HttpRequest, *, timeout_s: float, max_bytes: int) -> HttpResponse:
+        """Return the answer, whatever its status.
+
+        Args:
+            request: What to ask; a user agent is added where it names none.
+            timeout_s: From connecting to the last byte.
+            max_bytes: Largest body after decompression; reading stops there.
+
+        Raises:
+            FetchError: ``timeout``, ``dns``, ``connect``, ``tls``, ``private_address``, ``too_large``,
+                ``decode`` or ``invalid_url``.
+        """
+        ...

@@ -1,0 +1,88 @@
+"""What every transport does alike: which URLs it takes, what it adds, which addresses a name has."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from base64 import b64encode
+from collections import OrderedDict
+
+from yarl import URL
+
+from agentic.core.http.errors import InvalidUrlError
+from agentic.core.http.guard.addresses import AddressGuard
+from agentic.core.http.messages import HttpRequest
+from agentic.core.http.transports.bodies import ACCEPT_ENCODING
+from agentic.core.http.urls import HOST, check_length, plain_origin
+
+DNS_KEPT_S = 60.0
+MAX_NAMES = 10_000
+
+
+def checked_url(text: str, guard: AddressGuard, *, is_proxied: bool = False) -> URL:
+    """Return the URL as it will be used, its host checked in exactly that spelling.
+
+    Raises:
+        InvalidUrlError: It is no absolute http or https URL.
+        PrivateAddressError: Its host is a private address.
+    """
+    check_length(text)
+    try:
+        url = URL(text, encoded=plain_origin(text) is not None)  # of which there is nothing to encode
+    except ValueError as exc:
+        raise InvalidUrlError(text, "it is malformed") from exc
+    host, port = url.raw_host, url.port
+    if url.scheme not in ("http", "https") or not host or port is None:
+        raise InvalidUrlError(text, "it is not absolute")
+    guard.check_host(host, port, is_proxied=is_proxied)
+    if not HOST.fullmatch(host):  # `%6c` and the like: libraries do not agree on what that is
+        raise InvalidUrlError(text, f"{host[:80]!r} is not a host name")
+    return url
+
+
+def usual_headers(user_agent: str) -> dict[str, str]:
+    """Return the fields of a request that has none of its own."""
+    return {"Accept": "*/*", "Accept-Encoding": ACCEPT_ENCODING, "User-Agent": user_agent}
+
+
+def wire_headers(request: HttpRequest, url: URL, user_agent: str) -> dict[str, str]:
+    """Return the fields to send: the request's own, and what it leaves open."""
+    found = usual_headers(user_agent)
+    if url.user or url.password:
+        pair = f"{url.user or ''}:{url.password or ''}".encode()
+        found["Authorization"] = f"Basic {b64encode(pair).decode()}"
+    if not request.headers:
+        return found
+    own = {name.lower() for name in request.headers}
+    return {name: value for name, value in found.items() if name.lower() not in own} | dict(request.headers)
+
+
+class Resolver:
+    """Looks up names, keeps what it found for a minute, and hands on what may be connected to."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._guard = guard
+        self._kept: OrderedDict[tuple[str, int], tuple[float, list[str]]] = OrderedDict()
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Return the addresses of ``host``, the one to try first first.
+
+        Raises:
+            socket.gaierror: It has none.
+            PrivateAddressError: None of them may be connected to.
+        """
+        kept = self._kept.get((host, port))
+        if kept is None or kept[0] < time.monotonic():
+            kept = (time.monotonic() + DNS_KEPT_S, await _look_up(host, port))
+            self._kept[host, port] = kept
+            if len(self._kept) > MAX_NAMES:
+                self._kept.popitem(last=False)
+        return self._guard.admit(host, port, kept[1])
+
+
+async def _look_up(host: str, port: int) -> list[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+    )
+    return list(dict.fromkeys(str(address[0]) for _, _, _, _, address in found))

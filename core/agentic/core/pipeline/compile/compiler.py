@@ -1,0 +1,331 @@
+"""From a spec to a workflow: one interpreter, the graph engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never, cast
+
+from agentic.core.actors import Actor, ActorContext
+from agentic.core.graph import Executor, Workflow, WorkflowBuilder, WorkflowConfig
+from agentic.core.pipeline.crawl.crawl import CrawlNode, CrawlTools
+from agentic.core.pipeline.crawl.store import CrawlStore
+from agentic.core.pipeline.errors import SpecError
+from agentic.core.pipeline.expressions.references import expression_of
+from agentic.core.pipeline.policies.policies import Levels
+from agentic.core.pipeline.spec.check import find_faults
+from agentic.core.pipeline.spec.own_secrets import OwnSecrets
+from agentic.core.pipeline.spec.spec import (
+    ActorStep,
+    ChooseStep,
+    CrawlStep,
+    LoopStep,
+    PipelineSpec,
+    PipelineStep,
+    Step,
+)
+from agentic.core.pipeline.spec.step_names import (
+    SITEMAP_ACTOR,
+    names_needed,
+    needed_names,
+    outer_names,
+    outputs_of,
+    page_actors,
+    step_ids,
+)
+from agentic.core.pipeline.spec.versions import version_of
+from agentic.core.pipeline.spec.walking import named_by, reads_sitemaps, rerun_rules
+from agentic.core.pipeline.steps.calls import ActorCall, levels_for
+from agentic.core.pipeline.steps.choices import OTHERWISE, STEPS, ChooseNode, MeetNode, leads_to
+from agentic.core.pipeline.steps.loops import CollectNode, ItemNode, JoinNode, LoopNode
+from agentic.core.pipeline.steps.nodes import ActorNode, InputsNode, ResultNode
+from agentic.core.pipeline.steps.positions import Place, Within
+from agentic.core.pipeline.steps.state import PipelineState
+from agentic.core.pipeline.steps.subpipelines import EnterNode, LeaveNode, OutcomeNode
+from agentic.core.types import JSONValue, RunId
+
+# A crawl takes a superstep for each slice; max_pages is what ends it.
+MAX_SUPERSTEPS = 10_000_000
+RESULT_NAMES = frozenset({"items", "item"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineServices:
+    """What a pipeline needs of the outside.
+
+    Attributes:
+        frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
+            that of the run around it.
+        context: Gives what actors of a run may use; its fetcher is opened with the policy of the spec.
+        inputs: What the pipeline will be given, where that is known: passwords and tokens in it are kept
+            out of what is stored.
+    """
+
+    frontier: Callable[[RunId], CrawlStore]
+    context: Callable[[RunId], ActorContext]
+    inputs: Mapping[str, JSONValue] = field(default_factory=dict, repr=False)
+
+
+def compile_pipeline(
+    spec: PipelineSpec, actors: Mapping[str, type[Actor]], services: PipelineServices
+) -> Workflow:
+    """Return the workflow that runs a pipeline.
+
+    It takes the inputs as a mapping and yields one output, a ``PipelineResult`` as JSON-able data. Actor
+    steps become executors in a row, a loop a map edge over a sub-workflow, a crawl an executor with an edge
+    to itself.
+
+    Args:
+        spec: The pipeline.
+        actors: Name or alias -> actor.
+        services: Used while it runs.
+
+    Raises:
+        SpecError: The spec does not fit the actors; every fault is listed.
+    """
+    faults = find_faults(spec, actors)
+    if faults:
+        raise SpecError(repr(spec.name), faults)
+    return _Compiler(spec, actors, services).workflow()
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A step as part of a row: where it is entered, and which messages leave it for the next step."""
+
+    entry: Executor
+    exit: Executor
+    leaves: Callable[[object], bool] | None = None
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Surroundings:
+    """What is around a row of steps.
+
+    Attributes:
+        spec: The pipeline it belongs to.
+        levels: Rules for failures, nearest first.
+        needed_after: Names needed after the row.
+        always: Names that steps which are run anew look at.
+        prefix: Ids of the steps around it, for people: ``"details/"``.
+        node: Ids of the choices around it, for executors: ``"check."``.
+        number: Numbers of the steps around it, for people: ``"2."``.
+        within: What giving up ends.
+    """
+
+    spec: PipelineSpec
+    levels: Levels
+    needed_after: frozenset[str]
+    always: frozenset[str]
+    prefix: str = ""
+    node: str = ""
+    number: str = ""
+    within: Within = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The ends of a row of steps, and which messages of the first end enter it."""
+
+    first: Executor
+    last: Executor
+    enters: Callable[[object], bool] | None = None
+    when: str = ""
+
+
+class _Compiler:
+    def __init__(
+        self, spec: PipelineSpec, actors: Mapping[str, type[Actor]], services: PipelineServices
+    ) -> None:
+        self._spec = spec
+        # No others: each has a part in the signature of the workflow, and is loaded for that.
+        called = {*named_by(spec)}
+        if SITEMAP_ACTOR in actors and reads_sitemaps(spec.steps):
+            called.add(SITEMAP_ACTOR)
+        self._actors = {name: actors[name] for name in sorted(called)}
+        self._services = services
+        self._own = OwnSecrets.found_in(spec, services.inputs)
+
+    def workflow(self) -> Workflow:
+        spec = self._spec
+        config = WorkflowConfig(max_supersteps=MAX_SUPERSTEPS, run_timeout_s=spec.limits.max_seconds)
+        builder = WorkflowBuilder(spec.name, version_of(spec, self._actors), config)
+        around = self._within(spec, ())
+        first = InputsNode("pipeline.inputs", spec, self._kept(spec.steps, around), self._own)
+        builder.set_start(first)
+        last = ResultNode("pipeline.result", spec, may_be_empty=self._may_be_empty())
+        self._row(builder, _Row(first, last), spec.steps, around)
+        return builder.build()
+
+    def _may_be_empty(self) -> bool:
+        """Whether a run may store nothing: a condition decides, or an actor has another effect."""
+        has_effect = any(actor.has_effect for actor in self._actors.values())
+        return has_effect or any(isinstance(step, ChooseStep) or step.when for step in self._spec.steps)
+
+    def _row(self, builder: WorkflowBuilder, row: _Row, steps: Sequence[Step], around: _Surroundings) -> None:
+        """Put ``steps`` between the ends of a row."""
+        before = _Segment(row.first, row.first, row.enters, row.when)
+        for index, (name, step) in enumerate(zip(step_ids(steps), steps, strict=True)):
+            place = Place(
+                step=around.prefix + name,
+                name=step.save_as or name,
+                gives=outputs_of(step, self._actors),
+                keep=self._kept(steps[index + 1 :], around),
+                within=around.within,
+                when=step.when,
+                limits=self._spec.limits,
+                label=f"step {around.number}{index + 1} {name}",
+            )
+            levels = (step.error_handling, *around.levels)
+            inner = replace(around, levels=levels, number=f"{around.number}{index + 1}.")
+            segment = self._segment(builder, around.node + name, step, place, inner)
+            builder.add_edge(before.exit, segment.entry, before.leaves, description=before.when)
+            before = segment
+        builder.add_edge(before.exit, row.last, before.leaves, description=before.when)
+
+    def _segment(
+        self, builder: WorkflowBuilder, name: str, step: Step, place: Place, around: _Surroundings
+    ) -> _Segment:
+        match step:
+            case LoopStep():
+                return self._loop(builder, name, step, place, around)
+            case CrawlStep():
+                return self._crawl(builder, name, step, place, around)
+            case ChooseStep():
+                return self._choose(builder, name, step, place, around)
+            case PipelineStep():
+                return self._pipeline(builder, name, step, place, around)
+            case ActorStep():
+                return self._actor(builder, name, step, place, around)
+            case _:
+                assert_never(step)
+
+    def _actor(
+        self, builder: WorkflowBuilder, name: str, step: ActorStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        call = ActorCall(
+            step=place.step,
+            actor=step.actor,
+            config=step.config,
+            actors=self._actors,
+            levels=levels_for(
+                [(self._actors[step.actor], step.config)], around.levels, self._actors, place.gives
+            ),
+            timeout_s=step.timeout_s,
+            reruns=self._reruns(around.spec),
+            own=self._own,
+        )
+        node = ActorNode(name, place, call, self._services.context)
+        if not self._actors[step.actor].may_wait:
+            return _Segment(node, node)
+        builder.add_edge(node, node, _is_no_state, description="asks again")
+        return _Segment(node, node, _is_state, "done")
+
+    def _reruns(self, spec: PipelineSpec) -> dict[str, ActorCall]:
+        """Return the calls of the steps that rules of ``spec`` run anew."""
+        wanted = {name for name, _ in rerun_rules(spec)}
+        named = zip(step_ids(spec.steps), spec.steps, strict=True)
+        return {
+            name: ActorCall(
+                step=name,
+                actor=step.actor,
+                config=step.config,
+                actors=self._actors,
+                levels=(),
+                own=self._own,
+            )
+            for name, step in named
+            if name in wanted and isinstance(step, ActorStep)
+        }
+
+    def _loop(
+        self, builder: WorkflowBuilder, name: str, step: LoopStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        entry = LoopNode(name, place, step, outer_names(step, self._actors) | around.always)
+        join = JoinNode(f"{name}.join", place)
+        body = WorkflowBuilder(f"{name}.each")
+        first = ItemNode("item")
+        body.set_start(first)
+        kept = expression_of(step.collect).roots
+        inner = replace(around, prefix=f"{place.step}/", node="", needed_after=kept, within="loop")
+        self._row(body, _Row(first, CollectNode("collect", place.step, step.collect)), step.loop_steps, inner)
+        # What a step does about failures is settled within the body; what is raised there is to fail the run.
+        builder.add_map_edge(entry, body.build(), join, max_parallel=step.max_parallel, on_item_error="fail")
+        builder.add_edge(entry, join, _is_state, description="nothing to do")
+        return _Segment(entry, join)
+
+    def _choose(
+        self, builder: WorkflowBuilder, name: str, step: ChooseStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        entry = ChooseNode(name, place, step.when)
+        meet = MeetNode(f"{name}.meet", place)
+        inner = replace(around, prefix=f"{place.step}/", node=f"{name}.", needed_after=place.keep)
+        self._row(builder, _Row(entry, meet, leads_to(STEPS), step.when), step.steps, inner)
+        if step.otherwise:
+            otherwise = replace(inner, node=f"{name}.otherwise.")
+            self._row(builder, _Row(entry, meet, leads_to(OTHERWISE), OTHERWISE), step.otherwise, otherwise)
+        left = ("",) if step.otherwise else ("", OTHERWISE)
+        builder.add_edge(entry, meet, leads_to(*left), description="neither" if step.otherwise else OTHERWISE)
+        return _Segment(entry, meet)
+
+    def _pipeline(
+        self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        spec = cast(PipelineSpec, step.pipeline)  # the check lets no bare name pass
+        inner = replace(
+            self._within(spec, around.levels),
+            prefix=f"{place.step}/",
+            number=around.number,
+            within="pipeline",
+        )
+        given = cast("dict[str, JSONValue]", self._own.credentials.stripped_data(step.inputs))
+        entry = EnterNode(name, place, spec, given, self._kept(spec.steps, inner))
+        leave = LeaveNode(f"{name}.join", place, around.levels)
+        body = WorkflowBuilder(f"{name}.pipeline", config=WorkflowConfig(max_supersteps=MAX_SUPERSTEPS))
+        first = ItemNode("inputs")
+        body.set_start(first)
+        self._row(body, _Row(first, OutcomeNode("result", spec)), spec.steps, inner)
+        builder.add_map_edge(entry, body.build(), leave, max_parallel=1, on_item_error="fail")
+        builder.add_edge(entry, leave, _is_state, description="passed over")
+        return _Segment(entry, leave)
+
+    def _crawl(
+        self, builder: WorkflowBuilder, name: str, step: CrawlStep, place: Place, around: _Surroundings
+    ) -> _Segment:
+        calls = [(self._actors[one.actor], one.config) for _, one in page_actors(step)]
+        tools = CrawlTools(
+            store_of=self._services.frontier,
+            actors=self._actors,
+            levels=levels_for(calls, around.levels, self._actors, ("page",)),
+            context=self._services.context,
+            item_key=around.spec.item_key,
+            reruns=self._reruns(around.spec),
+            own=self._own,
+        )
+        node = CrawlNode(name, place, step, tools)
+        builder.add_edge(node, node, _is_no_state, description="next slice")
+        return _Segment(node, node, _is_state, "frontier is empty")
+
+    def _within(self, spec: PipelineSpec, levels: Levels) -> _Surroundings:
+        """Return what is around the steps of a pipeline, given the rules around it."""
+        anew = {name for name, _ in rerun_rules(spec)}
+        steps = [step for name, step in zip(step_ids(spec.steps), spec.steps, strict=True) if name in anew]
+        return _Surroundings(
+            spec=spec,
+            levels=(spec.error_handling, *levels),
+            needed_after=RESULT_NAMES,
+            always=frozenset().union(*(needed_names(step, self._actors) for step in steps)),
+        )
+
+    def _kept(self, steps: Sequence[Step], around: _Surroundings) -> frozenset[str]:
+        """Return the names to be kept before ``steps``, the rest of a row."""
+        return names_needed(steps, self._actors, around.needed_after) | around.always
+
+
+def _is_state(message: object) -> bool:
+    return isinstance(message, PipelineState)
+
+
+def _is_no_state(message: object) -> bool:
+    return not isinstance(message, PipelineState)

@@ -1,0 +1,1 @@
+"""The crawl step: slices, pages, the frontier, and statistics."""

@@ -1,0 +1,300 @@
+"""The executor a crawl step becomes: one slice of the frontier for each activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, cast
+
+from pydantic import ValidationError
+
+from agentic.core.actors import Actor, ActorContext, ActorError, Failure
+from agentic.core.graph import CrashPolicy, Executor, WorkflowContext, handler
+from agentic.core.http import HttpError
+from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.pipeline.crawl.follow import scope_of
+from agentic.core.pipeline.crawl.page import Visitor
+from agentic.core.pipeline.crawl.report import CrawlReport
+from agentic.core.pipeline.crawl.seeding import Seeding, listed_pages, starts_of
+from agentic.core.pipeline.crawl.slice import CrawlSlice, SliceLimits
+from agentic.core.pipeline.crawl.statistics import CrawlsUnderWay
+from agentic.core.pipeline.crawl.store import CrawlStore, FrontierCounts, SliceId
+from agentic.core.pipeline.errors import StepFailedError
+from agentic.core.pipeline.expressions.expressions import SECRETS, Path
+from agentic.core.pipeline.expressions.secret_masking import Hidden, read_secrets
+from agentic.core.pipeline.policies.policies import Levels
+from agentic.core.pipeline.policies.retry_events import OF_PAGES, tell_changes
+from agentic.core.pipeline.spec.amounts import exceeds
+from agentic.core.pipeline.spec.own_secrets import NO_OWN_SECRETS, OwnSecrets
+from agentic.core.pipeline.spec.spec import CrawlStep, resolved_crawl
+from agentic.core.pipeline.steps.calls import ActorCall
+from agentic.core.pipeline.steps.nodes import Once
+from agentic.core.pipeline.steps.positions import Place, give_up, leave_out, never_tried, too_many_failed
+from agentic.core.pipeline.steps.result import EXAMPLE_COUNT
+from agentic.core.pipeline.steps.state import CrawlTotals, MissingResultError, PipelineState
+from agentic.core.types import JSONValue, RunId, SaveCounts
+
+MAX_SLICES = 32
+"""Slices of a crawl at a time, at most."""
+
+_FORMER_TOTALS = "crawl"
+"""Key of the run's state, where crawls begun by an older version have rows that the store does not count."""
+
+WORTH_A_SLICE = 200
+"""So many pages are worth the message that one more slice takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlTurn:
+    """One slice of a crawl, to be worked off by whoever is free; its pages are in the store.
+
+    Attributes:
+        state: What the pipeline knew when the crawl began.
+        number: From 0; the first one decides how the crawl goes on.
+        width: Slices of this superstep.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.crawl.CrawlTurn"
+
+    state: PipelineState
+    number: int = 0
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlTools:
+    """What a crawl works with.
+
+    Attributes:
+        store_of: Gives the frontier of a run.
+        actors: Those it calls, and perhaps others, by name and alias.
+        levels: Rules for failures, nearest first.
+        context: Gives what the actors of a run may use.
+        item_key: Field that identifies an item.
+        reruns: Calls of the steps that rules may run anew, by id.
+        own: The passwords and tokens that the pipeline itself holds.
+    """
+
+    store_of: Callable[[RunId], CrawlStore]
+    actors: Mapping[str, type[Actor]]
+    levels: Levels
+    context: Callable[[RunId], ActorContext]
+    item_key: str
+    reruns: Mapping[str, ActorCall]
+    own: OwnSecrets = NO_OWN_SECRETS
+
+
+class CrawlNode(Executor):
+    """Crawls, slices after slices: it sends itself a :class:`CrawlTurn` for each until the frontier is empty.
+
+    A slice goes on where it was when its process dies, so it may die often: a page that kills its process is
+    found and given up before.
+
+    What the slices came to adds up in the store, in the transactions that write their pages.
+    """
+
+    crash = CrashPolicy(max_crashes=10)
+
+    def __init__(self, name: str, place: Place, step: CrawlStep, tools: CrawlTools) -> None:
+        super().__init__(name, max_parallel=MAX_SLICES)
+        self._place = place
+        self._step = step
+        self._tools = tools
+        self._under_way = CrawlsUnderWay()
+
+    @handler
+    async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
+        """Put the start pages into the frontier, and those that sitemaps list, if the step looks at them."""
+        context = self._context(ctx)
+        try:
+            if not self._place.is_due(state):
+                return self._place.pass_over(state)
+            step, hidden = await self._resolved(state, context)
+            listed = listed_pages(step, self._tools.actors, context)
+            seeding = Seeding(step, listed, self._tools.store_of(ctx.run_id), self._credentials(step))
+            await seeding.begin()
+        except MissingResultError as exc:
+            return await leave_out(self._place, state, exc, ctx)
+        except (ActorError, ValidationError, HttpError) as exc:
+            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+        turn = CrawlTurn(state=state)
+        if not seeding.is_over:
+            await self._crawl_while(seeding, turn, self._visitor(state, step, hidden, ctx), ctx)
+        return turn
+
+    @handler
+    async def go_on(self, turn: CrawlTurn, ctx: WorkflowContext) -> PipelineState | None:
+        """Work off one slice. The first one sends the next turns, or returns the state after the crawl.
+
+        Raises:
+            StepFailedError: Not one page could be fetched, or a rule makes a page's failure the pipeline's.
+        """
+        context = self._context(ctx)
+        step, hidden = await self._resolved(turn.state, context)
+        visitor = self._visitor(turn.state, step, hidden, ctx)
+        store = self._tools.store_of(ctx.run_id)
+        report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
+        try:
+            counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+        finally:
+            report.end()
+        if turn.number > 0:
+            return None
+        # What others of this superstep came to is known in the next one.
+        if turn.width > 1 or not _is_over(step, counts):
+            await _send_turns(turn, step, counts, ctx)
+            return None
+        totals = await _totals(store, counts, ctx.get_state(_FORMER_TOTALS))
+        if counts.failed and not totals.done:
+            raise StepFailedError(self._place.step, _first_failure(totals), 1)
+        if exceeds(totals.failed, self._place.limits.max_failed, of=totals.done + totals.failed):
+            raise too_many_failed(self._place, totals.failed, _first_failure(totals))
+        results: dict[str, JSONValue] = {"done": totals.done, "failed": totals.failed, "left": totals.left}
+        return self._place.bind(replace(turn.state, crawl=totals), results)
+
+    def _context(self, ctx: WorkflowContext) -> ActorContext:
+        return replace(self._tools.context(ctx.run_id), once=Once(ctx))
+
+    async def _resolved(self, state: PipelineState, context: ActorContext) -> tuple[CrawlStep, Hidden]:
+        """Return the step with every reference replaced, and the secrets that are in it now."""
+        hidden = self._tools.own.joined(
+            await read_secrets(cast(JSONValue, self._step.model_dump(mode="json")), context.secrets)
+        )
+
+        def lookup(path: Path) -> JSONValue:
+            return hidden.values[path[1]] if path[0] == SECRETS else state.lookup(path)
+
+        return resolved_crawl(self._step, lookup), hidden
+
+    def _credentials(self, step: CrawlStep) -> UrlCredentials:
+        """Return what URLs of the crawl hold: those of secrets are known when it is resolved only."""
+        resolved = [step.start, step.sitemaps, step.fetch.config]
+        return self._tools.own.credentials.joined(UrlCredentials.found_in(resolved))
+
+    async def _crawl_while(
+        self, seeding: Seeding, turn: CrawlTurn, visitor: Visitor, ctx: WorkflowContext
+    ) -> None:
+        """Work off slices for as long as pages are added to the frontier."""
+        store = self._tools.store_of(ctx.run_id)
+        report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
+        finished = -1
+        try:
+            async with seeding.meanwhile():
+                while not seeding.is_over:
+                    seeding.more.clear()
+                    counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
+                    if _is_over(visitor.step, counts) or counts.finished == finished:
+                        await seeding.more.wait()  # there is nothing to do before
+                    finished = counts.finished
+        finally:
+            report.end()
+
+    def _visitor(
+        self, state: PipelineState, step: CrawlStep, hidden: Hidden, ctx: WorkflowContext
+    ) -> Visitor:
+        tools = self._tools
+        context = self._context(ctx)
+
+        async def rerun(name: str) -> None:
+            await tools.reruns[name].once(context, state)
+
+        return Visitor(
+            step=step,
+            scope=scope_of(step, starts_of(step), self._credentials(step)),
+            actors=tools.actors,
+            levels=tools.levels,
+            context=context,
+            item_key=tools.item_key,
+            call=f"{ctx.run_id}/{self._place.step}",
+            hidden=hidden,
+            credentials=self._credentials(step),
+            tell=lambda url: tell_changes(ctx, url, context.decide, OF_PAGES),
+            rerun=rerun,
+        )
+
+    async def _work_off(
+        self, superstep: int, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
+    ) -> FrontierCounts:
+        """Work off a slice, and return where the frontier stands then.
+
+        Raises:
+            StepFailedError: A page failed, and a rule says that this fails the pipeline.
+        """
+        step = visitor.step
+        slice_id = SliceId(superstep, turn.number)
+        counts = await store.begin(slice_id)
+        if _is_over(step, counts):
+            return counts
+        limits = SliceLimits(
+            pages=step.slice_pages if turn.width == _widest(step) else _first_share(step),
+            seconds=step.slice_seconds,
+            budget=_share(step.max_pages - counts.finished, turn),
+            commit_pages=step.commit_pages,
+            commit_seconds=step.commit_seconds,
+            max_parallel=_share(step.max_parallel, turn),
+        )
+        part = CrawlSlice(slice_id, store, visitor.visit, limits, report.committed)
+        await part.run()
+        if part.ending is not None and part.ending.failed is not None:
+            page = part.ending.failed
+            failure = Failure(failure_class=page.failure_class, message=page.message)
+            raise StepFailedError(self._place.step, failure, part.ending.attempt_count)
+        return part.counts or counts
+
+
+async def _totals(store: CrawlStore, counts: FrontierCounts, former: object) -> CrawlTotals:
+    saved = counts.saved
+    if isinstance(former, CrawlTotals):
+        saved += SaveCounts(
+            inserted=former.inserted,
+            updated=former.updated,
+            unchanged=former.unchanged,
+            rejected=former.rejected,
+        )
+    tallies = await store.failures(EXAMPLE_COUNT) if counts.failed else ()
+    return CrawlTotals(
+        done=counts.done,
+        failed=counts.failed - counts.excluded,
+        excluded=counts.excluded,
+        left=counts.left,
+        items=counts.items,
+        inserted=saved.inserted,
+        updated=saved.updated,
+        unchanged=saved.unchanged,
+        rejected=saved.rejected,
+        tallies=tuple(tallies),
+    )
+
+
+async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
+    """Send as many turns as there are slices of pages, at least one, which may find the crawl to be over."""
+    full = 0 if _is_over(step, counts) else counts.left // _first_share(step)
+    width = max(1, min(full, _widest(step)))
+    for number in range(width):
+        await ctx.send_message(CrawlTurn(state=turn.state, number=number, width=width))
+
+
+def _widest(step: CrawlStep) -> int:
+    return min(step.slices, step.max_parallel, MAX_SLICES)
+
+
+def _first_share(step: CrawlStep) -> int:
+    """Return for how many pages another slice is worth its message, and after how many to look for that."""
+    return min(step.slice_pages, WORTH_A_SLICE)
+
+
+def _share(count: int, turn: CrawlTurn) -> int:
+    """Return what a slice gets of ``count``: all of a superstep together get just that."""
+    whole, rest = divmod(count, turn.width)
+    return whole + (turn.number < rest)
+
+
+def _first_failure(totals: CrawlTotals) -> Failure:
+    for tally in totals.tallies:
+        message = f"no page of the crawl could be fetched: {tally.examples[0]}"
+        return Failure(failure_class=tally.failure_class, message=message)
+    return Failure(failure_class="error", message="no page of the crawl could be fetched; see the frontier")
+
+
+def _is_over(step: CrawlStep, counts: FrontierCounts) -> bool:
+    return counts.left == 0 or counts.finished >= step.max_pages

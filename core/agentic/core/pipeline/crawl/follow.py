@@ -1,0 +1,117 @@
+"""Which pages belong to a crawl: pure rules over URLs."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from agentic.core.http import HttpError, canonical_url, url_key
+from agentic.core.http.sessions.url_credentials import NO_CREDENTIALS, UrlCredentials, without_user_info
+from agentic.core.http.urls import host_of
+from agentic.core.pipeline.crawl.store import FrontierLink
+from agentic.core.pipeline.spec.spec import CrawlStep
+
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlScope:
+    """The borders of a crawl.
+
+    Attributes:
+        hosts: ``host:port``; empty for every host.
+        include: Globs of which one must fit.
+        exclude: Globs of which none may fit.
+        details: For each rule of ``detail`` the globs of its pages.
+        max_depth: Links from a start page.
+        credentials: What URLs of the crawl hold besides.
+    """
+
+    hosts: frozenset[str]
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    details: tuple[tuple[str, ...], ...]
+    max_depth: int
+    credentials: UrlCredentials = NO_CREDENTIALS
+
+    def covers(self, url: str, depth: int) -> bool:
+        """Whether the page belongs to the crawl; start pages (depth 0) only need the right host."""
+        if self.hosts and host_of(url) not in self.hosts:
+            return False
+        if depth == 0:
+            return True
+        return depth <= self.max_depth and fits(url, self.include) and not fits(url, self.exclude)
+
+    def detail_of(self, url: str) -> int | None:
+        """Return which rule of ``detail`` reads the page; None if it describes no item."""
+        for number, patterns in enumerate(self.details):
+            if fits(url, patterns):
+                return number
+        return None
+
+    def kept(self, url: str) -> str:
+        """Return a canonical URL as the frontier keeps it: without password, with a mark for each token."""
+        if self.credentials:
+            url = self.credentials.stripped(url)
+        return without_user_info(url) if "@" in url else url
+
+    def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
+        """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
+        found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
+        if self.credentials or "@" in "".join(found):  # most pages have no such link: one look at all of them
+            found = dict.fromkeys(map(self.kept, found))
+        return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
+
+
+def scope_of(
+    step: CrawlStep, starts: Sequence[str], credentials: UrlCredentials = NO_CREDENTIALS
+) -> CrawlScope:
+    """Return the borders of a crawl whose references are resolved.
+
+    Args:
+        step: The crawl.
+        starts: Canonical URLs of its start pages.
+        credentials: What its URLs hold.
+    """
+    hosts = frozenset(map(host_of, starts)) if step.follow.same_host else frozenset()
+    return CrawlScope(
+        hosts=hosts,
+        include=step.follow.include,
+        exclude=step.follow.exclude,
+        details=tuple(rules.match for rules in step.details),
+        max_depth=step.max_depth,
+        credentials=credentials,
+    )
+
+
+def frontier_link(url: str, depth: int) -> FrontierLink:
+    """Return ``url``, canonical already, as the frontier keeps it."""
+    return FrontierLink(url=url, url_key=url_key(url), depth=depth)
+
+
+def fits(url: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
+    if not patterns or EVERYTHING in patterns:  # as most crawls have it
+        return bool(patterns)
+    return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
+
+
+def _path_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(pattern))
+
+
+def _canonical(url: str) -> str | None:
+    try:
+        return canonical_url(url)
+    except HttpError:  # mailto: and the like: no page
+        return None

@@ -1,0 +1,242 @@
+"""One page of a crawl: fetched, its links read, its item read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import cast
+
+from pydantic import BaseModel
+
+from agentic.core.actors import (
+    Actor,
+    ActorContext,
+    ActorError,
+    ContentsOutput,
+    ItemOutput,
+    ItemsOutput,
+    LinksOutput,
+    Page,
+    PageOutput,
+)
+from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.pipeline.crawl.follow import CrawlScope
+from agentic.core.pipeline.crawl.page_items import FoundItem, found_items, with_items
+from agentic.core.pipeline.crawl.repeated import RepeatedInput
+from agentic.core.pipeline.crawl.store import (
+    CrawledPage,
+    FailedPage,
+    FrontierEntry,
+    FrontierLink,
+    PageContents,
+)
+from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.secret_masking import Hidden
+from agentic.core.pipeline.policies.attempts import GivenUp, Manner, Tell, try_until_settled
+from agentic.core.pipeline.policies.policies import Config, Levels
+from agentic.core.pipeline.spec.spec import CrawlStep
+from agentic.core.pipeline.spec.step_names import detail_place, page_actors
+from agentic.core.pipeline.steps.calls import call_until_done, known_parts
+from agentic.core.records import record
+from agentic.core.settings import safe_url
+
+FETCH: Place = ("fetch",)
+LINKS: Place = ("links",)
+STORE: Place = ("store",)
+
+NO_ITEM = FoundItem(None, {})
+
+GIVEN_UP_AFTER = 4
+"""A page over which so many processes died is not fetched any more."""
+
+
+@record
+class Visit:
+    """What became of one page.
+
+    Attributes:
+        done: The page; None if it was given up.
+        failed: The page as it is recorded if it was given up.
+        links: Found on it, also if reading its item failed.
+        ends_pipeline: Whether a rule says that its failure is the pipeline's.
+        attempt_count: Tries it took.
+    """
+
+    done: CrawledPage | None = None
+    failed: FailedPage | None = None
+    links: tuple[FrontierLink, ...] = ()
+    ends_pipeline: bool = False
+    attempt_count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Visits pages for one crawl step whose references are resolved.
+
+    Attributes:
+        step: The step.
+        scope: Its borders.
+        actors: Those it calls, and perhaps others, by name and alias.
+        levels: Rules for failures, nearest first.
+        context: What the actors may use.
+        item_key: Field that identifies an item.
+        call: Names this crawl to actors.
+        hidden: Secrets that no message may hold.
+        credentials: What URLs of the crawl hold: put back for each request, and kept nowhere.
+        tell: Gives what is told of the failed attempts at a page.
+        rerun: Runs an earlier step anew, by its id.
+        inputs: Place in the step -> input of the actor there, once that was checked.
+    """
+
+    step: CrawlStep
+    scope: CrawlScope
+    actors: Mapping[str, type[Actor]]
+    levels: Levels
+    context: ActorContext
+    item_key: str
+    call: str
+    hidden: Hidden
+    credentials: UrlCredentials
+    tell: Callable[[str], Tell]
+    rerun: Callable[[str], Awaitable[None]]
+    inputs: dict[Place, RepeatedInput] = field(default_factory=dict)
+
+    async def visit(self, entry: FrontierEntry) -> Visit:
+        """Fetch a page and read it; failures are tried again as the rules say, then returned."""
+        links: list[FrontierLink] = []
+        context = self.context.for_call(f"{self.call}/{entry.url_key}")
+
+        async def once(fetcher: str, config: Config | None) -> CrawledPage:
+            if entry.attempts >= GIVEN_UP_AFTER:
+                message = (
+                    f"{entry.attempts} processes died while they had it in hand, the last one with it alone"
+                )
+                raise ActorError(message, failure_class="process_crashed")
+            page = await self._fetch(fetcher, config, entry, context)
+            found = await self._links(page)
+            links[:] = self.scope.links(
+                [*filter(None, [found.next_url]), *found.list_item_urls], entry.depth + 1
+            )
+            crawled = self._crawled(entry, page, found.title, await self._items(page))
+            if not self.step.store.is_wanted:
+                return crawled
+            return replace(crawled, contents=await self._contents(page, links))
+
+        outcome = await try_until_settled(once, self.step.fetch.actor, partial(self._manner, entry))
+        count = len(outcome.attempts)
+        if isinstance(outcome, GivenUp):
+            return Visit(
+                failed=_failed(entry, outcome, has_row=self.step.store.pages),
+                links=tuple(links),
+                ends_pipeline=outcome.then == "fail",
+                attempt_count=count,
+            )
+        done = outcome.value if count == 1 else replace(outcome.value, attempts=outcome.attempts)
+        return Visit(done=done, links=tuple(links), attempt_count=count)
+
+    def _manner(self, entry: FrontierEntry) -> Manner:
+        subject = safe_url(entry.url)
+        return Manner(
+            levels=self.levels,
+            subject=subject,
+            hidden=self.hidden,
+            tell=self.tell(subject),
+            rerun=self.rerun,
+        )
+
+    async def _fetch(
+        self, fetcher: str, config: Config | None, entry: FrontierEntry, context: ActorContext
+    ) -> Page:
+        actor = self.actors[fetcher]
+        url = self.credentials.applied(entry.url) if self.credentials else entry.url
+        given: Mapping[str, object] | BaseModel
+        if config is not None:
+            given = {**known_parts(actor, self.step.fetch.config), **config, "url": url}
+        else:
+            given = self._input(FETCH, "url", url).of(url)
+        page = cast(PageOutput, await call_until_done(actor, context, given)).page
+        if self.hidden.values or self.credentials:
+            page = self._without_secrets(page)
+        if not self.scope.covers(page.final_url, entry.depth):
+            message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
+            raise ActorError(message, failure_class="out_of_scope", status=page.status)
+        return page
+
+    def _without_secrets(self, page: Page) -> Page:
+        """Return a page without what it was asked for with, should it repeat that."""
+        kept = {
+            "url": self.scope.kept(page.url),
+            "final_url": self.scope.kept(page.final_url),
+            "text": self.hidden.text(page.text),
+        }
+        return page.model_copy(update=kept)
+
+    async def _links(self, page: Page) -> LinksOutput:
+        if not page.is_html:
+            return LinksOutput(list_item_urls=())
+        return cast(LinksOutput, await self._read(LINKS, page))
+
+    async def _items(self, page: Page) -> Sequence[FoundItem]:
+        number = self.scope.detail_of(page.final_url) if page.is_html else None
+        if number is None:
+            return ()
+        output = cast(ItemOutput | ItemsOutput, await self._read(detail_place(self.step, number), page))
+        return found_items(output, self.step.details[number].item_key or self.item_key)
+
+    async def _contents(self, page: Page, links: Sequence[FrontierLink]) -> PageContents:
+        read = cast(ContentsOutput, await self._read(STORE, page))
+        return PageContents(read=read, followed=frozenset(link.url for link in links))
+
+    async def _read(self, part: Place, page: Page) -> object:
+        reading = self._input(part, "page", page)
+        return await call_until_done(reading.actor, self.context, reading.of(page))
+
+    def _input(self, part: Place, name: str, value: object) -> RepeatedInput:
+        """Return the input of a part's actor; what the step says of it is checked with the first page."""
+        found = self.inputs.get(part)
+        if found is None:
+            page_actor = dict(page_actors(self.step))[part]
+            actor = self.actors[page_actor.actor]
+            config = page_actor.config
+            if part == LINKS and "obey_nofollow" in actor.Input.model_fields:
+                config = {"obey_nofollow": self._obeys_nofollow(), **config}
+            found = self.inputs[part] = RepeatedInput(actor, config, name, value)
+        return found
+
+    def _obeys_nofollow(self) -> bool:
+        return self.step.follow.obey_nofollow and self.context.http.policy.obey_robots
+
+    def _crawled(
+        self, entry: FrontierEntry, page: Page, title: str | None, items: Sequence[FoundItem]
+    ) -> CrawledPage:
+        item = items[0] if len(items) == 1 else NO_ITEM
+        crawled = CrawledPage(
+            url=entry.url,
+            url_key=entry.url_key,
+            depth=entry.depth,
+            final_url=page.final_url,
+            status=page.status,
+            content_type=page.content_type,
+            title=title,
+            fields=item.fields,
+            content_hash=page.content_hash,
+            fetched_at=page.fetched_at,
+            item_key=item.key,
+            fetched_by=page.fetched_by,
+            has_row=self.step.store.pages,
+        )
+        return with_items(crawled, items) if len(items) > 1 else crawled
+
+
+def _failed(entry: FrontierEntry, outcome: GivenUp, *, has_row: bool) -> FailedPage:
+    return FailedPage(
+        url=entry.url,
+        url_key=entry.url_key,
+        depth=entry.depth,
+        failure_class=outcome.failure.failure_class,
+        message=outcome.failure.message,
+        attempts=outcome.attempts,
+        is_letter=outcome.then == "dead_letter",
+        has_row=has_row,
+    )

@@ -1,0 +1,71 @@
+"""What a crawl did so far, as progress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from agentic.core.graph import CustomEvent, WorkflowContext
+from agentic.core.pipeline.crawl.statistics import CrawlStatistics
+from agentic.core.pipeline.crawl.store import (
+    CrawlBatch,
+    CrawledPage,
+    Exchange,
+    FailedPage,
+    FrontierCounts,
+    FrontierEntry,
+)
+
+CRAWL_PROGRESS = "crawl.progress"
+"""Type of the event that tells, at most once a second, how a crawl goes."""
+
+PROGRESS_S = 0.1
+"""Between two reports of progress, at least: there may be hundreds of commits a second."""
+
+
+class CrawlReport:
+    """Reports how a crawl goes.
+
+    Args:
+        ctx: Hears of progress.
+        statistics: Of the crawl in this process, for all its slices; of this one alone when left out.
+    """
+
+    def __init__(self, ctx: WorkflowContext, statistics: CrawlStatistics | None = None) -> None:
+        self._ctx = ctx
+        self._statistics = CrawlStatistics() if statistics is None else statistics
+        self._taken: dict[str, FrontierEntry] = {}
+        self._reported_at = -math.inf
+        self._unreported: FrontierCounts | None = None
+
+    async def committed(self, batch: CrawlBatch, exchange: Exchange) -> None:
+        """Note a commit and report progress."""
+        self._note(batch, exchange)
+        if not (batch.done or batch.failed):
+            return
+        self._unreported = exchange.counts
+        if self._statistics.clock() - self._reported_at >= PROGRESS_S:
+            self._report_progress()
+        if (told := self._statistics.due()) is not None:
+            await self._ctx.add_event(CustomEvent(type=CRAWL_PROGRESS, data=told))
+
+    def end(self) -> None:
+        """Report where the crawl stands, and note that what the slice did not finish is left to others."""
+        self._report_progress()
+        self._statistics.gave_back(self._taken.values())
+        self._taken.clear()
+
+    def _report_progress(self) -> None:
+        counts, self._unreported = self._unreported, None
+        if counts is None:
+            return
+        self._reported_at = self._statistics.clock()
+        note = f"{counts.failed} failed" if counts.failed else ""
+        self._ctx.report_progress(counts.finished, max(counts.finished, counts.total), note)
+
+    def _note(self, batch: CrawlBatch, exchange: Exchange) -> None:
+        self._statistics.add(batch, exchange)
+        pages: Iterable[CrawledPage | FailedPage] = (*batch.done, *batch.failed)
+        for page in pages:
+            self._taken.pop(page.url_key, None)
+        self._taken.update((entry.url_key, entry) for entry in exchange.entries)

@@ -1,0 +1,103 @@
+"""The pages a crawl starts at, put into its frontier: those of sitemaps piece by piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import cast
+
+from agentic.core.actors import Actor, ActorContext, ListingActor
+from agentic.core.http import canonical_url
+from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.pipeline.crawl.follow import frontier_link, scope_of
+from agentic.core.pipeline.crawl.store import CrawlStore
+from agentic.core.pipeline.spec.spec import CrawlStep
+from agentic.core.pipeline.spec.step_names import SITEMAP_ACTOR
+
+Pieces = AsyncGenerator[Sequence[str], None]
+
+
+class Seeding:
+    """Puts pages into the frontier, while the first of them are fetched already.
+
+    Args:
+        step: The crawl, its references resolved.
+        pieces: What sitemaps list, as it is read.
+        store: The frontier.
+        credentials: What URLs of the crawl hold; the frontier keeps none of it.
+
+    Attributes:
+        is_over: All are there, or enough.
+        more: Set whenever some were added, and at the end.
+    """
+
+    def __init__(
+        self, step: CrawlStep, pieces: Pieces, store: CrawlStore, credentials: UrlCredentials
+    ) -> None:
+        self.is_over = False
+        self.more = asyncio.Event()
+        self._starts = starts_of(step)
+        self._scope = scope_of(step, self._starts, credentials)
+        self._pieces = pieces
+        self._store = store
+        self._wanted = step.max_pages
+
+    async def begin(self) -> None:
+        """Add the start pages and the first piece. Those the frontier knows already stay as they are.
+
+        Raises:
+            ActorError: Sitemaps that are named list not one page.
+            FetchError: The same, as none could be fetched.
+        """
+        first = await anext(self._pieces, None)
+        await self._store.seed([frontier_link(self._scope.kept(url), 0) for url in self._starts])
+        await self._add(first)
+
+    @asynccontextmanager
+    async def meanwhile(self) -> AsyncIterator[None]:
+        """Add all that is left while something else is done, and until it is done at least."""
+        adding = asyncio.create_task(self._add_all(), name="sitemaps")
+        try:
+            yield
+            await adding
+        finally:
+            adding.cancel()
+            await asyncio.gather(adding, return_exceptions=True)
+
+    async def _add_all(self) -> None:
+        try:
+            while not self.is_over:
+                await self._add(await anext(self._pieces, None))
+                self.more.set()
+        finally:
+            self.is_over = True
+            self.more.set()
+            await self._pieces.aclose()
+
+    async def _add(self, urls: Sequence[str] | None) -> None:
+        if urls is not None:
+            links = await asyncio.to_thread(self._scope.links, urls, 1)
+            self._wanted -= await self._store.seed(links)
+        if urls is None or self._wanted <= 0:
+            self.is_over = True
+            await self._pieces.aclose()
+
+
+def starts_of(step: CrawlStep) -> list[str]:
+    """Return the start pages of a crawl whose references are resolved, canonical, each once."""
+    urls = [step.start] if isinstance(step.start, str) else step.start
+    return list(dict.fromkeys(map(canonical_url, urls)))
+
+
+async def listed_pages(
+    step: CrawlStep, actors: Mapping[str, type[Actor]], context: ActorContext
+) -> AsyncGenerator[Sequence[str], None]:
+    """Yield the pages of the sitemaps that a crawl is to look at, piece by piece."""
+    if not step.sitemaps:
+        return
+    actor = cast(type[ListingActor], actors[SITEMAP_ACTOR])
+    given = {"urls": step.sitemaps} if isinstance(step.sitemaps, tuple) else {"sites": starts_of(step)}
+    async with aclosing(actor().pieces(context, actor.Input.model_validate(given))) as pieces:
+        async for urls in pieces:
+            yield urls

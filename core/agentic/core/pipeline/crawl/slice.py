@@ -1,0 +1,359 @@
+"""A slice of a crawl: so many pages, some at a time, written down in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, TypeVar
+
+from agentic.core.http.politeness.slots import SLOT
+from agentic.core.pipeline.crawl.page import Visit
+from agentic.core.pipeline.crawl.slots import PageSlot, PageSlots
+from agentic.core.pipeline.crawl.store import (
+    CrawlBatch,
+    CrawlStore,
+    Exchange,
+    FrontierCounts,
+    FrontierEntry,
+    SliceId,
+)
+
+Visiting = Callable[[FrontierEntry], Coroutine[object, object, Visit]]
+Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
+
+T = TypeVar("T")
+
+SUSPECT_AFTER = 2
+"""A page that was in hand when so many processes died is fetched alone: if it was the one, it takes no other
+along."""
+
+AHEAD = 4
+"""Pages that wait in hand, for each that is fetched: while one batch is written, the others go on."""
+
+MOST_WAITING = 1_000
+"""Pages that wait for their hosts, at most: each takes some KiB."""
+
+LATEST = 4
+"""After so many times its seconds a slice begins no further page, however slow one of them is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceLimits:
+    """How much one slice does.
+
+    Attributes:
+        pages: After so many it ends, as soon as no page is slow.
+        seconds: After so long it begins no further page, as soon as no page is slow.
+        budget: Pages the whole crawl may still take.
+        commit_pages: Finished pages at which they are written.
+        commit_seconds: Age of the oldest finished page at which all are written; a page that takes longer
+            is slow.
+        max_parallel: Pages fetched at a time.
+    """
+
+    pages: int
+    seconds: float
+    budget: int
+    commit_pages: int
+    commit_seconds: float
+    max_parallel: int
+
+
+def is_over(limits: SliceLimits, elapsed_s: float, slowest_s: float) -> bool:
+    """Tell whether a slice begins no further page for the time it took.
+
+    It goes on while a page is slow, for some more time: the others need not wait for that one.
+
+    Args:
+        limits: Of the slice.
+        elapsed_s: Seconds since it began.
+        slowest_s: Seconds since the oldest page in flight was begun; 0 without one.
+    """
+    if elapsed_s < limits.seconds:
+        return False
+    return slowest_s <= limits.commit_seconds or elapsed_s >= LATEST * limits.seconds
+
+
+def pages_to_take(
+    limits: SliceLimits, taken: int, elapsed_s: float, slowest_s: float, *, is_waiting: bool = False
+) -> int:
+    """Return how many pages a slice may still take.
+
+    A slice that has its pages goes on while one of them is slow, as for its time, or waits for its host.
+
+    Args:
+        limits: Of the slice.
+        taken: Pages it took so far.
+        elapsed_s: Seconds since it began.
+        slowest_s: Seconds since the oldest page in flight was begun; 0 without one.
+        is_waiting: Whether a page waits for its host.
+    """
+    if is_over(limits, elapsed_s, slowest_s):
+        return 0
+    left = limits.budget - taken
+    return left if is_waiting or slowest_s > limits.commit_seconds else min(left, limits.pages - taken)
+
+
+class CrawlSlice:
+    """Takes pages from the store, visits them, and writes down what they gave while others are visited.
+
+    Every write is one transaction of the store: a slice that is killed loses at most what was not yet
+    written, and those pages are taken again.
+
+    Args:
+        slice_id: Says whose the pages are that it takes.
+        store: The frontier.
+        visit: Visits one page; never raises for what a page did.
+        limits: How much to do.
+        committed: Called after each write with what was written, and what it came to.
+        clock: Monotonic seconds.
+
+    Attributes:
+        taken: Pages taken so far.
+        counts: How the frontier stood after the last write; None before the first.
+        ending: The page that is to fail the pipeline.
+    """
+
+    def __init__(
+        self,
+        slice_id: SliceId,
+        store: CrawlStore,
+        visit: Visiting,
+        limits: SliceLimits,
+        committed: Committed,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._id = slice_id
+        self._store = store
+        self._visit = visit
+        self._limits = limits
+        self._committed = committed
+        self._clock = clock
+        self._began = clock()
+        self._queue: deque[FrontierEntry] = deque()
+        self._in_hand: dict[str, FrontierEntry] = {}
+        self._is_alone = False
+        self._is_careful = False
+        self._slots = PageSlots(limits.max_parallel, clock, self._wake)
+        self._finished: list[Visit] = []
+        self._finished_since = 0.0
+        self._exchange: asyncio.Task[None] | None = None
+        self._ended: deque[asyncio.Task[Any]] = deque()
+        self._is_woken = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._is_dry = False
+        self._without: frozenset[str] = frozenset()
+        self.taken = 0
+        self.counts: FrontierCounts | None = None
+        self.ending: Visit | None = None
+
+    async def run(self) -> None:
+        """Work until the limits are reached or the frontier has nothing to give.
+
+        Raises:
+            Exception: What the store, or ``committed``, raised; the first of several.
+        """
+        try:
+            await self._work()
+        finally:  # what is cancelled leaves to others what it has not written
+            if self._alarm is not None:
+                self._alarm.cancel()
+            await _cancelled([*self._slots, *filter(None, [self._exchange])])
+            if self._in_hand:
+                await self._store.give_back(self._id, list(self._in_hand.values()))
+
+    async def _work(self) -> None:
+        while True:
+            self._launch()
+            if self._exchange is None and self._is_exchange_due():
+                self._exchange = self._begin(self._trade())
+            if self._exchange is None and self._slots.is_empty:
+                return
+            await self._wait()
+
+    def _launch(self) -> None:
+        is_ending = self._is_ending()
+        while not is_ending and self._queue and self._slots.is_free and self._may_begin(self._queue[0]):
+            entry = self._queue.popleft()
+            self._is_alone = _is_suspect(entry)
+            slot = PageSlot(self._slots, entry.url)
+            token = SLOT.set(slot)  # for the task that now begins
+            task = self._begin(self._visit(entry))
+            SLOT.reset(token)
+            self._slots.begin(task, slot)
+        if is_ending and self._slots.waiting_count:
+            for page in self._slots.unbegun():  # they are given back, and begun by the next slice
+                page.cancel()
+
+    def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        # A task group would take as much again for each page as the page's task does.
+        task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(self._note_end)
+        return task
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
+        self._ended.append(task)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._is_woken.set()
+
+    def _may_begin(self, entry: FrontierEntry) -> bool:
+        if not _is_suspect(entry):
+            return self._slots.is_empty or not self._is_alone
+        return self._slots.is_empty and not (self._finished or self._exchange)
+
+    async def _wait(self) -> None:
+        """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
+        # asyncio.wait would look at every page in flight for each that is done.
+        if not self._ended:
+            self._set_alarm()
+            await self._is_woken.wait()
+        self._is_woken.clear()
+        while self._ended:
+            task = self._ended.popleft()
+            if task is self._exchange:
+                self._exchange = None
+                task.result()
+                continue
+            self._slots.end(task)
+            if not task.cancelled():
+                self._keep(task.result())
+
+    def _set_alarm(self) -> None:
+        """See to it that a wait ends in time. An alarm too early will do: it costs less than a new one."""
+        patience_s = self._patience_s()
+        if patience_s is None:
+            return
+        loop = asyncio.get_running_loop()
+        moment = loop.time() + patience_s
+        if self._alarm is not None and self._alarm.when() <= moment:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_at(moment, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._is_woken.set()
+
+    def _patience_s(self) -> float | None:
+        """Return the seconds after which something changes by itself; None if nothing does."""
+        if self._exchange is not None:  # its end comes first
+            return None
+        now = self._clock()
+        ends = (self._limits.seconds, LATEST * self._limits.seconds)
+        moments = [self._began + end for end in ends] if self._slots.waiting_count else []
+        # With nothing to write and a page in flight known to be slow, only a finished page changes anything.
+        if self._finished:
+            moments.append(max(self._finished_since + self._limits.commit_seconds, now))
+        elif self._slots.oldest is not None:
+            moments.append(self._slots.oldest + self._limits.commit_seconds)
+        return min((moment - now for moment in moments if moment >= now), default=None)
+
+    def _keep(self, visit: Visit) -> None:
+        if not self._finished:
+            self._finished_since = self._clock()
+        self._finished.append(visit)
+        if visit.ends_pipeline and self.ending is None:
+            self.ending = visit
+
+    def _is_exchange_due(self) -> bool:
+        wanted = self._wanted()
+        # What was left out before may be wanted now.
+        is_dry = self._is_dry and self._without <= self._unwanted_sites()
+        if not self._finished:
+            return wanted > 0 and not is_dry
+        is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
+        has_links = any(visit.links for visit in self._finished)
+        # A frontier that had too little has no more before links are written: these would wait for a write
+        # that is of no use, with nothing left to fetch meanwhile.
+        gives_pages = wanted > 0 and (has_links or not is_dry)
+        # Without links, each write has its price.
+        is_worth_it = has_links or 2 * len(self._finished) >= self._limits.max_parallel
+        is_short = gives_pages and is_worth_it and len(self._queue) <= self._limits.max_parallel
+        is_starved = self._slots.is_idle or (gives_pages and not self._queue and self._slots.is_free)
+        return len(self._finished) >= self._limits.commit_pages or is_old or is_short or is_starved
+
+    def _wanted(self) -> int:
+        """Return how many pages to take now: none while enough are in hand."""
+        in_hand = 1 if self._is_careful else self._limits.max_parallel * AHEAD
+        if self._is_careful and not self._slots.is_empty:
+            return 0
+        is_full = len(self._queue) > in_hand // 2 or self._slots.waiting_count > MOST_WAITING
+        if is_full or self._is_ending():
+            return 0
+        may_take = pages_to_take(
+            self._limits,
+            self.taken,
+            self._clock() - self._began,
+            self._slowest_s(),
+            is_waiting=self._slots.waiting_count > 0,
+        )
+        return max(min(in_hand - len(self._queue), may_take), 0)
+
+    def _unwanted_sites(self) -> frozenset[str]:
+        """Return the sites whose pages would only wait, too: with slots free, all of which one does."""
+        is_starving = not self._queue and self._slots.is_free
+        return self._slots.crowded_sites(1 if is_starving else self._limits.max_parallel)
+
+    def _slowest_s(self) -> float:
+        if self._slots.has_begun:
+            return math.inf
+        oldest = self._slots.oldest
+        return 0.0 if oldest is None else self._clock() - oldest
+
+    async def _trade(self) -> None:
+        """Write down what is finished and take more pages."""
+        visits, self._finished = self._finished, []
+        batch = CrawlBatch(
+            done=[visit.done for visit in visits if visit.done],
+            failed=[visit.failed for visit in visits if visit.failed],
+            links=[link for visit in visits for link in visit.links],
+        )
+        wanted = self._wanted()
+        without = self._unwanted_sites()
+        exchange = await self._store.exchange(self._id, batch, wanted, without=without)
+        for key in [*(page.url_key for page in batch.done), *(page.url_key for page in batch.failed)]:
+            self._in_hand.pop(key, None)
+        entries = await self._kept(exchange.entries)
+        self._in_hand.update((entry.url_key, entry) for entry in entries)
+        self._queue.extend(entries)
+        self.taken += len(entries)
+        self.counts = exchange.counts
+        if wanted:
+            self._is_dry, self._without = len(exchange.entries) < wanted, without
+        elif batch.links:
+            self._is_dry = False
+        await self._committed(batch, exchange)
+
+    async def _kept(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
+        """Return the pages up to the first suspect, or that one alone; the others wait for their turn."""
+        self._is_careful = any(map(_is_suspect, entries))
+        if not self._is_careful:
+            return entries
+        kept = list(takewhile(lambda entry: not _is_suspect(entry), entries)) or entries[:1]
+        if others := entries[len(kept) :]:
+            await self._store.give_back(self._id, others)
+        return kept
+
+    def _is_ending(self) -> bool:
+        if self.ending is not None:
+            return True
+        return is_over(self._limits, self._clock() - self._began, self._slowest_s())
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _is_suspect(entry: FrontierEntry) -> bool:
+    return entry.attempts >= SUSPECT_AFTER

@@ -1,0 +1,1 @@
+"""What may stand in a spec's values: references and JMESPath, with limits."""

@@ -1,0 +1,202 @@
+"""What may stand between ``${`` and ``}``: a dotted path, or a JMESPath expression over results.
+
+JMESPath (https://jmespath.org) selects, filters and compares JSON and can do nothing else: no code of a spec
+is ever run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from agentic.core.actors import ActorError
+from agentic.core.pipeline.expressions.suggestions import unknown_word
+from agentic.core.secret_names import secret_name_fault
+from agentic.core.types import JSONValue
+
+if TYPE_CHECKING:
+    from jmespath.parser import ParsedResult
+
+Path = tuple[str, ...]
+Lookup = Callable[[Path], JSONValue]
+
+SECRETS = "secrets"
+"""The name below which secrets stand."""
+
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+_INDEX = re.compile(r"[0-9]{1,18}")
+# Of these, only the first child looks at the names around the expression; the others look into what it gave.
+_INTO_FIRST = frozenset(
+    {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "pipe"}
+)
+
+
+class ReferenceFailedError(ActorError):
+    """A reference leads nowhere in the results there are."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"${{{text}}} {reason}", failure_class="reference")
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What stands for a value.
+
+    Attributes:
+        text: As it was written.
+        roots: Names of the inputs and results it looks at.
+        path: Its parts if it is a plain dotted path; such a one must lead somewhere. What JMESPath looks for
+            in vain is null.
+        fault: Why it cannot be used, "" if it can.
+    """
+
+    text: str
+    roots: frozenset[str]
+    path: Path | None = None
+    fault: str = ""
+
+
+@lru_cache(maxsize=4096)
+def parse_expression(text: str) -> Expression:
+    """Return what ``text``, without braces around it, means; one that means nothing has a ``fault``."""
+    stripped = text.strip()
+    if _PATH.fullmatch(stripped):
+        path = tuple(stripped.split("."))
+        return Expression(stripped, frozenset(path[:1]), path, _secret_fault(path))
+    from agentic.core.pipeline.expressions.evaluating import CostError  # with it comes jmespath
+
+    try:
+        parsed = _compiled(stripped).parsed
+    except RecursionError:
+        return Expression(stripped, frozenset(), fault="is nested too deep; compute it in several steps")
+    except CostError as exc:
+        return Expression(stripped, frozenset(), fault=f"cannot be used: {exc}")
+    except ValueError as exc:
+        reason = str(exc).splitlines()[0].removesuffix(":")
+        fault = f"is no dotted path and no JMESPath expression: {reason}{_quoting_hint(stripped)}"
+        return Expression(stripped, frozenset(), fault=fault)
+    roots = frozenset(_roots(parsed))
+    return Expression(stripped, roots, fault=_fault(roots, frozenset(_functions(parsed))))
+
+
+def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
+    """Return what ``expression`` stands for.
+
+    Args:
+        expression: Without a fault.
+        lookup: Gives what a path leads to; raises if it leads nowhere.
+
+    Raises:
+        ReferenceFailedError: A plain path leads nowhere, or a function does not take what it is given.
+    """
+    if expression.path is not None:
+        return lookup(expression.path)
+    from agentic.core.pipeline.expressions.evaluating import search
+
+    names = {root: lookup((root,)) for root in expression.roots}
+    try:
+        return search(_compiled(expression.text), names)
+    except ValueError as exc:
+        raise ReferenceFailedError(expression.text, f"cannot be worked out: {exc}") from None
+
+
+def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
+    """Return what ``path`` leads to in ``value``; numbers index lists.
+
+    Args:
+        value: Where to start.
+        path: What is left to go.
+        whole: The reference it is part of, for the message.
+
+    Raises:
+        ReferenceFailedError: There is no such part.
+    """
+    for name in path:
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            raise ReferenceFailedError(".".join(whole), f"finds no {name!r} in a {kind_of(value)}")
+    return value
+
+
+def kind_of(value: JSONValue) -> str:
+    """Return what a value is, in a word or two."""
+    if isinstance(value, Mapping):
+        known = ", ".join(map(str, value)) or "nothing"
+        return f"mapping of {known}"
+    return {list: "list", type(None): "null"}.get(type(value), type(value).__name__)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> ParsedResult:
+    import jmespath  # loaded by the first spec that needs it
+
+    from agentic.core.pipeline.expressions.evaluating import check_text, check_tree
+
+    check_text(text)
+    compiled = jmespath.compile(text)
+    check_tree(compiled.parsed)
+    return compiled
+
+
+def _roots(node: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names an expression looks up where it stands, "@" for all of them."""
+    kind = node["type"]
+    if kind == "field":
+        yield node["value"]
+    elif kind in {"current", "identity"}:
+        yield "@"
+    elif kind == "expref":  # looks at the elements of a list
+        return
+    else:
+        children = _children(node)
+        for child in children[:1] if kind in _INTO_FIRST else children:
+            yield from _roots(child)
+
+
+def _children(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of a node; those of a slice are numbers."""
+    return [child for child in node["children"] if isinstance(child, Mapping)]
+
+
+def _functions(node: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the name of every function that an expression calls."""
+    if node["type"] == "function_expression":
+        yield node["value"]
+    for child in _children(node):
+        yield from _functions(child)
+
+
+def _fault(roots: frozenset[str], functions: frozenset[str]) -> str:
+    from jmespath.functions import Functions
+
+    if "@" in roots:
+        return "looks at everything there is; name a result"
+    if SECRETS in roots:
+        return "names a secret, which must stand alone: ${secrets.NAME}"
+    if unknown := sorted(functions - set(Functions.FUNCTION_TABLE)):
+        return f"calls {unknown_word('function', unknown[0], Functions.FUNCTION_TABLE)}"
+    return ""
+
+
+def _quoting_hint(text: str) -> str:
+    if text.isascii():
+        return ""
+    return (
+        '; names take letters from a to z, digits, - and _, and any other key is quoted, as in item."größe"'
+    )
+
+
+def _secret_fault(path: Path) -> str:
+    if path[0] != SECRETS:
+        return ""
+    if len(path) != 2:
+        return "does not name one secret: ${secrets.NAME}"
+    fault = secret_name_fault(path[1])
+    return f"names no secret: {fault}" if fault else ""

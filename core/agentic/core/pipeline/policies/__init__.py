@@ -1,0 +1,1 @@
+"""Rules for failures, and the tries they allow."""

@@ -1,0 +1,86 @@
+"""Events about what a pipeline does when something fails."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from agentic.core.actors import Failure
+from agentic.core.actors.context import Decide
+from agentic.core.audit import ENGINE, DecisionKind, decided
+from agentic.core.audit import Decision as Audited
+from agentic.core.graph import CustomEvent, WorkflowContext
+from agentic.core.pipeline.policies.attempts import Tell
+from agentic.core.pipeline.policies.policies import Action, Attempt, Decision
+from agentic.core.types import JSONValue, RunId
+
+STRATEGY_CHANGED = "strategy.changed"
+"""Type of the event that tells of another way taken: a fallback, a step run anew, an item given up."""
+
+
+_KINDS: Mapping[Action, DecisionKind] = {
+    "retry": DecisionKind.ATTEMPT_RETRIED,
+    "rerun": DecisionKind.STEP_RERUN,
+    "fallback": DecisionKind.FALLBACK_CHOSEN,
+    "give_up": DecisionKind.ITEM_GIVEN_UP,
+}
+
+OF_PAGES: Collection[Action] = frozenset({"rerun", "fallback"})
+"""What is decided about pages of a crawl that becomes part of the audit: the rest is kept with each page."""
+
+
+def tell_changes(
+    ctx: WorkflowContext, subject: str, decide: Decide, actions: Collection[Action] = frozenset(_KINDS)
+) -> Tell:
+    """Return what tells an event for each change of strategy, and writes down what was decided.
+
+    Args:
+        ctx: Of the activation.
+        subject: The step, or the page of a crawl.
+        decide: Writes down.
+        actions: What is to be written down; of a plain retry no event tells.
+    """
+
+    async def tell(attempt: Attempt) -> None:
+        failure, decision = attempt.failure, attempt.decision
+        if failure is None or decision is None:
+            return
+        if decision.action in actions:
+            await decide(_decided(ctx.run_id, subject, attempt.actor, failure, decision))
+        if decision.action == "retry":
+            return
+        data: dict[str, JSONValue] = {
+            "subject": subject,
+            "actor": attempt.actor,
+            "action": decision.action,
+            "next": _next(decision),
+            "failure_class": failure.failure_class,
+            "reason": failure.message,
+        }
+        await ctx.add_event(CustomEvent(type=STRATEGY_CHANGED, data=data))
+
+    return tell
+
+
+def _decided(run_id: RunId, subject: str, actor: str, failure: Failure, decision: Decision) -> Audited:
+    then: Mapping[Action, str] = {
+        "retry": f"is tried again in {decision.wait_s:g} s",
+        "rerun": f"is tried again once step {decision.step} was run anew",
+        "fallback": f"is tried with {decision.actor} instead",
+        "give_up": f"is given up, then: {decision.then or 'the default'}",
+    }
+    return decided(
+        _KINDS[decision.action],
+        run_id,
+        f"{subject}, of which {actor} failed, {then[decision.action]}",
+        reason=f"{failure.failure_class}: {failure.message}",
+        who=ENGINE,
+        item=subject,
+        actor=actor,
+        next=_next(decision),
+        failure_class=failure.failure_class,
+        rule=decision.rule or None,
+    )
+
+
+def _next(decision: Decision) -> str | None:
+    return decision.actor or decision.step or decision.then

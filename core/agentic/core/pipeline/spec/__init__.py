@@ -1,0 +1,1 @@
+"""Pipelines as data: read, checked, and named in errors."""

@@ -1,0 +1,137 @@
+"""From an intent to a pipeline by rules: the same intent always gives the same pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agentic.core.actors import Actor
+from agentic.core.pipeline.spec.intents import IntentKind, IntentSpec
+from agentic.core.pipeline.spec.loader import read_spec
+from agentic.core.pipeline.spec.spec import PipelineSpec
+from agentic.core.types import JSONValue
+
+Step = dict[str, JSONValue]
+
+_MODES = {"never": "http", "auto": "auto", "always": "browser"}
+
+
+class RuleBuilder:
+    """Implements :class:`~agentic.core.pipeline.PipelineBuilder` without a model.
+
+    Args:
+        actors: Name or alias -> actor; what is built is checked against them.
+    """
+
+    def __init__(self, actors: Mapping[str, type[Actor]]) -> None:
+        self._actors = actors
+
+    async def build(self, intent: IntentSpec) -> PipelineSpec:
+        """Return the pipeline. Raises as :meth:`PipelineBuilder.build`."""
+        return read_spec(built(intent), self._actors)
+
+
+def built(intent: IntentSpec) -> dict[str, JSONValue]:
+    """Return the pipeline for an intent as data, as a person would write it."""
+    http: dict[str, JSONValue] = {
+        "requests_per_second": intent.requests_per_second,
+        "allow_private_hosts": list(intent.allow_private_hosts) or None,
+    }
+    spec: dict[str, JSONValue] = {
+        "schema_version": 1,
+        "name": intent.name,
+        "description": intent.goal,
+        "item_key": intent.key,
+        "http": _given(http),
+        "inputs": {"url": {"default": intent.url, "description": "where to start"}},
+        "error_handling": _rules(intent),
+        "steps": [*_login(intent), *_STEPS[intent.kind](intent)],
+    }
+    return {name: value for name, value in spec.items() if value not in ("", {}, None)}
+
+
+def _rules(intent: IntentSpec) -> dict[str, JSONValue]:
+    rules: dict[str, JSONValue] = {}
+    if intent.fallback:
+        for refusal in ("http_403", "blocked"):
+            rules[refusal] = {"retry_with_actor": intent.fallback}
+    if intent.login:
+        rules["auth_expired"] = {"rerun": "login"}
+    return rules
+
+
+def _login(intent: IntentSpec) -> list[JSONValue]:
+    if not intent.login:
+        return []
+    return [{"id": "login", "actor": "authenticate", "config": {"platform": intent.login}}]
+
+
+def _page(intent: IntentSpec) -> list[JSONValue]:
+    return [_fetch(intent, "${inputs.url}"), *_read(intent), _aggregate(intent, items=["${item}"])]
+
+
+def _list(intent: IntentSpec) -> list[JSONValue]:
+    listed: Step = {"actor": "extract_list", "config": {"item_selector": intent.items, "required": True}}
+    return [_fetch(intent, "${inputs.url}"), listed, *_each(intent)]
+
+
+def _search(intent: IntentSpec) -> list[JSONValue]:
+    found: Step = {"actor": "search", "config": {"keywords": list(intent.keywords)}}
+    listed: Step = {"actor": "extract_list", "config": {"item_selector": intent.items}}
+    return [_fetch(intent, "${inputs.url}"), found, listed, *_each(intent)]
+
+
+def _site(intent: IntentSpec) -> list[JSONValue]:
+    crawl: Step = {
+        "type": "crawl",
+        "start": "${inputs.url}",
+        "sitemaps": True,
+        "max_pages": intent.limit,
+        "fetch": {"actor": "fetch", "config": {"mode": _MODES[intent.browser]}},
+    }
+    if intent.fields:
+        match: list[JSONValue] = list(intent.details) or ["*"]
+        crawl["detail"] = {"match": match, "config": {"schema": intent.fields}}
+    return [_given(crawl)]
+
+
+def _feed(intent: IntentSpec) -> list[JSONValue]:
+    config = _given({"url": "${inputs.url}", "max_items": intent.limit})
+    return [{"actor": "feed", "config": config}, _aggregate(intent)]
+
+
+def _each(intent: IntentSpec) -> list[JSONValue]:
+    details: list[JSONValue] = [_fetch(intent, None), *_read(intent)]
+    loop: Step = {
+        "type": "loop",
+        "source": "list_item_urls",
+        "loop_steps": details,
+        "max_items": intent.limit,
+    }
+    return [_given(loop), _aggregate(intent)]
+
+
+def _fetch(intent: IntentSpec, url: str | None) -> Step:
+    return {"actor": "fetch", "config": _given({"url": url, "mode": _MODES[intent.browser]})}
+
+
+def _read(intent: IntentSpec) -> list[JSONValue]:
+    if not intent.fields:
+        return [{"actor": "article"}]
+    return [{"actor": "extract_detail", "config": {"schema": intent.fields}}]
+
+
+def _aggregate(intent: IntentSpec, **more: JSONValue) -> Step:
+    return {"actor": "aggregate", "config": {"key": intent.key, **more}}
+
+
+def _given(values: Mapping[str, JSONValue]) -> Step:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+_STEPS: Mapping[IntentKind, Callable[[IntentSpec], list[JSONValue]]] = {
+    "page": _page,
+    "list": _list,
+    "search": _search,
+    "site": _site,
+    "feed": _feed,
+}

@@ -1,0 +1,84 @@
+"""What somebody wants, before anybody thinks about steps."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+from agentic.core.pipeline.spec.spec import PipelineName, PipelineSpec
+from agentic.core.types import JSONValue
+
+IntentKind = Literal["page", "list", "search", "site", "feed"]
+
+
+class IntentSpec(BaseModel):
+    """What is to be read, from where: input of a :class:`PipelineBuilder`, and never run itself.
+
+    Attributes:
+        schema_version: Of this shape.
+        goal: In the words of who asked.
+        kind: One page; the items a list leads to; those a search finds; every page of a site; a feed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    goal: str = ""
+    name: PipelineName = Field(default="pipeline", description="Of the pipeline.")
+    kind: IntentKind
+    url: str = Field(description="The page, the list, the site, or the feed.")
+    keywords: tuple[str, ...] = Field(default=(), description="To search for.")
+    login: str | None = Field(default=None, description="Name of a credential to log in with first.")
+    items: str | None = Field(default=None, description="CSS of the items of a list.")
+    details: tuple[str, ...] = Field(default=(), description="Globs of a site's pages that describe an item.")
+    fields: dict[str, JSONValue] = Field(
+        default_factory=dict, description="Field name -> CSS selector or rule, as for extract_detail."
+    )
+    key: str = Field(default="url", description="Field that tells items apart.")
+    limit: PositiveInt | None = Field(default=None, description="Items, or pages of a site, at most.")
+    browser: Literal["never", "auto", "always"] = "auto"
+    fallback: str | None = Field(
+        default=None, description="Actor that fetches what is refused: firecrawl_scrape."
+    )
+    requests_per_second: PositiveFloat | None = None
+    allow_private_hosts: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_enough(self) -> Self:
+        needed = {"list": ["items"], "search": ["items", "keywords"]}.get(self.kind, [])
+        missing = [name for name in needed if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"an intent of kind {self.kind!r} needs {' and '.join(missing)}")
+        return self
+
+
+class IntentInference(Protocol):
+    """Turns the words of a person into an intent; where a model comes in.
+
+    Nothing here asks for one yet, so that it has no hook: whoever hears the words, a command or a service of
+    your own, asks it, and gives the intent to a builder of the hook ``agentic_builders``.
+    """
+
+    async def infer(self, words: str) -> IntentSpec:
+        """Return what the words ask for.
+
+        Raises:
+            PipelineError: They ask for nothing that can be read.
+        """
+        ...
+
+
+class PipelineBuilder(Protocol):
+    """Turns an intent into a pipeline: by rules, by a model, by a graph of decisions.
+
+    What it gives is frozen: running it asks nobody again.
+    """
+
+    async def build(self, intent: IntentSpec) -> PipelineSpec:
+        """Return the pipeline.
+
+        Raises:
+            SpecError: What it built does not fit the installed actors.
+        """
+        ...

@@ -1,0 +1,146 @@
+"""Text, files and data to specs, with every fault told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agentic.core.actors import Actor
+from agentic.core.pipeline.errors import Fault, SpecError
+from agentic.core.pipeline.spec.check import find_faults
+from agentic.core.pipeline.spec.freezing import Find, with_implied_inputs, with_pipelines
+from agentic.core.pipeline.spec.messages import faults_of
+from agentic.core.pipeline.spec.reader import Document, given_document, read_text
+from agentic.core.pipeline.spec.repairing import repaired
+from agentic.core.pipeline.spec.spec import PipelineSpec
+
+Actors = Mapping[str, type[Actor]]
+FILE_ENDINGS = (".yaml", ".yml", ".json")
+"""Of the files that pipelines are kept in."""
+
+
+def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | None = None) -> PipelineSpec:
+    """Read a pipeline from a YAML or JSON file; a spec without a name is named after the file.
+
+    Args:
+        path: The file, UTF-8.
+        actors: Name or alias -> actor; when given, the steps are checked against them too.
+        find: Finds pipelines that steps name; those in files beside this one are found without it.
+
+    Raises:
+        SpecError: There is no such file, or it holds no usable spec; every fault is listed.
+    """
+    return _load(Path(path), actors, find, ())
+
+
+def parse_spec(
+    text: str,
+    actors: Actors | None = None,
+    *,
+    source: str = "text",
+    default_name: str = "pipeline",
+    find: Find | None = None,
+) -> PipelineSpec:
+    """Read a pipeline from YAML or JSON text.
+
+    Args:
+        text: The spec.
+        actors: Name or alias -> actor; when given, the steps are checked against them too.
+        source: Names the text in errors.
+        default_name: Of a spec that has none.
+        find: Finds pipelines that steps name.
+
+    Raises:
+        SpecError: It is no usable spec; every fault is listed with its line and column.
+    """
+    return _Reader(actors, source, find).read(read_text(text, source), default_name)
+
+
+def read_spec(
+    data: Mapping[str, object],
+    actors: Actors | None = None,
+    *,
+    default_name: str = "pipeline",
+    find: Find | None = None,
+) -> PipelineSpec:
+    """Read a pipeline from data, as ``json.loads`` gives it.
+
+    Raises:
+        SpecError: It is no usable spec; every fault is listed.
+    """
+    source = str(data.get("name", default_name))
+    return _Reader(actors, source, find).read(given_document(data, source), default_name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes specs of documents from one source."""
+
+    actors: Actors | None
+    source: str
+    find: Find | None
+
+    def read(self, document: Document, default_name: str) -> PipelineSpec:
+        data = document.data
+        if not isinstance(data, Mapping):
+            kind = type(data).__name__
+            message = f"it is a {kind}; a pipeline is a mapping with 'steps'"
+            raise SpecError(self.source, [Fault(message=message)])
+        try:
+            checked = PipelineSpec.model_validate(
+                {"name": default_name, **data}, context={"actors": self.actors}
+            )
+        except ValidationError as exc:
+            raise self._error(
+                document, [*faults_of(exc), *self._others({"name": default_name, **data})]
+            ) from None
+        spec = self._whole(checked)
+        if self.actors is not None and (faults := find_faults(spec, self.actors)):
+            raise self._error(document, faults)
+        return spec
+
+    def _others(self, data: Mapping[str, object]) -> list[Fault]:
+        """Return what else is wrong with a spec whose shape is wrong."""
+        rest = None if self.actors is None else repaired(data)
+        if self.actors is None or rest is None:
+            return []
+        try:
+            whole = self._whole(rest.spec)
+        except SpecError:  # of a pipeline it names; that is told when this one is right
+            return []
+        return rest.certain(find_faults(whole, self.actors, rest.names))
+
+    def _whole(self, spec: PipelineSpec) -> PipelineSpec:
+        if self.find is not None:
+            spec = with_pipelines(spec, self.find)
+        return spec if self.actors is None else with_implied_inputs(spec, self.actors)
+
+    def _error(self, document: Document, faults: Sequence[Fault]) -> SpecError:
+        located = map(document.locate, dict.fromkeys(faults))
+        return SpecError(self.source, sorted(located, key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+
+def _load(path: Path, actors: Actors | None, find: Find | None, around: tuple[Path, ...]) -> PipelineSpec:
+    """Read a file that is part of those in ``around``."""
+    if path.resolve() in around:
+        raise SpecError(str(path), [Fault(message="it is a part of itself; let it name another pipeline")])
+
+    def beside(name: str) -> PipelineSpec | None:
+        if name.endswith(FILE_ENDINGS):
+            return _load(path.parent / name, actors, find, (*around, path.resolve()))
+        return find(name) if find is not None else None
+
+    return parse_spec(_text_of(path), actors, source=str(path), default_name=path.stem, find=beside)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; check the path")]) from None
+    except UnicodeDecodeError as exc:
+        raise SpecError(str(path), [Fault(message=f"it is no UTF-8 text: {exc.reason}")]) from None

@@ -1,0 +1,115 @@
+"""Pydantic's errors in the words of a person who wrote a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.errors import Fault
+from agentic.core.pipeline.expressions.references import Place
+from agentic.core.pipeline.expressions.suggestions import unknown_word
+from agentic.core.pipeline.policies.policies import ErrorRule, Fallback
+from agentic.core.pipeline.spec.inputs import InputSpec
+from agentic.core.pipeline.spec.spec import (
+    STEP_TYPES,
+    DetailRules,
+    FollowRules,
+    Limits,
+    PageActor,
+    PipelineSpec,
+    StoreRules,
+)
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+STEP_LISTS = frozenset({"steps", "loop_steps", "otherwise"})
+_TAGS_BELOW = {
+    ("pipeline", "pipeline"): frozenset({"spec", "name"}),
+    ("crawl", "detail"): frozenset({"rule", "rules"}),
+}
+"""Type of a step and key in it -> the words that tell apart what may stand there."""
+_PARTS: Mapping[str, type[BaseModel]] = {
+    "http": HttpPolicy,
+    "limits": Limits,
+    "follow": FollowRules,
+    "fetch": PageActor,
+    "links": PageActor,
+    "rule": DetailRules,
+    "rules": DetailRules,
+    "store": StoreRules,
+    "retry_with_actor": Fallback,
+}
+_VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling": ErrorRule}
+
+
+def faults_of(exc: ValidationError) -> list[Fault]:
+    """Return the faults of a :class:`PipelineSpec`, places as they stand in its text."""
+    errors = exc.errors()
+    return [
+        Fault(place=_place(error["loc"]), message=_message(error))
+        for error in errors
+        if not _follows(error, errors)
+    ]
+
+
+def unknown_key(key: object, model: type[BaseModel]) -> str:
+    """Return the message for a key that ``model`` does not have."""
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return unknown_word("key", str(key), names)
+
+
+def _follows(error: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
+    """Whether a list is called too short only because its elements were refused."""
+    loc = error["loc"]
+    return error["type"] == "too_short" and any(
+        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in errors
+    )
+
+
+def _message(error: ErrorDetails) -> str:
+    loc = error["loc"]
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            return unknown_key(loc[-1], _model_around(loc))
+        case "missing":
+            return f"{loc[-1]!r} is missing"
+        case "union_tag_invalid":
+            return unknown_word("step type", str(context["tag"]), STEP_TYPES)
+        case "union_tag_not_found":
+            return f"a step is a mapping with 'actor' or 'type', not {error['input']!r:.60}"
+        case "value_error":
+            return str(context["error"])
+        case _:
+            return f"{error['msg']} (it is {error['input']!r:.80})"
+
+
+def _place(loc: Sequence[int | str]) -> Place:
+    """Leave out the words by which pydantic tells types apart: of steps, and of what has several forms."""
+    return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
+
+
+def _is_tag(loc: Sequence[int | str], index: int) -> bool:
+    if index >= 2 and loc[index] in _TAGS_BELOW.get((str(loc[index - 2]), str(loc[index - 1])), ()):
+        return _is_tag(loc, index - 2)
+    return (
+        index >= 2
+        and loc[index] in STEP_TYPES
+        and isinstance(loc[index - 1], int)
+        and loc[index - 2] in STEP_LISTS
+    )
+
+
+def _model_around(loc: Sequence[int | str]) -> type[BaseModel]:
+    """Return the model that the last key of ``loc`` was looked for in."""
+    owner = len(loc) - 2
+    if owner >= 1 and loc[owner - 1] in _VALUES:
+        return _VALUES[str(loc[owner - 1])]
+    names = [part for part in loc[: owner + 1] if isinstance(part, str)] or [""]
+    if owner >= 0 and _is_tag(loc, owner) and names[-1] in STEP_TYPES:
+        return STEP_TYPES[names[-1]]
+    return _PARTS.get(names[-1], PipelineSpec)

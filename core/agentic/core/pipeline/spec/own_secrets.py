@@ -1,0 +1,47 @@
+"""The passwords and tokens that a pipeline itself holds: in its steps, in its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self, cast
+
+from agentic.core.http.sessions.url_credentials import UrlCredentials
+from agentic.core.masking import guessed_secrets, remember_secrets
+from agentic.core.pipeline.expressions.secret_masking import Hidden
+from agentic.core.pipeline.spec.spec import PipelineSpec
+from agentic.core.types import JSONValue
+
+PREFIX = "#"
+"""Before the number of one that has no name, which no reference can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSecrets:
+    """What is a secret to all appearance, though it is written out.
+
+    It is masked in results, failures and events as secrets are, and its URLs are kept without it.
+
+    Attributes:
+        credentials: Those of URLs, by origin.
+    """
+
+    credentials: UrlCredentials = field(default_factory=UrlCredentials)
+    _texts: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def found_in(cls, spec: PipelineSpec, inputs: Mapping[str, JSONValue] | None = None) -> Self:
+        """Return those of a pipeline and of what an agent gives it."""
+        data: JSONValue = [cast(JSONValue, spec.model_dump(mode="json")), dict(inputs or {})]
+        return cls(UrlCredentials.found_in(data), tuple(dict.fromkeys(guessed_secrets(data))))
+
+    def joined(self, hidden: Hidden) -> Hidden:
+        """Return the secrets of a call with these; the events and logs of this run know them from now on."""
+        if not self._texts:
+            return hidden
+        remember_secrets(*self._texts)
+        named = {f"{PREFIX}{number}": text for number, text in enumerate(self._texts)}
+        return Hidden({**named, **hidden.values})
+
+
+NO_OWN_SECRETS = OwnSecrets()

@@ -1,0 +1,67 @@
+"""Text to data, with the line and column each part begins at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agentic.core.pipeline.errors import Fault, SpecError
+from agentic.core.pipeline.expressions.references import Place
+from agentic.core.reading.data_text import DataTextError, Mark, check_data, read_data
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Parsed text: the data, and place -> line and column (from 1) where the text is known."""
+
+    data: object
+    marks: Mapping[Place, Mark]
+
+    def locate(self, fault: Fault) -> Fault:
+        """Return ``fault`` with line and column of its place, or of the nearest part around it."""
+        for length in range(len(fault.place), 0, -1):
+            if mark := self.marks.get(fault.place[:length]):
+                return replace(fault, line=mark[0], column=mark[1])
+        return fault
+
+
+def read_text(text: str, source: str) -> Document:
+    """Parse YAML, or JSON, which most of YAML is.
+
+    Args:
+        text: Of the file.
+        source: Names it in errors.
+
+    Raises:
+        SpecError: It is empty, no valid YAML, names a key twice, or is beyond a limit of
+            :mod:`agentic.core.reading.data_text`; line and column are told.
+    """
+    if not text.strip():
+        raise SpecError(source, [Fault(message="it is empty; a pipeline needs at least 'steps'")])
+    try:
+        read = read_data(text)
+    except DataTextError as exc:
+        raise SpecError(source, _faults(exc)) from None
+    if read.is_empty:
+        raise SpecError(source, [Fault(message="it holds only comments; a pipeline needs at least 'steps'")])
+    return Document(read.data, read.marks)
+
+
+def given_document(data: Mapping[str, object], source: str) -> Document:
+    """Return data that was given without its text.
+
+    Raises:
+        SpecError: It is beyond the limits that hold for texts.
+    """
+    try:
+        check_data(data)
+    except DataTextError as exc:
+        raise SpecError(source, _faults(exc)) from None
+    return Document(data, {})
+
+
+def _faults(exc: DataTextError) -> list[Fault]:
+    return [
+        Fault(message=fault.message, place=fault.place, line=fault.line, column=fault.column)
+        for fault in exc.faults
+    ]

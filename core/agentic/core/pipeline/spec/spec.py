@@ -1,0 +1,345 @@
+"""A pipeline as data: inputs, steps and what to do about failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    NonNegativeInt,
+    PlainSerializer,
+    PositiveFloat,
+    PositiveInt,
+    Tag,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import CoreSchema
+
+from agentic.core.actors import Actor
+from agentic.core.hooks.offers import clash_over
+from agentic.core.http import HttpPolicy
+from agentic.core.pipeline.expressions.expressions import Lookup
+from agentic.core.pipeline.expressions.references import is_reference, resolve
+from agentic.core.pipeline.expressions.suggestions import unknown_word
+from agentic.core.pipeline.policies.policies import ErrorHandling
+from agentic.core.pipeline.spec.amounts import Amount
+from agentic.core.pipeline.spec.inputs import InputSpec
+from agentic.core.types import JSONValue
+
+RESERVED_NAMES = frozenset({"inputs", "secrets"})
+
+
+def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
+    """Return the message for a name no actor has: who claim it, or the nearest one and all there are."""
+    if clash := clash_over(name, actors):
+        return str(clash)
+    if name in STEP_TYPES:
+        return f"{name!r} is no actor but a kind of step: write `type: {name}` in place of `actor: {name}`"
+    return unknown_word("actor", name, actors, sorted({actor.name for actor in actors.values()}))
+
+
+def _known_actor(name: str, info: ValidationInfo) -> str:
+    actors: Mapping[str, type[Actor]] | None = (info.context or {}).get("actors")
+    if actors is not None and name not in actors:
+        raise ValueError(unknown_actor(name, actors))
+    return name
+
+
+def _free_name(name: str) -> str:
+    if name in RESERVED_NAMES:
+        raise ValueError(f"{name!r} has a meaning of its own in references; take another name")
+    return name
+
+
+def _value_or_reference(value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+    is_resolved = bool((info.context or {}).get("resolved"))
+    return value if is_reference(value) and not is_resolved else check(value)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+class _OrReferenceInSchema:
+    """Says in the JSON Schema that a reference may stand for the value."""
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        return {"anyOf": [handler(core), REFERENCE_SCHEMA]}
+
+
+REFERENCE_SCHEMA = {"type": "string", "pattern": r"\$\{.+\}"}
+
+OR_REFERENCE = WrapValidator(_value_or_reference)
+"""Lets a reference stand for the value; :func:`resolved_crawl` then validates what it turned out to be."""
+
+IN_SCHEMA = _OrReferenceInSchema()
+
+AS_IT_IS = PlainSerializer(_as_it_is)
+"""Writes the value or the reference, whichever it is, without a word about its type."""
+
+ActorName = Annotated[str, Field(min_length=1), AfterValidator(_known_actor)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=64), AfterValidator(_free_name)]
+PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$", max_length=100)]
+Count = Annotated[PositiveInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Depth = Annotated[NonNegativeInt, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Seconds = Annotated[PositiveFloat, OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Texts = Annotated[tuple[str, ...], OR_REFERENCE, IN_SCHEMA, AS_IT_IS]
+Config = dict[str, JSONValue]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Step(_Part):
+    id: Name | None = Field(default=None, description="Names the step and its results; else its actor does.")
+    save_as: Name | None = Field(default=None, description="Name of the results, if it is not to be the id.")
+    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
+
+
+class _WhenStep(_Step):
+    when: str | None = Field(
+        default=None, min_length=1, description="Expression; the step is passed over where it is not true."
+    )
+
+
+def _spec_or_name(value: object) -> str:
+    return "name" if isinstance(value, str) else "spec"
+
+
+class ActorStep(_WhenStep):
+    """Run one actor."""
+
+    type: Literal["actor"] = "actor"
+    actor: ActorName
+    config: Config = Field(default_factory=dict, description="Input of the actor; may hold references.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="For each attempt.")
+
+
+class LoopStep(_WhenStep):
+    """Run ``loop_steps`` once for each item of an earlier result, some at a time.
+
+    Gives ``items``, what ``collect`` leads to for each item, and ``failed``, how many items failed.
+    """
+
+    type: Literal["loop"]
+    source: str = Field(description="Dotted path to a list: list_item_urls, or ${categories.list_item_urls}.")
+    loop_steps: tuple[Step, ...] = Field(min_length=1)
+    item_as: Name = Field(default="url", description="Name the item has in the loop's steps.")
+    collect: str = Field(default="item", description="Dotted path to what the loop keeps of each item.")
+    max_items: PositiveInt = Field(default=1_000, description="Further ones are left out, and counted.")
+    max_parallel: PositiveInt = 16
+
+
+class ChooseStep(_Step):
+    """Run ``steps`` where ``when`` is true, else ``otherwise``; both stand for one step in the row."""
+
+    type: Literal["choose"]
+    when: str = Field(
+        min_length=1, description="Expression; nothing, 0, false and what is empty are not true."
+    )
+    steps: tuple[Step, ...] = Field(min_length=1)
+    otherwise: tuple[Step, ...] = ()
+
+
+class PipelineStep(_WhenStep):
+    """Run a whole pipeline as a step; it sees nothing but its inputs.
+
+    Gives ``items`` and ``counts`` as the pipeline does. Manners and limits of requests are those of the
+    pipeline around it.
+    """
+
+    type: Literal["pipeline"]
+    pipeline: Annotated[
+        Annotated[PipelineSpec, Tag("spec")] | Annotated[str, Tag("name")], Discriminator(_spec_or_name)
+    ] = Field(description="A spec, or the name or file of one.")
+    inputs: Config = Field(default_factory=dict, description="Its inputs; may hold references.")
+
+
+class PageActor(_Part):
+    """An actor that a crawl calls for each page; the page is given to it."""
+
+    actor: ActorName
+    config: Config = Field(default_factory=dict)
+
+
+class FollowRules(_Part):
+    """Which links a crawl follows.
+
+    Patterns are globs in which ``*`` also stands for slashes. One that begins with ``/`` is held against the
+    path and query of a URL, any other against the whole URL.
+    """
+
+    include: Texts = Field(default=("*",), description="One of these must fit.")
+    exclude: Texts = Field(default=(), description="None of these may fit.")
+    same_host: bool = Field(default=True, description="Stay on the hosts and ports of the start pages.")
+    obey_nofollow: bool = Field(
+        default=True, description="Leave out links that a page asks crawlers not to follow, as obey_robots."
+    )
+
+
+class DetailRules(_Part):
+    """Which pages describe an item or several, and how they are read."""
+
+    match: Texts = Field(description="Globs as for follow; one must fit.")
+    actor: ActorName = Field(
+        default="extract_detail", description="Gives the item of a page; extract_list gives several."
+    )
+    config: Config = Field(default_factory=dict)
+    item_key: str | None = Field(
+        default=None, description="Field that identifies these items, if not that of the pipeline."
+    )
+
+
+def _rule_or_rules(value: object) -> str:
+    return "rules" if isinstance(value, (list, tuple)) else "rule"
+
+
+Details = Annotated[
+    Annotated[DetailRules, Tag("rule")]
+    | Annotated[tuple[DetailRules, ...], Field(min_length=1), Tag("rules")],
+    Discriminator(_rule_or_rules),
+]
+
+
+class StoreRules(_Part):
+    """What a crawl keeps of each page: unasked a row and the item on it, as all else takes time and room."""
+
+    pages: bool = Field(
+        default=True, description="A row of the page itself. false: nothing but the items that detail reads."
+    )
+    links: bool = Field(default=False, description="Every page it links to, followed or not.")
+    text: bool = Field(default=False, description="What people read on it.")
+    markdown: bool = Field(default=False, description="The same as Markdown.")
+    html: bool = Field(default=False, description="The page as it came.")
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anything is kept besides the row."""
+        return self.links or self.text or self.markdown or self.html
+
+
+class CrawlStep(_WhenStep):
+    """Fetch pages and follow their links until none is left; pages and items go straight to the tables.
+
+    The frontier of URLs is kept in the store, so a crawl that was killed goes on where it was. Gives
+    ``done``, ``failed`` and ``left``: pages fetched, given up, and known but not fetched for the limits.
+    """
+
+    type: Literal["crawl"]
+    start: str | tuple[str, ...] = Field(description="URL, or a list of them.")
+    follow: FollowRules = FollowRules()
+    fetch: PageActor = PageActor(actor="fetch")
+    links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
+    detail: Details | None = Field(default=None, description="A rule, or several: the first that fits reads.")
+    store: StoreRules = StoreRules()
+    sitemaps: bool | tuple[str, ...] = Field(
+        default=False,
+        description="Start at the pages of these sitemaps, too; true: of those robots.txt names.",
+    )
+    max_pages: Count = 10_000
+    max_depth: Depth = Field(default=100, description="Links from the start.")
+    max_parallel: Count = 16
+    slices: Count = Field(
+        default=1,
+        description="Slices worked off at a time, each by any worker; they share max_parallel.",
+    )
+    slice_pages: Count = Field(default=1_000, description="Pages after which a checkpoint may be taken.")
+    slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
+    commit_pages: Count = Field(default=50, description="Pages written at once, at most.")
+    commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")
+
+    @property
+    def details(self) -> tuple[DetailRules, ...]:
+        """The rules of ``detail``, however many."""
+        if self.detail is None:
+            return ()
+        return self.detail if isinstance(self.detail, tuple) else (self.detail,)
+
+
+def _step_type(step: object) -> object:
+    if isinstance(step, Mapping):
+        return step.get("type", "actor")
+    return getattr(step, "type", None)
+
+
+Step = Annotated[
+    Annotated[ActorStep, Tag("actor")]
+    | Annotated[LoopStep, Tag("loop")]
+    | Annotated[CrawlStep, Tag("crawl")]
+    | Annotated[ChooseStep, Tag("choose")]
+    | Annotated[PipelineStep, Tag("pipeline")],
+    Discriminator(_step_type),
+]
+"""One step, told apart by ``type``; without one it runs an actor."""
+
+STEP_TYPES: Mapping[str, type[BaseModel]] = {
+    "actor": ActorStep,
+    "choose": ChooseStep,
+    "crawl": CrawlStep,
+    "loop": LoopStep,
+    "pipeline": PipelineStep,
+}
+
+
+class Limits(_Part):
+    """What makes a run of the pipeline failed, or partial.
+
+    Numbers, or shares as ``5%``: of pages, of items, or of rows, whichever is looked at.
+    """
+
+    max_seconds: PositiveFloat | None = Field(default=None, description="For the whole run.")
+    max_failed: Amount | None = Field(
+        default=None,
+        description="Steps, items of loops and pages of a crawl that may be given up: with more the run "
+        "failed. A number ends it at once, a share (5%) at the end of the loop or crawl.",
+    )
+    partial_above: Amount = Field(
+        default="5%",
+        description="Pages, or items and rows, that may fail or be rejected: with more the run is partial.",
+    )
+    min_items: NonNegativeInt | None = Field(
+        default=None,
+        description="With fewer items the run failed. Unset: with none, if a selector fitted nothing.",
+    )
+
+
+class PipelineSpec(_Part):
+    """A whole pipeline: pure data, to be stored, compared and run again."""
+
+    schema_version: Literal[1] = 1
+    name: PipelineName = "pipeline"
+    description: str = ""
+    inputs: dict[Name, InputSpec] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = Field(min_length=1)
+    error_handling: ErrorHandling = Field(default_factory=dict)
+    limits: Limits = Limits()
+    http: HttpPolicy = Field(default_factory=HttpPolicy, description="Manners and limits of every request.")
+    item_key: str = Field(
+        default="url", description="Field that identifies an item among those of this pipeline."
+    )
+
+
+def resolved_crawl(step: CrawlStep, lookup: Lookup) -> CrawlStep:
+    """Return ``step`` with every reference replaced by its value.
+
+    Raises:
+        ReferenceFailedError: One leads nowhere.
+        ValidationError: A value does not fit where it is to stand.
+    """
+    data = resolve(step.model_dump(mode="json"), lookup)
+    return CrawlStep.model_validate(data, context={"resolved": True})
+
+
+for _model in (LoopStep, ChooseStep, PipelineStep):
+    _model.model_rebuild()

@@ -1,0 +1,1 @@
+"""The executors that steps become, and the state between them."""

@@ -1,0 +1,56 @@
+"""The executors a choice becomes: one that asks, one where the ways meet again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from agentic.core.graph import Executor, WorkflowContext, handler
+from agentic.core.pipeline.expressions.expressions import ReferenceFailedError
+from agentic.core.pipeline.steps.positions import Place, give_up, is_true, leave_out, never_tried
+from agentic.core.pipeline.steps.state import MissingResultError, PipelineState
+
+STEPS = "steps"
+OTHERWISE = "otherwise"
+
+
+class ChooseNode(Executor):
+    """Asks which way to go; edges with :func:`leads_to` take it."""
+
+    def __init__(self, name: str, place: Place, when: str) -> None:
+        super().__init__(name)
+        self._place = place
+        self._when = when
+
+    @handler
+    async def run(self, state: PipelineState, ctx: WorkflowContext) -> PipelineState | None:
+        """Return the state with the way to take; neither where that cannot be said."""
+        try:
+            way = STEPS if is_true(self._when, state) else OTHERWISE
+        except MissingResultError as exc:
+            return await leave_out(self._place, state, exc, ctx)
+        except ReferenceFailedError as exc:
+            return await give_up(self._place, state, never_tried(self._place, exc), None, ctx)
+        return replace(state, branch=way)
+
+
+class MeetNode(Executor):
+    """Where the ways of a choice meet again."""
+
+    def __init__(self, name: str, place: Place) -> None:
+        super().__init__(name)
+        self._place = place
+
+    @handler
+    async def run(self, state: PipelineState) -> PipelineState:
+        """Return the state, in which no way is chosen any more."""
+        return replace(state.bind({}, self._place.keep), branch="")
+
+
+def leads_to(*ways: str) -> Callable[[object], bool]:
+    """Return what tells whether a message of a :class:`ChooseNode` goes one of ``ways``."""
+
+    def leads(message: object) -> bool:
+        return isinstance(message, PipelineState) and message.branch in ways
+
+    return leads

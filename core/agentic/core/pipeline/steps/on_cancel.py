@@ -1,0 +1,60 @@
+"""Ends what a call began elsewhere, and tells of what may go on there."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentic.core.actors import ActorContext, Failure, describe_failure
+from agentic.core.audit import ENGINE, DecisionKind, decided
+from agentic.core.graph import CustomEvent, WorkflowContext
+from agentic.core.logging import get_logger
+from agentic.core.pipeline.steps.calls import ActorCall, Given
+
+CALL_LEFT = "call.left"
+"""Type of the event that tells of something that may go on elsewhere, though nobody waits for it."""
+
+PAUSES_S = (0.0, 0.5, 1.0)
+"""Before each try: a service that is away for longer than that must not keep a run from its end."""
+
+log = get_logger(__name__)
+
+
+async def abandon_call(call: ActorCall, context: ActorContext, given: Given, ctx: WorkflowContext) -> None:
+    """Let the actors of a step end what they began elsewhere; tell what could not be ended.
+
+    Args:
+        call: The step's.
+        context: What it may use.
+        given: Its input.
+        ctx: Of the activation.
+    """
+    failure = await _tried(call, context, given)
+    if failure is None:
+        return
+    reason = failure.message
+    log.warning("call.left", step=call.step, actor=call.actor, reason=reason)
+    data = {
+        "subject": call.step,
+        "actor": call.actor,
+        "failure_class": failure.failure_class,
+        "reason": reason,
+    }
+    await ctx.add_event(CustomEvent(type=CALL_LEFT, data=data))
+    what = f"what {call.actor} began for {call.step} may go on, though nobody waits for it"
+    left = DecisionKind.CALL_LEFT
+    await context.decide(
+        decided(left, ctx.run_id, what, reason=reason, who=ENGINE, item=call.step, actor=call.actor)
+    )
+
+
+async def _tried(call: ActorCall, context: ActorContext, given: Given) -> Failure | None:
+    failure: Failure | None = None
+    for pause_s in PAUSES_S:
+        await asyncio.sleep(pause_s)
+        try:
+            await call.abandon(context, given)
+        except Exception as exc:
+            failure = given.hidden.failure(describe_failure(exc))
+        else:
+            return None
+    return failure

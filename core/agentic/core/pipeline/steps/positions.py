@@ -1,0 +1,154 @@
+"""Where a step stands in its pipeline, and what giving it up means there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+from agentic.core.actors import Failure, describe_failure
+from agentic.core.graph import WorkflowContext
+from agentic.core.logging import get_logger
+from agentic.core.pipeline.errors import StepFailedError
+from agentic.core.pipeline.expressions.expressions import evaluate
+from agentic.core.pipeline.expressions.references import expression_of
+from agentic.core.pipeline.policies.policies import Ending
+from agentic.core.pipeline.spec.amounts import exceeds, is_share
+from agentic.core.pipeline.spec.spec import Limits
+from agentic.core.pipeline.steps.state import (
+    CrawlTotals,
+    MissingResultError,
+    PipelineState,
+    Retried,
+    StepFailure,
+    StepNote,
+)
+from agentic.core.types import JSONValue
+
+log = get_logger(__name__)
+
+Within = Literal["run", "loop", "pipeline"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a step stands.
+
+    Attributes:
+        step: Its id, with those of the loops around it.
+        name: Under which its results are known as a whole.
+        gives: Names of its results.
+        keep: Names that later steps may look at.
+        within: What giving up ends: the run, an item of a loop, or a pipeline within another one.
+        when: Expression that must be true for the step to run.
+        limits: Of the pipeline.
+        label: The step by its number and id, for people: ``"step 2 extract_list"``.
+    """
+
+    step: str
+    name: str
+    gives: tuple[str, ...]
+    keep: frozenset[str]
+    within: Within = "run"
+    when: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    label: str = ""
+
+    def is_due(self, state: PipelineState) -> bool:
+        """Whether the step is to run, by its ``when``.
+
+        Raises:
+            ReferenceFailedError: ``when`` leads nowhere.
+        """
+        return self.when is None or is_true(self.when, state)
+
+    def pass_over(self, state: PipelineState) -> PipelineState:
+        """Return the state of a pipeline that goes on without this step, with older results as they are."""
+        return replace(state.bind({}, self.keep), passed_over=(*state.passed_over, self.step))
+
+    def bind(self, state: PipelineState, results: Mapping[str, JSONValue]) -> PipelineState:
+        """Return the state with the results of this step."""
+        return state.bind({**results, self.name: dict(results)}, self.keep)
+
+    def skip(self, state: PipelineState) -> PipelineState:
+        """Return the state of a pipeline that goes on without this step's results, and without older ones."""
+        keep = self.keep - {*self.gives, self.name}
+        return replace(state.bind({}, keep), skipped=(*state.skipped, self.step))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemOutcome:
+    """What the steps of a loop made of an item: a value as JSON text, or what went wrong."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.places.ItemOutcome"
+
+    value: str | None
+    failures: tuple[StepFailure, ...]
+    retried: tuple[Retried, ...] = ()
+    crawl: CrawlTotals | None = None
+    notes: tuple[StepNote, ...] = ()
+
+
+async def give_up(
+    place: Place, state: PipelineState, failed: StepFailure, then: Ending | None, ctx: WorkflowContext
+) -> PipelineState | None:
+    """Return the state to go on with; within a loop or another pipeline end that part instead.
+
+    Raises:
+        StepFailedError: The run is to fail.
+    """
+    fails = then == "fail" or (then is None and place.within != "loop")
+    if fails and place.within != "pipeline":
+        raise StepFailedError(place.step, failed.failure, len(failed.attempts))
+    failed = replace(failed, is_letter=then == "dead_letter")
+    failures = (*state.failures, failed)
+    if fails or place.within == "loop":
+        await ctx.yield_output(
+            ItemOutcome(value=None, failures=failures, retried=state.retried, notes=state.notes)
+        )
+        return None
+    log.warning("step.skipped", step=place.step, failure_class=failed.failure.failure_class)
+    check_failed(place, failures)
+    return place.skip(replace(state, failures=failures))
+
+
+def check_failed(place: Place, failures: Sequence[StepFailure]) -> None:
+    """Refuse to go on with more failures than the pipeline's limit.
+
+    Raises:
+        StepFailedError: There are more.
+    """
+    most = place.limits.max_failed
+    # A share is of all that was tried, which is known at the end: see the judgement of the result.
+    if not is_share(most) and exceeds(len(failures), most, of=len(failures)):
+        raise too_many_failed(place, len(failures), failures[-1].failure)
+
+
+def too_many_failed(place: Place, count: int, last: Failure) -> StepFailedError:
+    """Return the error of a pipeline in which more failed than its limit."""
+    message = f"{count} failed, more than max_failed ({place.limits.max_failed}); the last: {last.message}"
+    return StepFailedError(place.step, replace(last, message=message), 1)
+
+
+def is_true(text: str, state: PipelineState) -> bool:
+    """Whether an expression is true: nothing, 0, false and what is empty are not.
+
+    Raises:
+        ReferenceFailedError: It leads nowhere.
+    """
+    return bool(evaluate(expression_of(text), state.lookup))
+
+
+async def leave_out(
+    place: Place, state: PipelineState, missing: MissingResultError, ctx: WorkflowContext
+) -> PipelineState | None:
+    """Return the state to go on with when a step lacks what a skipped one was to give."""
+    if place.within == "loop":
+        return await give_up(place, state, never_tried(place, missing), None, ctx)
+    log.warning("step.skipped", step=place.step, reason=str(missing))
+    return place.skip(state)
+
+
+def never_tried(place: Place, reason: Exception) -> StepFailure:
+    """Return the failure of a step whose input could not be put together."""
+    return StepFailure(step=place.step, failure=describe_failure(reason))

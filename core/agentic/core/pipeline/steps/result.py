@@ -1,0 +1,219 @@
+"""What a pipeline gives back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.pipeline.policies.records import attempt_records
+from agentic.core.pipeline.spec.spec import PipelineSpec
+from agentic.core.pipeline.steps.state import CrawlTotals, PipelineState, Retried, StepFailure
+from agentic.core.types import EXCLUDED_CLASSES, JSONValue
+
+EXAMPLE_COUNT = 5
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AttemptRecord(_Part):
+    """One try: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed.
+
+    Attributes:
+        actor: That made it.
+        failure_class: Why it failed.
+        message: For people.
+        detail: A word that says more.
+        action: What followed.
+        wait_s: Seconds before the next try.
+        next: The actor or the step that came next, if another one did.
+    """
+
+    actor: str
+    failure_class: str | None = None
+    message: str = ""
+    detail: str = ""
+    action: str = ""
+    wait_s: float = 0.0
+    next: str | None = None
+
+
+class FailedItem(_Part):
+    """A step, or a loop's item, that was given up, with every try."""
+
+    step: str
+    item: JSONValue = None
+    failure_class: str
+    message: str
+    attempts: tuple[AttemptRecord, ...]
+    is_letter: bool = False
+
+
+class RetriedStep(_Part):
+    """A step, or an item of a loop, that succeeded after failures."""
+
+    step: str
+    item: JSONValue = None
+    attempts: tuple[AttemptRecord, ...]
+
+
+class FailureTotals(_Part):
+    """How often one failure class occurred, and what the first few said."""
+
+    count: int
+    examples: tuple[str, ...]
+
+
+class PageTotals(_Part):
+    """Pages of a crawl by what became of them, and what storing them did to the tables, in rows.
+
+    Attributes:
+        done: Fetched.
+        failed: Given up.
+        left: Known, and not fetched for the limits.
+        excluded: Left out, as the site wants it: by robots.txt.
+        items: Items with a value that were read on them.
+        inserted: Rows.
+        updated: Rows.
+        unchanged: Rows.
+        rejected: Rows.
+    """
+
+    done: int
+    failed: int
+    left: int
+    excluded: int = 0
+    items: int = 0
+    inserted: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+class PipelineResult(_Part):
+    """What a pipeline came to.
+
+    Attributes:
+        schema_version: Of this shape.
+        pipeline: Name of the pipeline.
+        item_key: Field that identifies an item.
+        items: The newest result called ``items``, of ``aggregate`` or of a loop; without one, the ``item``.
+        counts: Items, failed items, items left out by loops' limits, pages fetched and given up.
+        pages: Of the crawl step, if there is one; its pages and items are in the tables already.
+        failures: Failure class -> totals, over items and pages.
+        failed_items: Every step and item given up, with the reason.
+        retried: Steps that needed more than one attempt.
+        skipped: Steps left out because what they need was never made.
+        passed_over: Steps whose ``when`` was not true.
+        warnings: What steps that succeeded did not find.
+        gives_nothing: Whether no step gave anything to be stored, or did anything else that counts.
+    """
+
+    schema_version: Literal[1] = 1
+    pipeline: str
+    item_key: str
+    items: tuple[dict[str, JSONValue], ...]
+    counts: dict[str, int]
+    pages: PageTotals | None = None
+    failures: dict[str, FailureTotals]
+    failed_items: tuple[FailedItem, ...]
+    retried: tuple[RetriedStep, ...]
+    skipped: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    gives_nothing: bool = False
+
+
+def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = True) -> PipelineResult:
+    """Return the result of a pipeline whose last step is done.
+
+    Args:
+        spec: The pipeline.
+        state: After its last step.
+        may_be_empty: Whether a run that gives nothing to be stored may be meant so.
+    """
+    items = _items(state)
+    crawl = state.crawl or CrawlTotals()
+    return PipelineResult(
+        pipeline=spec.name,
+        item_key=spec.item_key,
+        items=items,
+        counts={
+            "items": len(items),
+            "failed_items": len(state.failures),
+            "left_out": state.left_out,
+            "pages_done": crawl.done,
+            "pages_failed": crawl.failed,
+        },
+        pages=_pages(state.crawl),
+        failures=_failures(state),
+        failed_items=tuple(map(_failed_item, state.failures)),
+        retried=tuple(map(_retried, state.retried)),
+        skipped=state.skipped,
+        passed_over=state.passed_over,
+        warnings=tuple(f"{note.step}: {note.message}" for note in state.notes),
+        gives_nothing=not (may_be_empty or state.crawl or state.has("items") or state.has("item")),
+    )
+
+
+def _items(state: PipelineState) -> tuple[dict[str, JSONValue], ...]:
+    """Return the items; a loop over plain values makes mappings of them."""
+    if not state.has("items"):
+        return (_as_item(state.value("item")),) if state.has("item") else ()
+    found = state.value("items")
+    values = found if isinstance(found, list) else [found]
+    return tuple(map(_as_item, values))
+
+
+def _as_item(value: JSONValue) -> dict[str, JSONValue]:
+    return value if isinstance(value, dict) else {"value": value}
+
+
+def _pages(crawl: CrawlTotals | None) -> PageTotals | None:
+    if crawl is None:
+        return None
+    return PageTotals(**{name: getattr(crawl, name) for name in PageTotals.model_fields})
+
+
+def _failures(state: PipelineState) -> dict[str, FailureTotals]:
+    said = [(f.failure_class, f.message) for f in map(_failed_item, state.failures)]
+    counts = Counter(failure_class for failure_class, _ in said)
+    examples = {name: [message for word, message in said if word == name] for name in counts}
+    for tally in state.crawl.tallies if state.crawl else ():
+        if tally.failure_class in EXCLUDED_CLASSES:
+            continue
+        counts[tally.failure_class] += tally.count
+        examples.setdefault(tally.failure_class, []).extend(tally.examples)
+    return {
+        name: FailureTotals(count=count, examples=tuple(examples[name][:EXAMPLE_COUNT]))
+        for name, count in sorted(counts.items())
+    }
+
+
+def _failed_item(failed: StepFailure) -> FailedItem:
+    return FailedItem(
+        step=failed.step,
+        item=_item(failed.item),
+        failure_class=failed.failure.failure_class,
+        message=failed.failure.message,
+        attempts=_records(failed.attempts),
+        is_letter=failed.is_letter,
+    )
+
+
+def _retried(retried: Retried) -> RetriedStep:
+    return RetriedStep(step=retried.step, item=_item(retried.item), attempts=_records(retried.attempts))
+
+
+def _item(text: str | None) -> JSONValue:
+    return None if text is None else cast(JSONValue, json.loads(text))
+
+
+def _records(attempts: Iterable[Attempt]) -> tuple[AttemptRecord, ...]:
+    return tuple(map(AttemptRecord.model_validate, attempt_records(attempts)))

@@ -1,0 +1,178 @@
+"""What a pipeline knows while it runs: one immutable message that goes from step to step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from agentic.core.actors import Failure
+from agentic.core.pipeline.expressions.expressions import Path, ReferenceFailedError, descend
+from agentic.core.pipeline.policies.policies import Attempt
+from agentic.core.types import JSONValue
+
+MAX_NOTES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFailure:
+    """A step, or a loop's item, that was given up.
+
+    Attributes:
+        step: Id of the step, with those of the loops around it: ``"details/fetch"``.
+        failure: The last one, which decided it.
+        attempts: Every try; none where there was nothing to try with.
+        item: The loop's item as JSON text; None outside of loops.
+        is_letter: Whether it is to be kept with the dead letters.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepFailure"
+
+    step: str
+    failure: Failure
+    attempts: tuple[Attempt, ...] = ()
+    item: str | None = None
+    is_letter: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """A step that succeeded at last, after failures; ``item`` is the loop's item as JSON text, if any."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.Retried"
+
+    step: str
+    attempts: tuple[Attempt, ...]
+    item: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepNote:
+    """What a step that succeeded warned about: ``"'div.x' fits nothing on http://..."``.
+
+    Attributes:
+        step: The step by its number and id, for people: ``"step 2 extract_list"``.
+        message: The warning.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepNote"
+
+    step: str
+    message: str
+
+
+def add_notes(known: Sequence[StepNote], more: Iterable[StepNote]) -> tuple[StepNote, ...]:
+    """Return both, each once and the first ``MAX_NOTES``: a loop may warn of each of its items."""
+    return tuple(dict.fromkeys((*known, *more)))[:MAX_NOTES]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureTally:
+    """How many pages failed with one class, and what the first ones said."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.FailureTally"
+
+    failure_class: str
+    count: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlTotals:
+    """What a crawl came to, in pages of the frontier, items on them, and rows of the tables."""
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.CrawlTotals"
+
+    done: int = 0
+    failed: int = 0
+    excluded: int = 0
+    left: int = 0
+    items: int = 0
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    tallies: tuple[FailureTally, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineState:
+    """Inputs and results by name, and what went wrong so far.
+
+    Values are kept as JSON text: the message is immutable down to its last part, so that the engine never
+    copies it, and a value is parsed only by the step that looks at it.
+
+    Attributes:
+        values: (name, JSON text), each name once. ``inputs`` holds all inputs; those and the results of
+            steps also stand under their own names, the newest wins. Names no later step needs are dropped.
+        failures: Steps and items given up, in order.
+        retried: Steps that needed more than one attempt.
+        crawl: Of the crawl step, once it ended.
+        left_out: Items beyond the ``max_items`` of loops.
+        notes: What steps warned about.
+        skipped: Steps left out because what they need was never made.
+        passed_over: Steps whose ``when`` was not true.
+        branch: Where the last choice leads: ``"steps"`` or ``"otherwise"``.
+    """
+
+    __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.PipelineState"
+
+    values: tuple[tuple[str, str], ...] = ()
+    failures: tuple[StepFailure, ...] = ()
+    retried: tuple[Retried, ...] = ()
+    crawl: CrawlTotals | None = None
+    left_out: int = 0
+    notes: tuple[StepNote, ...] = ()
+    skipped: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    branch: str = ""
+
+    def has(self, name: str) -> bool:
+        """Whether there is a value of that name."""
+        return any(known == name for known, _ in self.values)
+
+    def value(self, name: str) -> JSONValue:
+        """Return the value of that name.
+
+        Raises:
+            MissingResultError: There is none.
+        """
+        for known, text in self.values:
+            if known == name:
+                parsed: JSONValue = json.loads(text)
+                return parsed
+        raise MissingResultError(name)
+
+    def only(self, names: Collection[str]) -> PipelineState:
+        """Return a state of these values alone, in which nothing has happened yet."""
+        return PipelineState(values=tuple((name, text) for name, text in self.values if name in names))
+
+    def lookup(self, path: Path) -> JSONValue:
+        """Return what a dotted path leads to.
+
+        Raises:
+            ReferenceFailedError: It leads nowhere.
+        """
+        return descend(self.value(path[0]), path[1:], path)
+
+    def bind(self, results: Mapping[str, JSONValue], keep: Collection[str]) -> PipelineState:
+        """Return the state with ``results`` added, holding only the names in ``keep`` and the inputs."""
+        texts = {
+            **dict(self.values),
+            **{name: dump(value) for name, value in results.items() if name in keep},
+        }
+        kept = tuple((name, text) for name, text in texts.items() if name in keep or name == "inputs")
+        return replace(self, values=kept)
+
+
+class MissingResultError(ReferenceFailedError):
+    """The step that gives this name was skipped."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "is missing, as the step that gives it was skipped")
+
+
+def dump(value: JSONValue) -> str:
+    """Return ``value`` as JSON text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
