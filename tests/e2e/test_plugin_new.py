@@ -27,6 +27,6 @@ def test_what_is_no_name_is_refused_and_nothing_is_written(tmp_path: Path, name:
 def test_a_name_that_is_taken_and_a_folder_that_is_there_are_refused(tmp_path: Path) -> None:
     (tmp_path / "agentic-plugin-new").mkdir()
 
-    assert "there is a platform 'hackernews' already" in str(make("hackernews", tmp_path))
-    assert "is there already" in str(make("new", tmp_path))
+    assert "platform 'hackernews' exists already" in str(make("hackernews", tmp_path))
+    assert "'agentic-plugin-new' exists already" in str(make("new", tmp_path))
     assert [place.name for place in tmp_path.iterdir()] == ["agentic-plugin-new"]

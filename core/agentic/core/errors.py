@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 MAX_TEXT_CHARS = 20_000
-"""Of an error that are kept: an error may quote a whole document."""
+"""Characters kept of an error: an error may quote a whole document."""
 
 
 class AgenticError(Exception):
@@ -101,8 +101,8 @@ class UnknownPlatformError(PluginError, LookupError):
 
     def __init__(self, platform: str, known: Sequence[str]) -> None:
         super().__init__(
-            f"no plugin brings the platform {platform!r} (known: {', '.join(known) or 'none'}); "
-            f"see `agentic plugins`, or `pip install agentic-plugin-{platform}`"
+            f"no plugin provides the platform {platform!r} (known: {', '.join(known) or 'none'}); see "
+            f"`agentic plugins`, or `pip install agentic-plugin-{platform}`"
         )
         self.platform = platform
         self.known = tuple(known)
@@ -126,8 +126,8 @@ class BrokenActorError(PluginError, ValueError):
 
     def __init__(self, actor: str, plugin: str, reason: str) -> None:
         super().__init__(
-            f"the actor {actor!r} of {plugin} cannot be loaded ({reason}); install that plugin anew, or "
-            f"name it in AGENTIC_DISABLED_PLUGINS"
+            f"the actor {actor!r} of {plugin} cannot be loaded ({reason}); reinstall that plugin, or name "
+            "it in AGENTIC_DISABLED_PLUGINS"
         )
         self.actor = actor
         self.plugin = plugin

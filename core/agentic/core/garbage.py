@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 NEW_OBJECTS = 10_000
-"""So many new ones before it looks; at Python's 700, looking is a twentieth of a crawl's CPU time."""
+"""New objects between two collections; with Python's 700, they take a twentieth of a crawl's CPU time."""
 
 
 def collect_seldom() -> None:

@@ -6,10 +6,10 @@ import secrets
 import time
 
 SHORT_CHARS = 12
-"""So much of an id is enough for people: five digits of its time, and 28 random bits."""
+"""Characters of an id that are enough for people: five digits of its time, and 28 random bits."""
 
 PERIOD_S = 256
-"""Seconds from one beginning of ids to the next."""
+"""Seconds between two id prefixes."""
 
 TIME_DIGITS = 5
 

@@ -22,7 +22,7 @@ _IN_A_HOME = frozenset(
     | {"supervisor.lock", "valkey"}
     | {f"agentic.db{ending}" for ending in ("", "-wal", "-shm", "-journal")}
 )
-"""What this project makes in a home. A folder that holds anything else is not ours to close."""
+"""Files this project creates in a home. A folder with other files keeps its permissions."""
 
 
 def make_private_folder(path: Path, *, below: Path | None = None) -> None:

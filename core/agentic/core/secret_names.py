@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable
 
 SECRET_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,99}"  # noqa: S105 - a pattern
-"""Regular expression of a name, to be built into others."""
+"""Regular expression of a name, for use in others."""
 
 VARIABLE = "AGENTIC_SECRET_"
-"""What the names of environment variables with secrets begin with."""
+"""Prefix of environment variables with secrets."""
 
 KEYS_VARIABLE = "AGENTIC_SECRET_KEYS"
-"""Holds the keys that all secrets are encrypted with; no reference may read it."""
+"""Variable with the keys that encrypt all secrets; no reference may read it."""
 
 _NAME = re.compile(SECRET_NAME)
 
@@ -24,7 +24,7 @@ _NAME = re.compile(SECRET_NAME)
 def secret_name_fault(name: str) -> str:
     """Return why no secret can have that name, "" if one can."""
     if _NAME.fullmatch(name) is None:
-        return "it takes up to 100 letters from a to z, digits, - and _, and begins with no digit"
+        return "use up to 100 letters from a to z, digits, - and _, without a leading digit"
     if variable_of(name) == KEYS_VARIABLE:
         return f"{KEYS_VARIABLE} holds the keys themselves"
     return ""

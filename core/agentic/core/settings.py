@@ -17,7 +17,7 @@ from agentic.core.masking import passwords_in, remember_secrets
 
 RUNTIME_FILE = "runtime.json"
 NATS_ACCOUNTS = "nats-accounts"
-"""Folder of the home with the accounts of the embedded NATS server, if projects are to have some."""
+"""Folder in the home with the accounts of the embedded NATS server, if projects have any."""
 ACCOUNTS_FILE = "accounts.conf"
 
 # The scheme's length is bounded, or a long text without a URL would take time by its square.
@@ -37,69 +37,67 @@ class Settings(BaseSettings):
     database_url: SecretStr = Field(SecretStr(""), description="SQLAlchemy URL; SQLite in `home` if empty.")
     sqlite_synchronous: Literal["full", "normal"] = Field(
         "full",
-        description="When SQLite waits for the disk: at each commit, or seldom, and then the newest "
-        "commits may be lost with the power.",
+        description="When SQLite waits for the disk: at each commit, or rarely, so that a power cut may "
+        "lose the newest commits.",
     )
     broker_url: SecretStr = Field(
         SecretStr(""), description="Celery broker, for example redis://host:6379/0."
     )
     budget_url: SecretStr = Field(
         SecretStr(""),
-        description="Redis or Valkey server where workers share the turns of hosts; the broker if empty.",
+        description="Redis or Valkey server for rate limits shared by workers; the broker if empty.",
     )
     nats_url: SecretStr = Field(SecretStr(""), description="NATS server; the in-memory bus if empty.")
     nats_seed_file: str = Field(
         "",
-        description="Nkey seed to connect to NATS with; `{project}` in it stands for the project's name, "
-        "where each has an account of its own.",
+        description="Nkey seed for NATS; `{project}` in it stands for the project's name, if each has its "
+        "own account.",
     )
     nats_ca_file: str = Field(
-        "", description="Certificates that NATS's own is signed by; those of the system if empty."
+        "", description="CA certificates for the NATS server; the system's own if empty."
     )
-    nats_cert_file: str = Field("", description="This machine's certificate, if NATS asks for one.")
-    nats_key_file: str = Field("", description="The key of that certificate, if it is in another file.")
+    nats_cert_file: str = Field("", description="Client certificate of this machine, if NATS requires one.")
+    nats_key_file: str = Field("", description="Key of that certificate, if it is in another file.")
     dispatcher: Literal["local", "celery"] = Field(
-        "local", description="Who works on durable runs: this process, or Celery workers."
+        "local", description="Where durable runs work: in this process, or on Celery workers."
     )
     workflow_modules: tuple[str, ...] = Field(
-        (), description='Packages where names like "shop.flows:build" find workflows, as JSON: ["shop"].'
+        (), description='Packages with workflows for names like "shop.flows:build", as JSON: ["shop"].'
     )
     lease_s: float = Field(
-        30.0, ge=1, description="Seconds after which what a worker was at is taken over, once it is gone."
+        30.0, ge=1, description="Seconds after which the work of a lost worker is taken over."
     )
     sweep_s: float = Field(
-        5.0, ge=0, description="Seconds between a worker's looks for what nobody works on; 0 for never."
+        5.0, ge=0, description="Seconds between searches of a worker for orphaned runs; 0 for never."
     )
     stall_s: float = Field(
         60.0,
         ge=0,
-        description="Seconds that the event loop of a worker may stand still, beyond the timeout of the step "
-        "it is at, before its process is ended; 0 for ever.",
+        description="Seconds that the event loop of a worker may block, beyond the timeout of its step, "
+        "before its process is killed; 0 for no limit.",
     )
     secret_keys: SecretStr = Field(
         SecretStr(""),
         description="Keys of stored secrets, separated by commas: the first encrypts, all decrypt.",
     )
     nats_http_url: str = Field(
-        "", description="Where the NATS server tells `agentic doctor` about itself: http://host:8222."
+        "", description="Monitoring URL of the NATS server for `agentic doctor`: http://host:8222."
     )
-    project: str = Field("default", min_length=1, description="Project that commands work in.")
+    project: str = Field("default", min_length=1, description="Default project of commands.")
     user: str = Field(
-        "", description="Who decides, for `agentic audit`; the user of the operating system if empty."
+        "", description="Your name in `agentic audit`; the user of the operating system if empty."
     )
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
     log_format: Literal["console", "json"] = "console"
-    disabled_plugins: tuple[str, ...] = Field((), description='Entry points left out, as JSON: ["web"].')
+    disabled_plugins: tuple[str, ...] = Field((), description='Entry points to skip, as JSON: ["web"].')
     user_agent: str = Field(
         "agentic-pipelines/0.1 (set AGENTIC_USER_AGENT to name yourself)",
-        description="Sent with every request; name yourself and a way to reach you.",
+        description="User agent of every request; name yourself and a contact.",
     )
-    browser_path: str = Field(
-        "", description="The browser to start; the first of those known to work if empty."
-    )
-    browser_pages: int = Field(4, ge=1, description="Pages that a process shows at a time.")
-    browser_max_pages: int = Field(200, ge=1, description="Pages after which a browser is replaced.")
-    browser_max_mib: int = Field(1024, ge=1, description="Memory (PSS) beyond which a browser is replaced.")
+    browser_path: str = Field("", description="Browser to start; the first known one that works if empty.")
+    browser_pages: int = Field(4, ge=1, description="Concurrent pages per process.")
+    browser_max_pages: int = Field(200, ge=1, description="Pages after which a browser is restarted.")
+    browser_max_mib: int = Field(1024, ge=1, description="Memory (PSS) above which a browser is restarted.")
 
     _runtime: dict[str, str] = PrivateAttr(default_factory=dict)
 

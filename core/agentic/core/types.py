@@ -30,7 +30,7 @@ else:
             _AsPydanticDoes,
         ],
     )
-"""Anything ``json.dumps`` takes and ``json.loads`` gives back."""
+"""Any value that ``json.dumps`` accepts and ``json.loads`` returns."""
 
 ExecutorId = NewType("ExecutorId", str)
 """Name of a node, unique in its graph."""
@@ -42,7 +42,7 @@ ExecutionId = NewType("ExecutionId", str)
 
 
 EXCLUDED_CLASSES = frozenset({"robots_denied"})
-"""Failure classes of pages that a site wants left out: a crawl gives them up, and they have not failed."""
+"""Failure classes of pages that a site wants left out: a crawl skips them, and they have not failed."""
 
 
 @dataclass(frozen=True, slots=True)

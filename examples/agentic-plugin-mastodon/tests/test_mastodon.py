@@ -297,7 +297,7 @@ def test_an_answer_that_is_no_timeline_fails_the_run_and_says_so(
 
     ran = run_agent("mastodon", config)
 
-    assert "answered something else than Mastodon does" in str(ran.outcome.error)
+    assert "did not answer as Mastodon does" in str(ran.outcome.error)
 
 
 @pytest.mark.parametrize(

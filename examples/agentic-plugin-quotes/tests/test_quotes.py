@@ -41,7 +41,7 @@ async def test_a_bad_entry_is_a_warning_and_the_others_are_quotes(path: Path) ->
 async def test_a_file_that_holds_no_list_says_so(tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_text("{}", encoding="utf-8")
-    with pytest.raises(ValueError, match="holds no list of quotes"):
+    with pytest.raises(ValueError, match="is not a list of quotes"):
         await quotes_workflow().run(path)
 
 

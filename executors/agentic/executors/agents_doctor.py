@@ -139,9 +139,11 @@ def _config_faults(session: Session, agent: AgentModel) -> Iterator[Finding]:
         check_agent(session, agent)
     except AgentConfigError as exc:
         advice = f"`agentic agents edit {agent.agent_name}` changes its config"
-        yield Finding(f"{_shown(agent)} cannot be run as it is configured: {'; '.join(exc.faults)}; {advice}")
+        yield Finding(
+            f"{_shown(agent)} cannot run: its configuration is invalid: {'; '.join(exc.faults)}; {advice}"
+        )
     except AgenticError as exc:
-        yield Finding(f"{_shown(agent)} cannot be run: {exc}")
+        yield Finding(f"{_shown(agent)} cannot run: {exc}")
 
 
 def _shown(agent: AgentModel) -> str:

@@ -85,7 +85,7 @@ class BaseAgentExecutor(ABC):
             ExecutionError: ``execute_agent`` is not running.
         """
         if self._context is None:
-            raise ExecutionError("there is a workflow context only while execute_agent runs; use it in there")
+            raise ExecutionError("the workflow context exists only while execute_agent runs; use it there")
         return self._context
 
     @property
@@ -145,7 +145,7 @@ class BaseAgentExecutor(ABC):
             self.read_config(model)
         elif self.agent.config:
             keys = ", ".join(sorted(self.agent.config))
-            raise self._misconfigured(f"this platform takes no config, but there is {keys}")
+            raise self._misconfigured(f"this platform takes no config, but the agent has {keys}")
 
     def create_initial_state(self) -> dict[str, object]:
         """Return what ``execute_agent`` starts from: by default name, goals and config, secrets masked.

@@ -92,7 +92,7 @@ def find_by_prefix(session: Session, project: ProjectModel, prefix: str) -> Exec
     found = session.scalars(select(ExecutionModel).where(of_project, begins).limit(2)).all()
     if len(found) > 1:
         raise ExecutionError(
-            f"several executions of {project.name!r} begin with {prefix!r}; give more of the id"
+            f"several executions of {project.name!r} begin with {prefix!r}; use a longer prefix"
         )
     return found[0] if found else find_execution(session, project.id, prefix)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentic.core.http import FetchError
 
 _TRANSIENT = frozenset({"timeout", "dns", "connect", "rate_limited"})
-"""Failure classes of fetches and actors that may pass, besides answers of 5xx."""
+"""Failure classes of fetches and actors that may be temporary, besides answers of 5xx."""
 
 
 class ExecutionError(AgenticError):
@@ -42,9 +42,7 @@ class AgentGraphError(AgentNotRunnableError):
     """The platform of an agent failed to make its graph; the message has no secret of the agent's config."""
 
     def __init__(self, agent_name: str, platform: str, reason: str) -> None:
-        super().__init__(
-            f"agent {agent_name!r}: its platform {platform!r} could not make its graph: {reason}"
-        )
+        super().__init__(f"agent {agent_name!r}: platform {platform!r} could not build its graph: {reason}")
         self.agent_name = agent_name
         self.platform = platform
 
@@ -54,8 +52,8 @@ class AgentConfigError(AgentNotRunnableError, ValueError):
 
     def __init__(self, agent_name: str, platform: str, faults: Sequence[str]) -> None:
         super().__init__(
-            f"agent {agent_name!r} (platform {platform!r}) is not configured rightly: {'; '.join(faults)}; "
-            f"correct it with `agentic agents add {agent_name} --replace ...`"
+            f"agent {agent_name!r} (platform {platform!r}) has an invalid configuration: "
+            f"{'; '.join(faults)}; correct it with `agentic agents add {agent_name} --replace ...`"
         )
         self.agent_name = agent_name
         self.platform = platform
@@ -152,7 +150,7 @@ class SessionClosedError(ExecutionError):
 
     def __init__(self) -> None:
         super().__init__(
-            "no database session is open while execute_agent runs, as it would hold a transaction; "
+            "no database session is open while execute_agent runs, because it would hold a transaction; "
             "read in create_initial_state and write in save_results"
         )
 
@@ -161,7 +159,7 @@ class ExecutionNotRunnableError(ExecutionError):
     """An execution may not be run as it stands."""
 
     def __init__(self, execution_id: str, reason: str) -> None:
-        super().__init__(f"execution {execution_id!r} cannot be run now: {reason}")
+        super().__init__(f"execution {execution_id!r} cannot run now: {reason}")
         self.execution_id = execution_id
 
 
@@ -180,6 +178,6 @@ class BrokerUnavailableError(ExecutionError, ConnectionError):
         what = (
             f"the Celery broker at {self.url} cannot be used: {reason}"
             if url
-            else "no Celery broker is known"
+            else "no Celery broker is configured"
         )
         super().__init__(f"{what}; start one with `agentic up`, or set AGENTIC_BROKER_URL")

@@ -16,8 +16,8 @@ class FileNameError(ActorError, ValueError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"no file can be called {name!r}; give a relative name without '..' and backslashes, as "
-            f"'screenshots/front.png'",
+            f"{name!r} is not a valid file name; give a relative name without '..' and backslashes, as "
+            "'screenshots/front.png'",
             failure_class="error",
         )
         self.name = name

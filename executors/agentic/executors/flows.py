@@ -20,7 +20,7 @@ from agentic.mappers import AgentModel, Database, content_hash
 KIND = "agent"
 
 QueueOf = Callable[[str], str]
-"""Route -> the queue that such agents' work goes to; a route is a platform, or ``web.browser``."""
+"""Route -> the queue of its agents; a route is a platform, or ``web.browser``."""
 
 
 def flow_name(agent: AgentModel) -> str:

@@ -15,10 +15,10 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 STOP_S = 8.0
-"""What a handler gets to end when it is stopped or late; less than a loop gets that closes."""
+"""Time for a handler to end when it is stopped or late; less than a closing loop gets."""
 
 _handling: ContextVar[_Mark | None] = ContextVar("agentic_handling", default=None)
-"""The try whose handler's code runs, in all tasks, timers and callbacks it began; None: the engine."""
+"""The attempt whose handler's code runs, in all its tasks, timers and callbacks; None: the engine."""
 
 
 class EngineTask(asyncio.Task[T]):
@@ -113,7 +113,7 @@ class HandlerTask(asyncio.Task[T]):
 
 
 _left: set[HandlerTask[Any]] = set()
-"""Handlers that nobody waits for any longer."""
+"""Handlers whose result is no longer awaited."""
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from agentic.executors.runner import EventListener, ExecutionOutcome, Host, find
 from agentic.mappers import Database, ExecutionModel
 
 STANDS_S = 5.0
-"""A loop that has not noticed a Ctrl-C after this time stands still."""
+"""A loop that ignores Ctrl-C for this time is blocked."""
 
 
 def run_locally(
@@ -89,7 +89,7 @@ def ended_if_it_stands() -> Iterator[None]:
 
 def _end_unless(noticed: threading.Event) -> None:
     if not noticed.wait(STANDS_S):
-        sys.stderr.write("agentic: what runs does not give way, so this process is ended\n")
+        sys.stderr.write("agentic: a handler does not stop, so this process is killed\n")
         sys.stderr.flush()
         os._exit(128 + signal.SIGINT)
 

@@ -25,7 +25,7 @@ STUCK_EXIT_CODE = 70
 
 
 LOOK_S = 0.5
-"""A signal that comes just before a thread waits does not wake it: so it wakes by itself now and then."""
+"""A signal just before a thread waits does not wake it: so it wakes up from time to time."""
 
 
 class LoopClosedError(RuntimeError):

@@ -25,7 +25,7 @@ from agentic.mappers.errors import DataError
 log = get_logger(__name__)
 
 Source = Callable[[Scope], Iterator[Metric]]
-"""Reads some metrics. Labels are few and stay so: project, platform, queue, state; never an id."""
+"""Reads some metrics. Labels have few values: project, platform, queue, state; never an id."""
 
 KEPT_TIMES = 20
 
@@ -39,7 +39,7 @@ SOURCES: tuple[Source, ...] = (
 )
 
 KEEPERS = (executions.keep_executions, durable.keep_runs)
-"""Count what is not to be counted again."""
+"""Count items that must not be counted again."""
 
 
 class SqlCollector(Collector):
@@ -80,7 +80,7 @@ class SqlCollector(Collector):
         found = self._read()
         text = "Whether the database could be read."
         yield GaugeMetricFamily("agentic_database_up", text, value=int(found is not None))
-        text = "Seconds it took to read the metrics."
+        text = "Seconds to read the metrics."
         yield GaugeMetricFamily("agentic_read_seconds", text, value=time.monotonic() - began)
         yield from found or ()
 

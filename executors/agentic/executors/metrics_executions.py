@@ -161,7 +161,7 @@ class _Found:
                 self.stored[*self.labels[agent], name] += stored or 0
 
     def durations(self) -> Metric:
-        text = "Seconds an execution that succeeded took, its last attempt alone."
+        text = "Seconds of executions that succeeded, last attempt only."
         family = HistogramMetricFamily("agentic_execution_seconds", text, labels=LABELS)
         for labels, found in self.counts.items():
             upto = accumulate(found[limit] for limit in (*BUCKETS_S, None))
@@ -169,9 +169,7 @@ class _Found:
         return family
 
     def rows(self) -> Metric:
-        text = (
-            "Rows that mappers were given, by what storing them did, and pages, items and steps that failed."
-        )
+        text = "Rows given to mappers by result, and failed pages, items and steps."
         return filled(CounterMetricFamily("agentic_rows", text, labels=[*LABELS, "outcome"]), self.stored)
 
 
@@ -197,13 +195,13 @@ class _Standing:
             self.waiting_s[labels] = max(self.waiting_s.get(labels, 0.0), self.now_s - oldest)
 
     def metrics(self) -> Iterator[Metric]:
-        text = "Executions, by where they stand now."
+        text = "Executions by current status."
         yield filled(GaugeMetricFamily("agentic_executions", text, labels=[*LABELS, "state"]), self.count)
-        text = "Attempts to run an execution that have ended, by how."
+        text = "Ended attempts of executions, by result."
         yield filled(CounterMetricFamily("agentic_attempts", text, labels=[*LABELS, "outcome"]), self.ended)
-        text = "Executions that stand as failed because their mapper would not store the results."
+        text = "Executions that failed because their mapper did not store the results."
         yield filled(GaugeMetricFamily("agentic_saves_refused", text, labels=LABELS), self.refused)
-        text = "Seconds since the oldest execution was made that waits for its first attempt."
+        text = "Seconds since the creation of the oldest execution that waits for its first attempt."
         yield filled(GaugeMetricFamily("agentic_queue_oldest_seconds", text, labels=LABELS), self.waiting_s)
 
 

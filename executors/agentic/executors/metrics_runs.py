@@ -26,7 +26,7 @@ _IS_OFFERED = and_(
 )
 
 MAX_BATCHES = 20_000
-"""Without NATS all events of the history are unpublished: to count a million batches takes a second."""
+"""Without NATS all events of the history are unpublished: counting a million batches takes a second."""
 
 
 def runs(scope: Scope) -> Iterator[Metric]:
@@ -37,11 +37,11 @@ def runs(scope: Scope) -> Iterator[Metric]:
         for totals in totals_of(scope.session, project_id, "runs", count_runs):
             for status, count in cast("Mapping[str, int]", totals).items():
                 counts[names[project_id], status] += count
-    text = "Durable runs, child runs left out, by where they stand now."
+    text = "Durable runs by current status, without child runs."
     yield filled(GaugeMetricFamily("agentic_runs", text, labels=["project", "status"]), counts)
     asked = open_requests(scope.session, project_id=scope.project_id)
     waiting = Counter[Labels]((names[request.project_id],) for request in asked)
-    text = "Requests of durable runs that wait for somebody's answer."
+    text = "Open requests of durable runs."
     yield filled(GaugeMetricFamily("agentic_requests_waiting", text, labels=["project"]), waiting)
 
 
@@ -80,10 +80,10 @@ def activations(scope: Scope) -> Iterator[Metric]:
         expiries[project,] += crashes
         if status == ActivationStatus.DEAD:  # of crashes
             counts[project, queue, str(status)] += count
-    text = "Activations that have not ended, or were given up, by where they stand now."
+    text = "Activations that are open or failed for good, by current status."
     labels = ["project", "queue", "status"]
     yield filled(GaugeMetricFamily("agentic_activations", text, labels=labels), counts)
-    text = "Leases that ended without a sign of life: a worker died, or lost the database."
+    text = "Expired leases: a worker died, or lost the database."
     yield filled(CounterMetricFamily("agentic_lease_expiries", text, labels=["project"]), expiries)
 
 
@@ -106,7 +106,7 @@ def outbox(scope: Scope) -> Iterator[Metric]:
         some = select((EVENTS.c.last - EVENTS.c.first + 1).label("count")).where(*of).limit(MAX_BATCHES)
         if count := scope.session.scalar(select(func.sum(some.subquery("some").c.count))):
             found[names[project_id],] = float(count)
-    text = "Durable events that are still to be published, as far as they are counted; without NATS, all."
+    text = "Unpublished durable events, up to the counting limit; without NATS, all."
     yield filled(GaugeMetricFamily("agentic_events_unpublished", text, labels=["project"]), found)
 
 

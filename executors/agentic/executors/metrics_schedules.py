@@ -21,5 +21,5 @@ def skipped(scope: Scope) -> Iterator[Metric]:
     if scope.project_id is not None:
         query = query.where(ProjectModel.id == scope.project_id)
     counts: dict[Labels, float] = {(name,): count for name, count in scope.session.execute(query)}
-    text = "Due times of schedules that were skipped because an earlier execution was at work."
+    text = "Due times of schedules that were skipped because an earlier execution was still running."
     yield filled(CounterMetricFamily("agentic_due_times_skipped", text, labels=["project"]), counts)

@@ -24,7 +24,7 @@ from agentic.mappers.errors import DataError
 log = get_logger(__name__)
 
 MAX_WAITING = 10_000
-"""Events that may wait for observers that are slow; further ones are left out."""
+"""Events that may wait for slow observers; further ones are dropped."""
 
 GRACE_S = 3.0
 """How long the end of a process waits for them."""

@@ -21,7 +21,7 @@ _OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, Wea
 )
 
 FILES = "files"
-"""Folder for what actors write, in the folder of the settings."""
+"""Folder for files of actors, in the folder of the settings."""
 
 
 class SharedBrowser:

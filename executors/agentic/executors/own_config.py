@@ -22,7 +22,7 @@ log = get_logger(__name__)
 CONFIG_MODULE_VARIABLE = "CELERY_CONFIG_MODULE"
 DEFAULT_MODULE = "celeryconfig"
 BROKER_VARIABLE = "CELERY_BROKER_URL"
-"""Wins over every configuration, as Celery has it."""
+"""Overrides every configuration, as in Celery."""
 
 _is_unread: ContextVar[bool] = ContextVar("is_unread", default=False)
 
@@ -105,9 +105,9 @@ def _check_owner(file: Path) -> None:
     if found.st_uid in {0, os.geteuid()} and not found.st_mode & stat.S_IWOTH:
         return
     raise SettingsError(
-        f"{file} is not run, because another user may have written it (owner {found.st_uid}, mode "
-        f"{stat.S_IMODE(found.st_mode):04o}); make it yours, or, to run it all the same, set "
-        f"{CONFIG_MODULE_VARIABLE}={DEFAULT_MODULE}"
+        f"{file} is not run because another user may have written it (owner {found.st_uid}, mode "
+        f"{stat.S_IMODE(found.st_mode):04o}); make yourself its owner, or set "
+        f"{CONFIG_MODULE_VARIABLE}={DEFAULT_MODULE} to run it anyway"
     )
 
 

@@ -51,8 +51,8 @@ class PipelineAgentExecutor(BaseAgentExecutor):
             ExecutionError: The platform has no place for them.
         """
         raise ExecutionError(
-            f"platform {self.agent.agent_platform!r} has no place for the pages that {pipeline!r} crawls; "
-            f"run it as an agent of the platform 'web'"
+            f"platform {self.agent.agent_platform!r} cannot store the pages that {pipeline!r} crawls; run "
+            "it as an agent of the platform 'web'"
         )
 
     def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it

@@ -77,7 +77,7 @@ def agentic_doctor() -> Iterable[Finding]:
 
         if (file := unread_file()) is not None:
             yield warning(
-                f"{file} is not checked, because that would run it; if it is yours, set "
+                f"{file} is not checked because that would run it; if you trust it, set "
                 f"{CONFIG_MODULE_VARIABLE}={DEFAULT_MODULE}"
             )
         yield from look_around(load_settings())

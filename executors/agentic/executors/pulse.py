@@ -20,7 +20,7 @@ from shutil import rmtree
 from agentic.core.records import record
 
 FOLDER_VARIABLE = "AGENTIC_PULSE_FOLDER"
-"""Names the folder to the processes that a worker starts."""
+"""Names the folder to the processes of a worker."""
 
 BEAT_S = 0.5
 _PREFIX = "agentic-pulse-"

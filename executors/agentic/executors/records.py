@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 WORK = "execute"
-"""The executor that does the work, in superstep 1."""
+"""The executor of the agent, in superstep 1."""
 
 MAX_READ = 50
-"""Secrets of an agent that events are searched for: more are cookies or tokens that nobody sends any more."""
+"""Secrets of an agent that events are searched for: more are cookies or tokens no longer in use."""
 
 ENDS = {
     RunStatus.COMPLETED: ExecutionStatus.SUCCEEDED,

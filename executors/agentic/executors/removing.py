@@ -20,8 +20,8 @@ class ExecutionHeldError(ExecutionError):
 
     def __init__(self, execution: str) -> None:
         super().__init__(
-            f"some events of execution {execution!r} are not published yet; see to NATS and "
-            f"`agentic reconcile`, or give --unpublished"
+            f"some events of execution {execution!r} are not published yet; check NATS and `agentic "
+            "reconcile`, or add --unpublished"
         )
         self.execution = execution
 

@@ -14,7 +14,7 @@ from agentic.mappers.runs.reading import LedgerReader
 from agentic.mappers.runs.requests import OpenRequest, open_requests
 
 CHILD_LIMIT = 100
-"""Child runs that are looked at, too."""
+"""Maximum number of child runs shown."""
 
 _EARLIER_EVENTS = 20
 _BATCHES = 200
@@ -25,7 +25,7 @@ _TELLING = (
     ActivationStatus.DEAD,
     ActivationStatus.WAITING,
 )
-"""What is looked at one by one, before what only waits for its turn."""
+"""Shown one by one, before the queued ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ from agentic.mappers.ledger.ledger import SqlLedger
 __all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
 
 CANCEL_GRACE_S = 15.0
-"""What a cancelled execution gets to end."""
+"""Time for a cancelled execution to end."""
 
 
 async def run_execution(
@@ -107,7 +107,7 @@ async def run_execution(
         await in_thread(_refuse, host.database, execution, exc, log_level)
         observers.refused(project, execution_id)
     except (CheckpointError, UnknownWorkflowError, _RefusedError) as exc:
-        advice = "begin anew with `agentic run` without --resume"
+        advice = "start over with `agentic run` without --resume"
         raise ExecutionNotRunnableError(execution_id, f"{exc}; or {advice}") from exc
     finally:
         if live is not None:

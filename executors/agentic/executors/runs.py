@@ -120,7 +120,7 @@ class RunClient:
         try:
             self._service = self.loop.run(self._start(settings))
         except BaseException:
-            self.loop.close("it could not begin")
+            self.loop.close("it could not start")
             self._database.dispose()
             raise
 

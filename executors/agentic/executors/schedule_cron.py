@@ -83,7 +83,7 @@ def find_zone(name: str) -> zoneinfo.ZoneInfo:
     except (KeyError, ValueError, OSError):  # the last two: a path, a folder of zones
         alike = difflib.get_close_matches(name, zoneinfo.available_timezones(), n=3)
         advice = f"did you mean {' or '.join(alike)}?" if alike else "give one as UTC or Europe/Berlin"
-        raise ScheduleTimesError(f"no time zone {name!r} is known; {advice}") from None
+        raise ScheduleTimesError(f"unknown time zone {name!r}; {advice}") from None
 
 
 def _moments(walls: Iterable[datetime], zone: zoneinfo.ZoneInfo, *, is_rhythm: bool) -> Iterator[datetime]:

@@ -16,13 +16,13 @@ from agentic.mappers import CatchUp, ScheduleModel, utc_now
 from agentic.mappers.catalog.schedules import Timing
 
 ON_TIME_S = 60.0
-"""What is fired no later than this after its time was not missed."""
+"""A start within this time after the due time is on time."""
 
 BATCH_SIZE = 10
-"""How many missed due times of a schedule are fired at a look."""
+"""Missed due times of a schedule that are fired per check."""
 
 PACE_S = 1.0
-"""From one such look to the next."""
+"""Interval between two such checks."""
 
 MAX_EVERY_S = 366 * 24 * 3600
 
@@ -147,7 +147,7 @@ def read_interval(text: str) -> int:
     advice = "give whole seconds, minutes, hours or days, as 90s, 15m, 1h or 1d"
     parts = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
     if parts is None:
-        raise ScheduleTimesError(f"{text!r} is no interval; {advice}")
+        raise ScheduleTimesError(f"{text!r} is not an interval; {advice}")
     seconds = int(parts[1]) * _UNITS_S[parts[2]]
     if not 1 <= seconds <= MAX_EVERY_S:
         raise ScheduleTimesError(f"the interval {text!r} is not between 1s and 366d; {advice}")

@@ -17,7 +17,7 @@ log = get_logger(__name__)
 
 LOOK_S = 1.0
 _TAKE_BACK_S = 10.0
-"""A database that does not answer must not keep a process alive that nobody can use."""
+"""A database that does not answer must not keep a useless process alive."""
 
 _SYSTEM = Path("/proc")
 
@@ -42,8 +42,8 @@ class Stalled:
         """Return why the process was ended, for the activation of an executor."""
         where = f" ({self.by})" if self.by else ""
         return (
-            f"executor {executor_id!r} kept the event loop of its process from everything else for "
-            f"{self.stood_s:.0f} s{where}, and the process was ended"
+            f"executor {executor_id!r} blocked the event loop of its process for {self.stood_s:.0f} "
+            f"s{where}, so the process was killed"
         )
 
 

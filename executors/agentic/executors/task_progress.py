@@ -14,7 +14,7 @@ from agentic.core.logging import get_logger
 log = get_logger(__name__)
 
 EVERY_S = 1.0
-"""A task that goes on tells so at most so often; one that is done sooner tells nothing."""
+"""Minimum interval between two progress reports of a task; a shorter task reports nothing."""
 
 
 class TaskProgress:

@@ -27,7 +27,7 @@ from agentic.executors.records import WORK, AgentRecords
 log = get_logger(__name__)
 
 TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0, retry_on=(AgentFailedError,))
-"""Of an executor whose failure may pass: a server that was away, or asked for patience."""
+"""Class of an executor failure that may be temporary: a server was away, or asked for a pause."""
 
 
 def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:

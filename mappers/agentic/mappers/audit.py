@@ -32,7 +32,7 @@ _DECISION = tuple(
 )
 
 KeptDecision: TypeAlias = tuple[Decision, float | None]
-"""A decision, and when it was published; None if it is to be."""
+"""A decision and the time of its publication, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from agentic.core.types import JSONValue
 
 MAX_DEPTH = 100
-"""What is nested deeper is removed: readers of JSON refuse it well before memory runs out."""
+"""More deeply nested values are removed: readers of JSON refuse them well before memory runs out."""
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 _TEXT = frozenset({str})
@@ -118,7 +118,7 @@ class _Cleaner:
         if isinstance(plain, Mapping | list | tuple):
             return self._keep_members(plain)
         what = repr(plain) if isinstance(plain, float) else f"a {type(plain).__name__}"
-        raise _UnfitError(f"{what} is no JSON")
+        raise _UnfitError(f"{what} is not JSON")
 
     def _keep_members(self, value: Mapping[object, object] | list[object] | tuple[object, ...]) -> JSONValue:
         if id(value) in self._open:

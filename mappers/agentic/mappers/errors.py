@@ -42,7 +42,7 @@ class DatabaseUnavailableError(DataError, StoreUnavailableError, ConnectionError
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(
             f"the database {url} cannot be used: {reason}; check AGENTIC_DATABASE_URL, that it is running "
-            f"and that no other process keeps it busy (a new SQLite file is made by `agentic db upgrade`)"
+            "and not blocked by another process (`agentic db upgrade` creates a new SQLite file)"
         )
         self.url = url
         self.reason = reason
@@ -63,7 +63,7 @@ class DatabaseNewerError(DataError):
     """A newer version of this project, or of a plugin, made the tables."""
 
     def __init__(self, url: str, history: str, revision: str) -> None:
-        package = "agentic-pipelines" if history == "core" else f"the plugin that brings {history!r}"
+        package = "agentic-pipelines" if history == "core" else f"the plugin that provides {history!r}"
         super().__init__(
             f"the database {url} has the {history} revision {revision!r}, which this installation does not "
             f"know; upgrade {package}, or use another database"
@@ -79,7 +79,7 @@ class SchemaDriftError(DataError):
     def __init__(self, url: str, differences: Sequence[str]) -> None:
         super().__init__(
             f"the tables of {url} differ from the models ({'; '.join(differences)}); write the missing "
-            f"migration, or undo what changed the tables by hand"
+            "migration, or undo manual changes of the tables"
         )
         self.url = url
         self.differences = tuple(differences)
@@ -90,7 +90,7 @@ class MigrationError(DataError):
 
     def __init__(self, history: str, reason: str) -> None:
         advice = "please report it" if history == "core" else "update its plugin, or disable it for now"
-        super().__init__(f"the migrations of {history!r} failed and left nothing behind: {reason}; {advice}")
+        super().__init__(f"the migrations of {history!r} failed and were rolled back: {reason}; {advice}")
         self.history = history
         self.reason = reason
 
@@ -124,8 +124,8 @@ class UnknownPipelineError(DataError, LookupError):
 
     def __init__(self, name: str, known: Sequence[str] = ()) -> None:
         super().__init__(
-            f"no pipeline {name!r} is kept (known: {_listed(known)}); see `agentic pipelines list`, or store "
-            f"one with `agentic pipelines add FILE`"
+            f"pipeline {name!r} is not stored (known: {_listed(known)}); see `agentic pipelines list`, or "
+            "store one with `agentic pipelines add FILE`"
         )
         self.name = name
         self.known = tuple(known)
@@ -135,7 +135,7 @@ class UnknownLetterError(DataError, LookupError):
     """The project has no dead letter of that id, or several that begin so."""
 
     def __init__(self, letter: str, count: int = 0) -> None:
-        found = f"{count} or more dead letters begin with" if count else "there is no dead letter"
+        found = f"{count} or more dead letters begin with" if count else "no dead letter begins with"
         super().__init__(
             f"{found} {letter!r}; see `agentic letters list`, or name their execution with --execution"
         )
@@ -155,7 +155,7 @@ class DuplicateProjectError(DataError, ValueError):
     """A project of that name exists."""
 
     def __init__(self, project: str) -> None:
-        super().__init__(f"a project {project!r} exists already; choose another name")
+        super().__init__(f"project {project!r} exists already; choose another name")
         self.project = project
 
 
@@ -173,8 +173,8 @@ class AgentDisabledError(DataError):
 
     def __init__(self, agent: str, project: str) -> None:
         super().__init__(
-            f"agent {agent!r} of project {project!r} is disabled; `agentic agents enable {agent}` lets it "
-            f"run again"
+            f"agent {agent!r} of project {project!r} is disabled; enable it with `agentic agents enable "
+            f"{agent}`"
         )
         self.agent = agent
         self.project = project
@@ -210,9 +210,9 @@ class UnstableKeyError(DataError, ValueError):
 
     def __init__(self, table: str, columns: Sequence[str]) -> None:
         super().__init__(
-            f"rows of the table {table!r} come back from the database with another key ({_listed(columns)}) "
-            f"than the mapper gives, so that they are never found again; give the key as it has it, "
-            f"a number rounded, a text without blanks at its end, a date as a date"
+            f"rows of the table {table!r} return from the database with another key ({_listed(columns)}) "
+            "than the mapper gave, so they are never found again; give the key as the database stores it: "
+            "numbers rounded, texts without trailing blanks, dates as dates"
         )
         self.table = table
         self.columns = tuple(columns)

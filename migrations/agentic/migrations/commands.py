@@ -11,14 +11,14 @@ from agentic.core.cli.output import console, print_rows
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 
-db = typer.Typer(help="Tables: bring them up to date, check them.", no_args_is_help=True)
+db = typer.Typer(help="Upgrade and check the tables of the database.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @db.command()
 def upgrade(*, as_json: AsJson = False) -> None:
-    """Apply the migrations the database lacks; make the SQLite file when there is none."""
+    """Apply missing migrations to the database; a missing SQLite file is created."""
     from agentic.mappers import Database
     from agentic.migrations.runner import upgrade as apply_missing
 
@@ -32,7 +32,7 @@ def upgrade(*, as_json: AsJson = False) -> None:
 
 @db.command()
 def check(*, as_json: AsJson = False) -> None:
-    """Tell how far the database is; end with 1 when it is not as this installation needs it."""
+    """Check the database; exit code 1 if it does not match this installation."""
     from agentic.mappers import Database
     from agentic.mappers.errors import SchemaDriftError
     from agentic.migrations.drift import differences

@@ -104,7 +104,7 @@ class History:
             raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
         folders = list(spec.submodule_search_locations or ()) if spec else []
         if not folders or not (Path(folders[0]) / "versions").is_dir():
-            raise MigrationError(self.name, f"{self.package!r} is no package with a folder `versions`")
+            raise MigrationError(self.name, f"{self.package!r} is not a package with a folder `versions`")
         return Path(folders[0]) / "versions"
 
     def _revisions(self) -> Revisions:

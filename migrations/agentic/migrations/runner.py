@@ -72,7 +72,7 @@ def _make_folder(url: URL) -> None:
     try:
         make_private_folder(path.parent)
     except OSError as exc:
-        raise DatabaseUnavailableError(safe_url(str(url)), f"its folder cannot be made: {exc}") from exc
+        raise DatabaseUnavailableError(safe_url(str(url)), f"its folder cannot be created: {exc}") from exc
 
 
 def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:

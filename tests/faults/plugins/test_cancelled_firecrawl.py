@@ -98,5 +98,5 @@ def test_where_firecrawl_is_out_of_reach_the_log_and_the_audit_say_what_to_do(
     fakes.control.add(Fault(path=f"{LOOKS}*", status=503, times=None))
     place.run("executions", "cancel", execution.id)
     assert place.ended(execution.id).status is ExecutionStatus.CANCELLED
-    told = f"the crawl {crawl} may go on at Firecrawl"
+    told = f"the crawl {crawl} may continue at Firecrawl"
     place.eventually(lambda: told in place.run("audit", "--json").stdout)

@@ -74,7 +74,7 @@ def test_a_wait_that_is_too_long_fails_the_run_and_keeps_others_from_asking(
     assert "GitHub's limit is reached: API rate limit exceeded" in (outcome.error or "")
     assert "more than max_wait_s" in (outcome.error or "")
     other = run_agent("github", config(max_wait_s=0.5, mode="releases")).outcome
-    assert "s of peace" in (other.error or "")
+    assert "asked for a pause of " in (other.error or "")
     assert agentic_fakes.control.stats()["total"] == 1
 
 
@@ -118,7 +118,7 @@ def test_a_secondary_limit_keeps_everything_from_being_asked(
     agentic_fakes.control.github.change(GithubOrder(secondary=1, secondary_retry_after_s=60))
     assert run_agent("github", config(max_wait_s=0.5)).outcome.status is ExecutionStatus.FAILED
     search = config(mode="search", repos=[], query="harbor", max_wait_s=0.5)
-    assert "s of peace" in (run_agent("github", search).outcome.error or "")
+    assert "asked for a pause of " in (run_agent("github", search).outcome.error or "")
     assert agentic_fakes.control.stats()["total"] == 1
 
 

@@ -101,7 +101,7 @@ def test_a_wait_that_is_too_long_fails_the_run_and_keeps_others_of_that_client_f
     assert "Reddit's limit is reached" in (outcome.error or "")
     assert "more than max_wait_s" in (outcome.error or "")
     same = run_agent("reddit", config(max_wait_s=0.5, subreddits=[HARBOR])).outcome
-    assert "s of peace" in (same.error or "")
+    assert "asked for a pause of " in (same.error or "")
     assert total(agentic_fakes) == TOKEN + 1
     app: Config = {"client_id": INSTALLED_ID, "client_secret": None, "grant": "installed_client"}
     assert run_agent("reddit", config(max_wait_s=0.5, **app)).outcome.counts == WHOLE
@@ -119,7 +119,7 @@ def test_all_workers_with_one_broker_leave_a_used_up_client_alone(
         assert run_agent("reddit", config(limit=100)).outcome.counts == SaveCounts(inserted=100)
         # Another agent is another worker: all they have in common is the broker.
         other = run_agent("reddit", config(limit=100, max_wait_s=0.5, app="other")).outcome
-        assert "s of peace" in (other.error or "")
+        assert "asked for a pause of " in (other.error or "")
     assert total(agentic_fakes) == TOKEN + 1
 
 

@@ -67,7 +67,7 @@ def test_a_config_that_no_longer_fits_is_a_fault_that_shows_no_value(
     add(database, "good", toys.name, size=2)
     add(database, "odd", toys.name, size="s3cret")
     (finding,) = AgentsDoctor(platform="toys", settings=ToySettings).findings_in(database, SecretKeys())
-    assert "agent 'odd' of project 'default' cannot be run as it is configured: size: " in finding.text
+    assert "agent 'odd' of project 'default' cannot run: its configuration is invalid: size: " in finding.text
     assert "agentic agents edit odd" in finding.text
     assert finding.severity is Severity.FAULT
     assert "s3cret" not in finding.text
@@ -84,7 +84,7 @@ def test_a_secret_that_is_stored_is_no_cause_for_complaint_and_one_that_is_not_i
     add(database, "lost", "toys", token="${secrets.lost}")
     doctor = AgentsDoctor(platform="toys", settings=ToySettings, secrets=lambda _: ["known"])
     (text,) = texts(doctor.findings_in(database, keys))
-    assert "agent 'lost' of project 'default' cannot get its secret: there is no secret 'lost'" in text
+    assert "agent 'lost' of project 'default' cannot get its secret: secret 'lost' does not exist" in text
 
 
 @pytest.mark.usefixtures("toys")
@@ -109,8 +109,8 @@ def test_agents_whose_platform_has_no_doctor_or_is_not_installed_are_looked_at_a
     add(database, "own", "hackernews", limit=0)  # its platform tells of it
     found = texts(agent_findings(database, SecretKeys()))
     assert len(found) == 2
-    assert "agent 'odd' of project 'default' cannot be run as it is configured" in found[0]
-    assert "agent 'left' of project 'default' cannot be run: no plugin brings the platform" in found[1]
+    assert "agent 'odd' of project 'default' cannot run: its configuration is invalid" in found[0]
+    assert "agent 'left' of project 'default' cannot run: no plugin provides the platform" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -126,4 +126,4 @@ def test_each_platform_that_is_shipped_tells_of_its_agents(
     add(database, "odd", platform, **config)
     (finding,) = doctor()
     assert isinstance(finding, Finding)
-    assert "agent 'odd' of project 'default' cannot be run as it is configured" in finding.text
+    assert "agent 'odd' of project 'default' cannot run: its configuration is invalid" in finding.text

@@ -139,7 +139,7 @@ class TestBatch:
             assert json.loads(said.out) == [{"name": "a1", "outcome": "changed", "error": None}]
         else:
             assert said.out.splitlines()[-1] == "1 of 4 agents: 1 changed"
-        assert "broken off at agent a2, which may be done or not; the 2 after it are as they were" in (
+        assert "interrupted at agent a2, which may be done or not; the 2 after it are unchanged" in (
             " ".join(said.err.split())
         )
 
@@ -189,7 +189,7 @@ class TestAgents:
             "would disable"
         }
         done = three.json("agents", "edit", "top", "ask", "--config", "limit=5", "--dry-run")
-        assert [one["outcome"] for one in done] == ["would stay as it is", "would be changed"]
+        assert [one["outcome"] for one in done] == ["would not change", "would be changed"]
         assert states(three) == {"ask": "enabled", "shop": "enabled", "top": "enabled"}
         assert three.json("agents", "show", "ask")["config"] == {"list": "ask"}
 

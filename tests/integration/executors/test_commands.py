@@ -248,7 +248,7 @@ class TestAgentFiles:
         ("text", "fault"),
         [
             ("{s3cret", "cannot be read as YAML or JSON"),
-            ("- s3cret", "is not as `agentic agents export` writes it"),
+            ("- s3cret", "is not a file of `agentic agents export`"),
             ("agents: [{name: a}]", "agents.0.platform: Field required"),
             ("agents: [{name: a, platform: web, conf: s3cret}]", "agents.0.conf: Extra inputs"),
             ("agents: [{name: a, platform: web}, {name: a, platform: web}]", "has the agent 'a' twice"),
@@ -323,7 +323,7 @@ class TestRun:
 
     def test_inputs_are_checked_and_stay_with_the_agent(self, bare_shell: Shell, shop: str) -> None:
         refused = bare_shell.fails("run", shop, "--input", "limit=many")
-        assert "'limit' is no integer" in str(refused)
+        assert "'limit' is not a valid integer" in str(refused)
         assert not bare_shell.home.exists()
 
         assert bare_shell.json("run", shop, "--input", "limit=2")["counts"]["inserted"] == 2
@@ -407,7 +407,7 @@ class TestRun:
         error = shell.fails("run", shop, "--resume", "--dispatcher", "celery")
 
         assert isinstance(error, OptionError)
-        assert "take up by themselves" in str(error)
+        assert "continue killed executions by themselves" in str(error)
 
     def test_without_a_broker_nothing_is_queued(self, shell: Shell, shop: str) -> None:
         error = shell.fails("run", shop, "--dispatcher", "celery")
@@ -473,7 +473,7 @@ class TestExecutions:
     ) -> None:
         shell("run", shop)
 
-        assert "give more of the id" in str(shell.fails("executions", "show", ""))
+        assert "the id is empty" in str(shell.fails("executions", "show", ""))
 
     def test_one_that_has_succeeded_is_not_run_again(self, shell: Shell, execution: str) -> None:
         error = shell.fails("executions", "retry", execution)

@@ -150,7 +150,7 @@ class TestBroker:
 
     @pytest.mark.parametrize(
         ("visible_s", "limit_s", "told"),
-        [(3600, 21_660, "for 21660 s"), (86_400, None, "for ever (task_time_limit is not set)")],
+        [(3600, 21_660, "for 21660 s"), (86_400, None, "without limit (task_time_limit is not set)")],
     )
     def test_a_task_that_may_outlive_its_message_is_a_fault(
         self, broker: Broker, visible_s: int, limit_s: int | None, told: str
@@ -272,7 +272,7 @@ def allow_few_files() -> None:
     ("severity", "told"),
     [
         ("faults", "executors: a task may run for 21660 s"),
-        ("faults", "executors: there are schedules, and no beat answers"),
+        ("faults", "executors: schedules exist, but no beat answers"),
         ("faults", "scrape_second"),
         ("warnings", "executors: a process here may open 256 files"),
         ("warnings", "executors: no worker answers, and 0 messages wait"),

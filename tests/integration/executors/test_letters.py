@@ -129,7 +129,7 @@ def test_without_a_broker_letters_stay_where_they_are() -> None:
 def test_letters_of_steps_cannot_be_tried_by_themselves_and_the_error_says_what_to_do() -> None:
     with pytest.raises(ExecutionFailedError, match="all 2 items failed: http_503 2"):
         agentic("run", "loop.yaml")
-    with pytest.raises(AgenticError, match=r"2 of steps cannot be tried by themselves.*agentic run"):
+    with pytest.raises(AgenticError, match=r"2 of steps cannot be retried alone.*agentic run"):
         agentic("letters", "retry", "--all")
     assert len(letters()) == 2
 
@@ -137,11 +137,11 @@ def test_letters_of_steps_cannot_be_tried_by_themselves_and_the_error_says_what_
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "name letters by their ids"),
-        (["--all", "--execution", "x"], "name letters by their ids"),
-        (["1-2"], "there is no dead letter '1-2'"),
+        ([], "name letters by id"),
+        (["--all", "--execution", "x"], "name letters by id"),
+        (["1-2"], "no dead letter begins with '1-2'"),
         (["--execution", "x"], "no execution 'x'"),
-        (["--all"], "there are no dead letters to try again"),
+        (["--all"], "no dead letters to retry"),
     ],
 )
 def test_what_is_not_there_is_one_clear_error(words: list[str], said: str) -> None:

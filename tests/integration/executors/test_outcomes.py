@@ -108,10 +108,14 @@ def test_a_single_item_is_stored_and_shown_a_field_a_column(site: FakeServer) ->
 @pytest.mark.parametrize(
     ("text", "words", "reason"),
     [
-        (LIST, {"SELECTOR": "div.none", "TITLE": "h1"}, "step 2 extract_list: 'div.none' fits nothing on "),
+        (
+            LIST,
+            {"SELECTOR": "div.none", "TITLE": "h1"},
+            "step 2 extract_list: 'div.none' matches nothing on ",
+        ),
         (LIST, {"SELECTOR": "a", "TITLE": "h7"}, "all 3 items failed: selector_missing 3"),
-        (ONE, {"TITLE": "h7"}, "step 2 extract_detail: no selector of its fields (title) fits anything"),
-        (CRAWL, {"h1.title": "{selector: h7, required: true}"}, "the crawl read no item: 7 of 8 pages"),
+        (ONE, {"TITLE": "h7"}, "step 2 extract_detail: no selector of its fields (title) matches anything"),
+        (CRAWL, {"h1.title": "{selector: h7, required: true}"}, "the crawl extracted no items: 7 of 8 pages"),
         (CRAWL, {'*/product/*"], config': '*/none/*"], config'}, "`detail` fits none of its 8 pages"),
         (NO_KEY, {}, "set item_key to one of: name"),
     ],
@@ -191,7 +195,7 @@ def test_a_crawl_goes_on_with_a_mended_selector_where_it_was(site: FakeServer) -
     asked = requested(site)
     mended = written(site, CRAWL)
     assert "add --as-changed" in Ran("run", mended, "--resume").error
-    assert "goes with --resume" in Ran("run", mended, "--as-changed").error
+    assert "needs --resume" in Ran("run", mended, "--as-changed").error
     again = told("run", mended, "--resume", "--as-changed")
     assert again["status"] == "succeeded"
     assert requested(site)["/shop/category/lamps"] == asked["/shop/category/lamps"] == 1

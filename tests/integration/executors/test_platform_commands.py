@@ -46,7 +46,7 @@ def test_a_platform_is_shown_with_its_settings_tables_hooks_and_findings(faulty:
     assert (shown["plugin"], "agentic_platforms" in shown["hooks"]) == ("hackernews", True)
     assert [text for text in shown["faults"] if "agent 'odd'" in text] == shown["faults"]
     said = faulty("platforms", "show", "hackernews")
-    assert "Which list of stories to read." in " ".join(said.split())
+    assert "List of stories to read." in " ".join(said.split())
     assert "1 fault, 0 warnings" in said
 
 
@@ -65,7 +65,7 @@ def test_the_doctor_looks_at_all_platforms_or_at_those_that_are_named(faulty: Sh
 
     result = faulty.run("platforms", "doctor", "github", "web")
     assert result.exit_code == 1
-    assert "there is no secret 'lost'" in " ".join(result.stdout.split())
+    assert "secret 'lost' does not exist" in " ".join(result.stdout.split())
     assert "hackernews" not in result.stdout
 
 

@@ -267,7 +267,7 @@ def test_a_time_limit_closes_what_the_run_had_open_and_the_process_goes_on(prefo
     prefork.at_work(execution)
     assert connections(family(worker), prefork.servers.web_port) == 1
 
-    assert "time limit of its task passed" in str(prefork.place.ended(execution.id).error)
+    assert "stopped by the time limit of its task" in str(prefork.place.ended(execution.id).error)
 
     assert connections(family(worker), prefork.servers.web_port) == 0
     after = prefork.submit()
@@ -294,9 +294,9 @@ def test_the_doctor_tells_of_queues_nobody_listens_to_and_of_schedules_nobody_fi
     found = worker_findings(prefork.place.app, has_schedules=True)
 
     assert [finding.text.partition(";")[0] for finding in found] == [
-        "there are schedules, and no beat answers to fire them",
-        "no worker listens to the queue agentic.browser, where 0 messages wait",
-        "no worker listens to the queue agentic.llm, where 1 messages wait",
+        "schedules exist, but no beat answers to start them",
+        "no worker serves the queue agentic.browser, where 0 messages wait",
+        "no worker serves the queue agentic.llm, where 1 messages wait",
     ]
 
 

@@ -227,7 +227,7 @@ class TestFiles:
         done = full.json("projects", "import", "project.yaml", "--as", "copy", "--dry-run")
         assert outcomes(done["changes"])["agent top"] == "added"
         assert done["dry_run"] is True
-        assert "nothing is written; it would be" in full(
+        assert "nothing was written; the import makes" in full(
             "projects", "import", "project.yaml", "--as", "copy", "--dry-run"
         )
         assert [row["name"] for row in full.json("projects", "list")] == ["default"]
@@ -282,18 +282,18 @@ class TestFiles:
         [
             ("", "it is empty"),
             ("# only words\n", "it is empty"),
-            ("{s3cret", "line 1 column 8: it is no valid YAML"),
+            ("{s3cret", "line 1 column 8: it is not valid YAML"),
             ("- s3cret", "Input should be a valid dictionary"),
             ("project: {name: a, limt: s3cret}", "project.limt, line 1 column 20: Extra inputs"),
             ("project: {name: a, max_running: 0}", "project.max_running, line 1 column 20: Input should be"),
-            ("project: {name: a}\nproject: {name: b}", "line 2 column 1: this key is there twice"),
+            ("project: {name: a}\nproject: {name: b}", "line 2 column 1: duplicate key"),
             (
                 "project: {name: a}\npipelines: [{steps: []}]",
                 "line 2 column 13: a pipeline needs a name",
             ),
             (
                 "project: {name: a}\nagents:\n- {name: x, platform: web}\n- {name: x, platform: web}",
-                "line 4 column 3: 'x' is there twice",
+                "line 4 column 3: 'x' exists twice",
             ),
             (
                 "project: {name: a}\nschedules: [{name: x, agent: y, every: 1h, cron: '* * * * *'}]",
@@ -328,7 +328,7 @@ class TestFiles:
         error = shell.fails("projects", "import", "project.yaml", "--as", "copy")
         assert isinstance(error, ProjectFileError)
         assert error.faults[0].place == ("agents", 0, "config", "http", "proxy")
-        assert "the agent has none yet" in str(error)
+        assert "the agent has none there yet" in str(error)
 
     def test_a_secret_within_a_pipeline_is_masked_and_left_as_it_is(self, shell: Shell) -> None:
         Path("site.yaml").write_text(

@@ -135,7 +135,7 @@ class TestRun:
         fakes.control.add(Fault(path="/shop/*", status=404, times=None))
         result = shell.run("run", shell.shop, "--out", "items.csv")
         assert isinstance(result.exception, ExecutionFailedError)
-        assert "items.csv was not written, as the execution is failed" in result.stderr.replace("\n", "")
+        assert "items.csv was not written because the execution is failed" in result.stderr.replace("\n", "")
         assert (shell.folder / "items.csv").read_text() == "as before"
 
     @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ class TestReport:
         shell("executions", "report", shell.crawl(), "--out", "report.html")
         text = (shell.folder / "report.html").read_text()
         for said in (
-            "succeeded", "http_404", "product/7", "tried again by fetch", "http_503", "Since the last time",
-            "Where the time went", "agentic-graph", f"items · 10 of {PRODUCTS - 1}", "robots_denied",
+            "succeeded", "http_404", "product/7", "retried by fetch", "http_503", "Since the last crawl",
+            "Time by step", "agentic-graph", f"items · 10 of {PRODUCTS - 1}", "robots_denied",
         ):  # fmt: skip
             assert said in text, said
         assert len(text) < 300_000

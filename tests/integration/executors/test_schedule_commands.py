@@ -154,7 +154,7 @@ def test_schedules_belong_to_a_project(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ((), OptionError, "has either --cron .* or --every"),
+        ((), OptionError, "takes either --cron .* or --every"),
         (("--every", "1h", "--cron", "* * * * *"), OptionError, "give one of them"),
         (("--every", "0s"), ScheduleTimesError, "'0s' is not between 1s and 366d"),
         (("--cron", "61 * * * *"), ScheduleTimesError, "the minute of the cron line '61"),
@@ -237,7 +237,7 @@ def test_a_schedule_nobody_looks_after_says_so(shell: Shell) -> None:
     [row] = shell.rows("list")
 
     assert row["state"].startswith("late by ")
-    assert row["state"].endswith(" s, is beat running?")
+    assert row["state"].endswith(" s; check that beat is running")
 
 
 def test_a_schedule_spoilt_by_hand_is_listed_with_what_is_wrong(shell: Shell) -> None:

@@ -118,7 +118,7 @@ def test_an_empty_value_is_refused(shell: Shell, stdin: str) -> None:
 def test_a_file_that_cannot_be_read_is_named(shell: Shell, tmp_path: Path) -> None:
     assert "no.txt cannot be read" in str(shell.fails("set", "api", "--from-file", "no.txt"))
     (tmp_path / "latin.txt").write_bytes(b"\xff")
-    assert "no UTF-8" in str(shell.fails("set", "api", "--from-file", "latin.txt"))
+    assert "not UTF-8" in str(shell.fails("set", "api", "--from-file", "latin.txt"))
 
 
 def test_a_bad_name_and_a_missing_or_bad_key_are_refused_and_nothing_is_stored(shell: Shell) -> None:

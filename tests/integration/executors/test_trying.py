@@ -87,7 +87,7 @@ def test_fields_within_items_make_many(shop: str) -> None:
     ("words", "said"),
     [
         (["--select", "h1["], "this cannot be tried: schema"),
-        (["--select", "h1", "--item", "li"], "--select prints what fits"),
+        (["--select", "h1", "--item", "li"], "--select prints matching texts"),
         (["--field", "title"], "--field takes NAME=VALUE or @FILE"),
     ],
 )
@@ -96,4 +96,4 @@ def test_what_cannot_be_tried_is_one_clear_error(shop: str, words: list[str], sa
 
 
 def test_robots_txt_is_asked(shop: str) -> None:
-    assert "robots.txt does not allow" in str(run_trying(f"{shop}private/1").exception)
+    assert "robots.txt disallows" in str(run_trying(f"{shop}private/1").exception)

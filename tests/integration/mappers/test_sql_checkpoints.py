@@ -85,7 +85,7 @@ async def test_another_process_finds_what_was_saved(
     expected = await save_history(store)
     assert [dict(one.parts) for one in await load_all(reopened)] == expected
     await reopened.save(checkpoint(len(expected) + 1, {"a": "theirs"}))
-    with pytest.raises(CheckpointConflictError, match="another process goes on with this run"):
+    with pytest.raises(CheckpointConflictError, match="another process continues this run"):
         await store.save(checkpoint(len(expected) + 1, {"a": "ours"}))
     assert (await store.latest(RUN)).parts["a"] == "theirs"
 

@@ -130,5 +130,5 @@ def test_types_of_a_script_are_refused_elsewhere_with_what_to_do(
 ) -> None:
     assert python(folder, begun, "begin").stderr == ""
     refused = python(folder, finished, "finish").stderr
-    assert f"declares no type {names}: what a script defines has other names" in refused
+    assert f"declares no type {names}: types of a script have other names" in refused
     assert "define it in a module that every process imports" in refused

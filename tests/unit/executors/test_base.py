@@ -95,7 +95,7 @@ def test_every_fault_of_a_config_is_named_and_no_value_shown(lab: Lab) -> None:
 def test_a_config_for_a_platform_that_takes_none_is_refused(lab: Lab) -> None:
     ExecutorFactory.register_executor("plain", PlainExecutor)
 
-    with pytest.raises(AgentConfigError, match="takes no config, but there is limit"):
+    with pytest.raises(AgentConfigError, match="takes no config, but the agent has limit"):
         make(lab, platform="plain", config={"limit": 1}).validate()
 
 

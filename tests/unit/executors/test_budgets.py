@@ -89,14 +89,14 @@ def test_a_celeryconfig_that_cannot_be_read_is_told_and_hinders_nobody(tmp_path:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"broker_url": RABBIT}, "workers share no budget of hosts, as the broker (amqp://rabbit.example"),
-        ({"budget_url": RABBIT}, "AGENTIC_BUDGET_URL (amqp://rabbit.example:5672//) is no Redis"),
+        ({"broker_url": RABBIT}, "workers share no host budget because the broker (amqp://rabbit.example"),
+        ({"budget_url": RABBIT}, "AGENTIC_BUDGET_URL (amqp://rabbit.example:5672//) is not a Redis URL"),
         (
             {"budget_url": "redis://me:s3cret@h:notaport/0"},
-            "AGENTIC_BUDGET_URL (redis://h:notaport/0) is no address of a Redis",
+            "AGENTIC_BUDGET_URL (redis://h:notaport/0) is not a Redis address",
         ),
-        ({"budget_url": "redis://[h/0"}, "AGENTIC_BUDGET_URL (redis://[h/0) is no address of a Redis"),
-        ({"budget_url": REDIS}, "and nothing is fetched without it; see AGENTIC_BUDGET_URL"),
+        ({"budget_url": "redis://[h/0"}, "AGENTIC_BUDGET_URL (redis://[h/0) is not a Redis address"),
+        ({"budget_url": REDIS}, "so nothing is fetched; see AGENTIC_BUDGET_URL"),
     ],
 )
 def test_the_doctor_tells_of_a_budget_that_is_not_shared(given: dict[str, str], text: str) -> None:

@@ -199,7 +199,7 @@ async def test_one_that_the_reconciler_gives_up_is_told_of_once(lab: Lab, servic
     (line,) = found
     assert told_of(execution, line)
     assert line["event"] == "execution.failed"
-    assert "the process that ran it died 3 time(s)" in line["error"]
+    assert "its process died 3 time(s)" in line["error"]
 
 
 async def test_an_end_that_was_not_kept_is_not_told_of(lab: Lab, service: RunService) -> None:

@@ -86,9 +86,9 @@ def test_what_is_a_secret_to_all_appearance_is_not_printed(form: str) -> None:
 
 
 def test_versions_are_kept_and_listed_and_one_is_found_again() -> None:
-    assert "shop@1 is kept" in agentic("pipelines", "add", written(SHOP)).output
-    assert "shop@1 was kept before" in agentic("pipelines", "add", "shop.yaml").output
-    assert "shop@2 is kept" in agentic("pipelines", "add", written(SHOP.replace("//a/", "//b/"))).output
+    assert "shop@1 is stored" in agentic("pipelines", "add", written(SHOP)).output
+    assert "shop@1 is stored already" in agentic("pipelines", "add", "shop.yaml").output
+    assert "shop@2 is stored" in agentic("pipelines", "add", written(SHOP.replace("//a/", "//b/"))).output
     listed = json.loads(agentic("pipelines", "list", "--json").output)
     assert [(kept["name"], kept["version"]) for kept in listed] == [("shop", 2), ("shop", 1)]
     kept = json.loads(agentic("pipelines", "show", "shop@1", "--json").output)
@@ -105,9 +105,9 @@ def test_a_file_may_name_a_pipeline_that_is_kept() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("shop@3", "no pipeline 'shop@3' is kept (known: shop@2, shop@1)"),
-        ("shpo@1", "no pipeline 'shpo@1' is kept (known: shop)"),
-        ("shpo@", "no pipeline 'shpo' is kept (known: shop)"),
+        ("shop@3", "pipeline 'shop@3' is not stored (known: shop@2, shop@1)"),
+        ("shpo@1", "pipeline 'shpo@1' is not stored (known: shop)"),
+        ("shpo@", "pipeline 'shpo' is not stored (known: shop)"),
         ("ada@home", "no agent 'ada@home'"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_pipeline_that_is_not_kept_is_named_with_those_that_are(target: str, s
 
 def test_an_intent_becomes_a_pipeline_that_can_be_kept() -> None:
     built = agentic("pipelines", "build", written(INTENT, "intent.yaml"))
-    assert "offers@1 is kept" in agentic("pipelines", "add", written(built.output, "offers.yaml")).output
+    assert "offers@1 is stored" in agentic("pipelines", "add", written(built.output, "offers.yaml")).output
 
 
 @pytest.mark.parametrize(

@@ -411,7 +411,7 @@ class TestAGraphThatCannotBeMade:
 
         assert outcome.status is ExecutionStatus.FAILED
         assert outcome.error is not None
-        assert "its platform 'toy' could not make its graph: RuntimeError: no extra for" in outcome.error
+        assert "platform 'toy' could not build its graph: RuntimeError: no extra for" in outcome.error
         assert "hunter2" not in outcome.error
 
     async def test_a_database_that_is_away_is_no_fault_of_the_agent(

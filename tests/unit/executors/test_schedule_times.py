@@ -164,10 +164,10 @@ def test_an_interval_is_read(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("5", "'5' is no interval; give whole seconds"),
-        ("0.5s", "'0.5s' is no interval"),
-        ("-5s", "is no interval"),
-        ("5 minutes", "is no interval"),
+        ("5", "'5' is not an interval; give whole seconds"),
+        ("0.5s", "'0.5s' is not an interval"),
+        ("-5s", "is not an interval"),
+        ("5 minutes", "is not an interval"),
         ("0s", "the interval '0s' is not between 1s and 366d"),
         ("367d", "not between"),
     ],

@@ -59,8 +59,8 @@ def test_a_process_whose_loop_stands_still_is_found(tmp_path: Path, child: subpr
     (found,) = scene.watch.look(2.0)
     assert (found.pid, found.activation) == (child.pid, "run:0:node:0")
     assert found.reason("node") == (
-        "executor 'node' kept the event loop of its process from everything else for 11 s (shop.parse:7), "
-        "and the process was ended"
+        "executor 'node' blocked the event loop of its process for 11 s (shop.parse:7), "
+        "so the process was killed"
     )
 
 
@@ -145,7 +145,7 @@ async def test_only_what_keeps_the_loop_counts_a_crash() -> None:
         rows = {row.id: row for row in ledger.list_activations()}
     service.close()
     assert {(row.status, row.crashes) for row in (rows[first],)} == {(ActivationStatus.PENDING, 1)}
-    assert "kept the event loop of its process" in str(rows[first].note)
+    assert "blocked the event loop of its process" in str(rows[first].note)
     assert (rows[second].status, rows[second].crashes) == (ActivationStatus.PENDING, 0)
 
 
@@ -164,4 +164,4 @@ async def test_a_run_whose_step_stalls_again_and_again_fails_with_the_reason() -
         result = await runs.handle(handle.run_id).result(20.0)
     service.close()
     assert result.status is RunStatus.FAILED
-    assert "kept the event loop of its process from everything else for 61 s" in str(result.error)
+    assert "blocked the event loop of its process for 61 s" in str(result.error)

@@ -150,7 +150,7 @@ def test_due_times_that_are_given_up_are_told_with_the_policy_that_says_so(
     kind, _, who, what, why = newest(database, agent.project_id)
     assert (kind, who) == ("schedule.skipped", "schedule:hourly")
     assert what == f"schedule hourly does not run agent watcher for due times up to {due.isoformat()}"
-    assert why == "nobody fired them in time, and the schedule catches up last"
+    assert why == "they were missed, and the schedule catches up last"
 
 
 def test_secrets_are_told_by_name_alone(database: Database, project: ProjectModel) -> None:

@@ -37,14 +37,14 @@ def test_what_is_no_json_is_removed_and_named() -> None:
     kept, removed = clean({"id": 1, "client": object(), "tags": ["a", {1, 2}], "ratio": float("nan")})
     assert kept == {"id": 1, "tags": ["a"]}
     assert removed == [
-        "client was removed: a object is no JSON",
-        "tags.1 was removed: a set is no JSON",
-        "ratio was removed: nan is no JSON",
+        "client was removed: a object is not JSON",
+        "tags.1 was removed: a set is not JSON",
+        "ratio was removed: nan is not JSON",
     ]
 
 
 def test_a_value_that_is_no_json_at_all_becomes_none() -> None:
-    assert clean(object()) == (None, ["the value was removed: a object is no JSON"])
+    assert clean(object()) == (None, ["the value was removed: a object is not JSON"])
 
 
 def test_dates_enum_members_tuples_and_number_keys_become_json() -> None:

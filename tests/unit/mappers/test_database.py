@@ -204,9 +204,9 @@ def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("", "is no database URL"),
-        ("hunter2", "is no database URL"),
-        ("mysql://me:hunter2@host/db", "'mysql' is no database"),
+        ("", "is not a database URL"),
+        ("hunter2", "is not a database URL"),
+        ("mysql://me:hunter2@host/db", "'mysql' is not a supported database"),
         ("postgresql+psycopg2://me:hunter2@host/db", "psycopg2"),
         ("sqlite+aiosqlite:///x.db", "aiosqlite"),
         ("sqlite://", "names no file"),

@@ -146,7 +146,7 @@ def test_a_letter_is_found_by_its_id(
     name = letter_id(letter)
     with database.reading() as session:
         assert find_letter(session, agent.project_id, name) is session.merge(letter, load=False)
-        with pytest.raises(UnknownLetterError, match="no dead letter '1-2'"):
+        with pytest.raises(UnknownLetterError, match="no dead letter begins with '1-2'"):
             find_letter(session, agent.project_id, "1-2")
         with pytest.raises(UnknownLetterError, match="2 or more dead letters begin with"):
             find_letter(session, agent.project_id, execution.id)

@@ -131,7 +131,7 @@ def test_bad_items_and_removed_values_are_warnings(
         assert mapper.save_results(bad)
     assert mapper.counts == SaveCounts(inserted=1, rejected=1)
     assert mapper.warnings == [
-        "the result: client was removed: a object is no JSON",
+        "the result: client was removed: a object is not JSON",
         f"mapper_notes n1 was rejected: {NO_TEXT[backend]}",
     ]
 

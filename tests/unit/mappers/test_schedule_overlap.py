@@ -179,7 +179,7 @@ def test_what_is_skipped_or_waits_is_a_decision_that_names_the_execution_at_work
     assert waiting.kind is DecisionKind.SCHEDULE_QUEUED
     assert skipped.kind is DecisionKind.SCHEDULE_SKIPPED
     assert waiting.details["execution_id"] == skipped.details["execution_id"] == busy_id
-    assert f"execution {busy_id} is still at work and an earlier due time waits already" in skipped.reason
+    assert f"execution {busy_id} is still running and an earlier due time waits already" in skipped.reason
 
 
 @only_sqlite

@@ -254,7 +254,7 @@ def test_a_row_the_database_refuses_is_rejected_and_the_others_are_stored(
     told = dict(warning.split(" was rejected: ") for warning in stories.warnings[2:])
     assert told.keys() == {f"upsert_stories {2**80}", "upsert_stories 2", "upsert_stories 6"}
     assert told["upsert_stories 2"] == NO_TITLE[backend]
-    assert told["upsert_stories 6"] == "a str is no time; give a datetime"
+    assert told["upsert_stories 6"] == "str is not a time; give a datetime"
     assert stories.warnings[:2] == [
         "row 4 was rejected: its title is a dict",
         "row 6 was rejected: its title is a list",
@@ -288,8 +288,8 @@ def test_what_is_no_json_is_taken_out_and_told(stories: Stories) -> None:
     story = stories.one()
     assert (story.title, story.tags, story.raw) == ("a", ["x"], {"a": 1})
     assert stories.warnings == [
-        "upsert_stories 1: in tags: 1 was removed: a object is no JSON",
-        "upsert_stories 1: in raw: b was removed: inf is no JSON",
+        "upsert_stories 1: in tags: 1 was removed: a object is not JSON",
+        "upsert_stories 1: in raw: b was removed: inf is not JSON",
     ]
 
 
@@ -389,7 +389,7 @@ def test_a_key_that_the_database_keeps_otherwise_is_an_error_and_no_endless_sear
     with stories.database.writing() as session:
         upsert(session, PriceModel, [row], key=("project_id", "price"))
     with (
-        pytest.raises(UnstableKeyError, match=r"come back .* with another key \(project_id, price\)"),
+        pytest.raises(UnstableKeyError, match=r"return .* with another key \(project_id, price\)"),
         stories.database.writing() as session,
     ):
         upsert(session, PriceModel, [row], key=("project_id", "price"))

@@ -57,7 +57,7 @@ def test_the_first_key_seals_and_every_key_opens() -> None:
 
 def test_a_wrong_key_is_one_sentence_that_says_what_to_do() -> None:
     sealed = SecretKeys(OLD).seal(LABEL, "hunter2")
-    with pytest.raises(UnreadableSecretError, match=r"the secret 'LinkedIn'; put the key .* after") as caught:
+    with pytest.raises(UnreadableSecretError, match=r"the secret 'LinkedIn'; add the key .* after") as caught:
         SecretKeys(NEW).open(LABEL, sealed)
     error = caught.value
     assert (error.failure_class, error.__cause__, error.__suppress_context__) == ("auth_required", None, True)
@@ -81,7 +81,7 @@ def test_without_a_key_nothing_is_sealed_and_the_error_says_how_to_make_one(text
 
 def test_a_text_that_is_no_key_is_named_by_its_place_only() -> None:
     keys = SecretKeys(f"{OLD},hunter2")
-    with pytest.raises(BadSecretKeyError, match="key 2 of 2 is no key") as caught:
+    with pytest.raises(BadSecretKeyError, match="key 2 of 2 is not a valid key") as caught:
         keys.seal(LABEL, "x")
     assert "hunter2" not in f"{caught.value} {keys!r}"
 

@@ -142,7 +142,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path, registry: PluginRegistry) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DatabaseUnavailableError, match="its folder cannot be made"):
+    with pytest.raises(DatabaseUnavailableError, match="its folder cannot be created"):
         upgrade(f"sqlite:///{tmp_path / 'file' / 'data.db'}", registry)
 
 
@@ -218,7 +218,7 @@ def test_a_platform_without_the_folder_it_names_is_a_clear_error(
 ) -> None:
     missing = migrate_platform()
     shutil.rmtree(tmp_path / "notes_migrations" / "versions")
-    with pytest.raises(MigrationError, match="'notes_migrations' is no package with a folder `versions`"):
+    with pytest.raises(MigrationError, match="'notes_migrations' is not a package with a folder `versions`"):
         upgrade(url, missing)
 
 

@@ -22,15 +22,17 @@ class AggregateInput(BaseModel):
 
     items: tuple[Item, ...]
     key: str | tuple[str, ...] | None = Field(
-        default=None, description="Field or fields that identify an item; None keeps every item."
+        default=None, description="Field or fields that identify an item. None keeps every item."
     )
     sort_by: str | None = Field(
         default=None,
         pattern="^-?.",
-        description="Field to sort by; -price puts the largest first. Items without it come last.",
+        description="Field to sort by; -price sorts descending. Items without it come last.",
     )
-    limit: PositiveInt | None = Field(default=None, description="Items kept at most, once they are sorted.")
-    group_by: str | None = Field(default=None, description="Field whose values are counted in `groups`.")
+    limit: PositiveInt | None = Field(
+        default=None, description="Maximum number of items, applied after sorting."
+    )
+    group_by: str | None = Field(default=None, description="Field to count by; the counts are in `groups`.")
 
 
 class AggregateOutput(BaseModel):
@@ -50,7 +52,7 @@ class AggregateOutput(BaseModel):
 
 
 class AggregateActor(Actor[AggregateInput, AggregateOutput]):
-    """Makes one list of items: duplicates merged, sorted, cut and counted."""
+    """Merges items into one list: without duplicates, sorted, limited and counted."""
 
     name = "aggregate"
     version = "2"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Once = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
-"""Does something under a name, once for each call of an actor."""
+"""Runs a function under a name, once per call of an actor."""
 
 
 async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:  # noqa: ARG001 - as declared
@@ -29,7 +29,7 @@ async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONVal
 
 
 Decide = Callable[[Decision], Awaitable[None]]
-"""Writes down what was decided."""
+"""Records a decision."""
 
 
 async def decide_unseen(decision: Decision) -> None:
@@ -97,7 +97,7 @@ class ActorContext:
         """
         if self.pages is None:
             raise ActorError(
-                "there is no browser here; run `pip install 'agentic-pipelines[browser]'` and install "
+                "no browser is available; run `pip install 'agentic-pipelines[browser]'` and install "
                 "chromium-headless-shell, or use mode: http",
                 failure_class="browser_crashed",
             )
@@ -114,7 +114,7 @@ class ActorContext:
         found = await self.sessions.load(name)
         if found is None:
             raise ActorError(
-                f"there is no session {name!r}; let an `authenticate` step come first",
+                f"session {name!r} does not exist; put an `authenticate` step first",
                 failure_class="auth_required",
             )
         return found

@@ -42,7 +42,7 @@ class UnknownSecretError(ActorError, LookupError):
     def __init__(self, name: str, *, reason: str = "") -> None:
         why = f" ({reason})" if reason else ""
         super().__init__(
-            f"there is no secret {name!r}{why}; store it with `agentic secrets set {name}`",
+            f"secret {name!r} does not exist{why}; store it with `agentic secrets set {name}`",
             failure_class="auth_required",
         )
         self.name = name

@@ -35,7 +35,7 @@ FAILURE_CLASSES = frozenset(word.value for word in FailureClass) | {
 """The fixed failure classes. A refused HTTP status is ``http_<code>``; actors may declare more."""
 
 OF_EVERY_ACTOR = frozenset({"schema_invalid"})
-"""What it is given may not fit its input."""
+"""The given values may not fit the actor's input."""
 
 OF_THE_NETWORK = frozenset(
     {
@@ -58,17 +58,17 @@ OF_THE_NETWORK = frozenset(
         "too_many_redirects",
     }
 )
-"""Why a site's answer is not to be had; a family of statuses stands for each status of it."""
+"""Why a fetch fails; a family of statuses stands for each of its statuses."""
 
 OF_BROWSERS = frozenset({"browser_crashed", "empty", "not_html", "selector_missing"})
-"""Why a page is not to be seen, besides those of the network."""
+"""Why a page is not readable, besides network failures."""
 
 OF_CAPABILITIES = {
     "browser": OF_THE_NETWORK | OF_BROWSERS,
     "credentials": frozenset({"auth_required"}),
     "network": OF_THE_NETWORK,
 }
-"""What whoever needs something may fail with by that: the word before a colon -> failure classes."""
+"""Needs of an actor (the word before a colon) -> failure classes they may cause."""
 
 MESSAGE_LIMIT = 500
 MOST_LOOKED_AT = 16 * 1024

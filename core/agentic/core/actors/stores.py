@@ -61,5 +61,5 @@ class NoFiles:
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:  # noqa: ARG002 - the port's
         """Refuse."""
         raise ActorError(
-            f"there is no place to write {name!r}; give PipelineServices `files`", failure_class="error"
+            f"no folder is configured to write {name!r}; give PipelineServices `files`", failure_class="error"
         )

@@ -17,7 +17,7 @@ from agentic.core.settings import safe_text
 from agentic.core.types import JSONValue
 
 ENGINE = "engine"
-"""Decides by the rules of a workflow: nobody was asked."""
+"""Name of the engine when it decides by the rules of a workflow."""
 
 MAX_REASON_CHARS = 500
 MAX_DETAIL_CHARS = 2_000

@@ -66,23 +66,23 @@ def _failure(event: WorkflowEvent) -> Decision:
     if event.shard:
         details["shard"] = event.shard
     if data.get("will_retry"):
-        what = f"{event.path} is tried again after try {event.attempt}"
+        what = f"{event.path} is retried after attempt {event.attempt}"
         return _told(event, DecisionKind.ATTEMPT_RETRIED, what, reason, details)
-    then = "the run goes on without it" if data.get("handled") else "the run fails"
-    what = f"{event.path} is given up after try {event.attempt}, {then}"
+    then = "the run continues without it" if data.get("handled") else "the run fails"
+    what = f"{event.path} failed for good after attempt {event.attempt}, {then}"
     return _told(event, DecisionKind.EXECUTOR_GIVEN_UP, what, reason, details)
 
 
 def _dropped(event: WorkflowEvent) -> Decision:
-    what = f"a {_text(event.data, 'type')} of {event.path} goes to nobody"
+    what = f"a {_text(event.data, 'type')} of {event.path} is not delivered"
     return _told(event, DecisionKind.MESSAGE_DROPPED, what, _text(event.data, "reason"))
 
 
 def _raised(event: WorkflowEvent) -> Decision:
     data = event.data
-    what = f"{event.path} asks, and waits for the answer"
+    what = f"{event.path} asks and waits for the answer"
     details = {name: data.get(name) for name in ("request", "response_type", "deadline")}
-    return _told(event, DecisionKind.REQUEST_RAISED, what, "it needs an answer to go on", details)
+    return _told(event, DecisionKind.REQUEST_RAISED, what, "it needs an answer to continue", details)
 
 
 def _answered(event: WorkflowEvent) -> Decision:
@@ -101,7 +101,7 @@ def _answered(event: WorkflowEvent) -> Decision:
 def _expired(event: WorkflowEvent) -> Decision:
     request, deadline = _text(event.data, "request"), event.data.get("deadline")
     details: dict[str, JSONValue] = {"request": request, "deadline": deadline}
-    reason = "nobody answered in time"
+    reason = "no answer in time"
     return _told(event, DecisionKind.REQUEST_EXPIRED, f"{request} expires", reason, details)
 
 
@@ -109,7 +109,7 @@ def _resumed(event: WorkflowEvent) -> Decision:
     data = event.data
     details: dict[str, JSONValue] = {name: data.get(name) for name in ("checkpoint", "changed")}
     reason = f"it was {_text(data, 'was')}" if data.get("was") else ""
-    return _told(event, DecisionKind.RUN_RESUMED, "the run goes on where it stood", reason, details)
+    return _told(event, DecisionKind.RUN_RESUMED, "the run continues where it stopped", reason, details)
 
 
 def _failed(event: WorkflowEvent) -> Decision:
@@ -172,7 +172,7 @@ _ENDS = {
 }
 
 DECIDING = frozenset(_TOLD)
-"""The kinds of events that may tell of a decision."""
+"""The kinds of events that may contain a decision."""
 
 _TOLD_BY: Mapping[DecisionKind, EventKind] = {
     DecisionKind.ROUTE_TAKEN: EventKind.EDGE_ACTIVATED,

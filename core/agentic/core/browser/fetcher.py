@@ -15,7 +15,7 @@ from agentic.core.http.transports.shared import ReadSecret, whole_policy
 from agentic.core.http.urls import origin_of
 
 WAYS = ("http://", "https://")
-"""How addresses of proxies begin that browsers are led through."""
+"""URL schemes of proxies that browsers support."""
 
 
 class BrowserFetcher:
@@ -67,7 +67,7 @@ class BrowserFetcher:
     async def _proxy(self) -> SecretStr | None:
         policy = await whole_policy(self._fetcher.policy, self._secret)
         if policy.proxy is not None and not policy.proxy.get_secret_value().startswith(WAYS):
-            raise SettingsError("a browser goes through http:// and https:// proxies only; set another one")
+            raise SettingsError("browsers support http:// and https:// proxies only; set another one")
         return policy.proxy
 
 
@@ -98,7 +98,7 @@ class _Turns:
     async def enter(self, url: str) -> None:
         await self._turn.aclose()
         if not self._left:
-            reason = f"more than {self._allowed} pages lead to it; the site may go round in circles"
+            reason = f"more than {self._allowed} pages lead to it; the site may redirect in a circle"
             raise FetchError(url, FailureClass.TOO_MANY_REDIRECTS, reason)
         self._left -= 1
         await self._turn.enter_async_context(self._fetcher.turn(url))

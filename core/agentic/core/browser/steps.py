@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, SecretStr
 
-Selector = Annotated[
-    str, Field(min_length=1, description="CSS selector; the first element that fits counts.")
-]
+Selector = Annotated[str, Field(min_length=1, description="CSS selector; the first match counts.")]
 
 
 class _Step(BaseModel):
@@ -29,9 +27,9 @@ class Click(_Step):
     type: Literal["click"] = "click"
     selector: Selector
     times: PositiveInt = Field(
-        default=1, le=100, description="At most so often, as for a `load more` button."
+        default=1, le=100, description="Maximum number of clicks, for a `load more` button."
     )
-    wait_s: PositiveFloat = Field(default=2.0, le=60, description="How long it may take to come back.")
+    wait_s: PositiveFloat = Field(default=2.0, le=60, description="Longest wait until it is back.")
 
 
 class Press(_Step):
@@ -53,8 +51,8 @@ class Scroll(_Step):
     """Scroll to the end of the page, and again as long as it grows."""
 
     type: Literal["scroll"] = "scroll"
-    times: PositiveInt = Field(default=1, le=100, description="At most so often.")
-    wait_s: PositiveFloat = Field(default=2.0, le=60, description="How long the page may take to grow.")
+    times: PositiveInt = Field(default=1, le=100, description="Maximum number of scrolls.")
+    wait_s: PositiveFloat = Field(default=2.0, le=60, description="Longest wait until the page grows.")
 
 
 BrowserStep = Annotated[Click | Fill | Press | Scroll | WaitFor, Field(discriminator="type")]

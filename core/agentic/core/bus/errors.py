@@ -32,9 +32,7 @@ class BusUnavailableError(BusError, ConnectionError):
 class BusDeniedError(BusUnavailableError):
     """The NATS server does not let this user do that."""
 
-    hint: ClassVar[str] = (
-        "use a key that may (AGENTIC_NATS_SEED_FILE), or have the server's operator allow it"
-    )
+    hint: ClassVar[str] = "use a key with permission (AGENTIC_NATS_SEED_FILE), or ask the server's operator"
 
 
 class BusAccessError(BusError, PermissionError):
@@ -50,8 +48,8 @@ class NatsNotConfiguredError(BusError):
 
     def __init__(self, home: Path) -> None:
         super().__init__(
-            f"there is no stream of events without NATS, and none is configured or running in {str(home)!r}; "
-            f"start `agentic up`, or set AGENTIC_NATS_URL"
+            f"event streams need NATS, but none is configured or running in {str(home)!r}; start `agentic "
+            "up`, or set AGENTIC_NATS_URL"
         )
         self.home = str(home)
 
@@ -61,8 +59,8 @@ class MessageTooLargeError(BusError, ValueError):
 
     def __init__(self, message_id: str, what: str, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(
-            f"{what} of message {message_id!r} has {size_bytes} bytes, the bus takes {limit_bytes}; "
-            f"send less, or raise the limit of the server"
+            f"{what} of message {message_id!r} has {size_bytes} bytes, the limit of the bus is "
+            f"{limit_bytes}; send less, or raise the limit of the server"
         )
         self.message_id = message_id
         self.size_bytes = size_bytes
@@ -74,7 +72,7 @@ class StreamFullError(BusError, RuntimeError):
 
     def __init__(self, stream: str, reason: str) -> None:
         super().__init__(
-            f"the stream {stream} takes no more ({reason}); raise its max_bytes, or the room of the server"
+            f"the stream {stream} is full ({reason}); raise its max_bytes, or the storage of the server"
         )
         self.stream = stream
         self.reason = reason
@@ -85,8 +83,8 @@ class IllegalKeyError(BusError, ValueError):
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"{key!r} is no key: words of A-Z a-z 0-9 - _ = / with dots between them; "
-            f"token() makes a word of any text"
+            f"{key!r} is not a valid key: use words of A-Z a-z 0-9 - _ = / separated by dots; token() "
+            "makes a word of any text"
         )
         self.key = key
 
@@ -101,11 +99,9 @@ class KeyConflictError(BusError, RuntimeError):
     """
 
     def __init__(self, key: str, expected: int, actual: int) -> None:
-        was = f"at revision {expected}" if expected else "not there"
-        found = f"at revision {actual}" if actual else "not there"
-        super().__init__(
-            f"the key {key!r} was to be {was} and is {found}: somebody else wrote it; read it again"
-        )
+        was = f"revision {expected}" if expected else "no value"
+        found = f"revision {actual}" if actual else "no value"
+        super().__init__(f"revision conflict on {key!r}: expected {was}, found {found}; read it again")
         self.key = key
         self.expected = expected
         self.actual = actual
@@ -115,7 +111,7 @@ class NobodyListensError(BusError, LookupError):
     """A request was sent, and there is nobody who would answer it."""
 
     def __init__(self, subject: str) -> None:
-        super().__init__(f"nobody listens to {subject!r}; start who is to answer, and ask again")
+        super().__init__(f"no subscriber on {subject!r}; start the service that answers, and ask again")
         self.subject = subject
 
 
@@ -123,7 +119,7 @@ class NoAnswerError(BusError, TimeoutError):
     """A request was heard, and not answered in time."""
 
     def __init__(self, subject: str, timeout_s: float, last_error: str = "") -> None:
-        told = f" (the server said last: {last_error})" if last_error else ""
+        told = f" (last error of the server: {last_error})" if last_error else ""
         super().__init__(f"no answer on {subject!r} within {timeout_s:g} s{told}; ask again, or wait longer")
         self.subject = subject
         self.timeout_s = timeout_s
@@ -142,6 +138,6 @@ class AnswerRefusedError(BusError, ValueError):
     """An answer to what a run asks does not count."""
 
     def __init__(self, request: str, reason: str) -> None:
-        super().__init__(f"the answer to {request!r} does not count: {reason}")
+        super().__init__(f"the answer to {request!r} is not accepted: {reason}")
         self.request = request
         self.reason = reason

@@ -13,10 +13,10 @@ NOT_THERE = 0
 """The revision of a key without a value: never written, deleted, or expired."""
 
 MARKER_KEPT_S = 3_600
-"""How long a bucket remembers that a key was deleted: those who watch it hear of it until then."""
+"""How long a bucket keeps the deletion of a key: watchers see it until then."""
 
 MAX_WRITES = 1_000
-"""Keys that are written together at most."""
+"""Maximum number of keys per write."""
 
 # What NATS takes as a key, less the dots that its client lets pass and the server refuses: a..b
 _KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
@@ -152,13 +152,11 @@ def checked_writes(changes: Sequence[KeyWrite]) -> Sequence[KeyWrite]:
     keys = [checked_key(change.key) for change in changes]
     if len(keys) > MAX_WRITES:
         raise ValueError(
-            f"{len(keys)} keys cannot be written together, only {MAX_WRITES}; write them in parts"
+            f"{len(keys)} keys cannot be written together, the limit is {MAX_WRITES}; write them in parts"
         )
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(
-            f"the key {twice!r} is to be written twice at once; write what it is to be in the end"
-        )
+        raise ValueError(f"the key {twice!r} is written twice at once; write its final value only")
     for change in changes:
         if change.ttl_s is not None and change.ttl_s < 1:
             raise ValueError(

@@ -15,7 +15,7 @@ from agentic.core.bus.errors import CorruptValueError
 from agentic.core.bus.kv import KeyValue
 
 PIECE_BYTES = 256 * 1024
-"""Larger values are cut into pieces of this size: well below what any server takes as a message."""
+"""Larger values are split into pieces of this size: well below every server's message limit."""
 
 _MARK = b"\x00agentic/pieces/1\n"  # no text and no JSON begins like that
 

@@ -8,7 +8,7 @@ from agentic.core.bus.errors import MessageTooLargeError
 from agentic.core.bus.port import BusMessage
 
 DEFAULT_MAX_MESSAGE_BYTES = 1024 * 1024
-"""What a NATS server takes unless told otherwise."""
+"""Default message limit of a NATS server."""
 
 # A server counts headers as well and closes the connection of whoever sends more, without a word (the client
 # checks the payload alone). The ids of a message and its batch need far less than this.

@@ -25,15 +25,15 @@ from agentic.core.types import JSONValue
 log = get_logger(__name__)
 
 AGAIN_S = 30.0
-"""How often a question is asked again that was heard; one that nobody heard is asked again sooner."""
+"""Repeat interval of a delivered question; undelivered ones are repeated sooner."""
 
 UNHEARD_S = 2.0
 
 LATE_S = 1.0
-"""Who answers so long after another one is told so; later nobody listens any more."""
+"""How long a late answer still gets a reply; after that there is no subscriber."""
 
 Take = Callable[[JSONValue, str], Awaitable[None]]
-"""Gives an answer and its author to whoever asks; raises an :class:`AgenticError` if it cannot be taken."""
+"""Receives an answer and its author; raises an :class:`AgenticError` if it is not accepted."""
 
 
 class Question(BaseModel):
@@ -105,7 +105,7 @@ async def ask(bus: Bus, question: Question, take: Take) -> None:
                     return await _refuse_late(bus, question, answers)
         finally:
             for message in answers.take_rest():
-                await _tell(bus, question, message, f"{question.request!r} is not asked here any more")
+                await _tell(bus, question, message, f"{question.request!r} is closed")
 
 
 async def _refuse_late(bus: Bus, question: Question, answers: Listener) -> None:
@@ -114,7 +114,7 @@ async def _refuse_late(bus: Bus, question: Question, answers: Listener) -> None:
         async with asyncio.timeout(LATE_S):
             while True:
                 message = await answers.next()
-                await _tell(bus, question, message, f"{question.request!r} is answered; somebody was quicker")
+                await _tell(bus, question, message, f"{question.request!r} is answered already")
 
 
 async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) -> bool:
@@ -123,7 +123,10 @@ async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) 
         given = _Answer.model_validate_json(message.payload)
         await take(given.answer, given.answered_by)
     except ValidationError as exc:
-        fault = f"it is no answer: {'; '.join(error['msg'] for error in exc.errors(include_input=False))}"
+        fault = (
+            "it is not a valid answer: "
+            f"{'; '.join(error['msg'] for error in exc.errors(include_input=False))}"
+        )
     except AgenticError as exc:
         fault = mask_known(str(exc))
     await _tell(bus, question, message, fault)

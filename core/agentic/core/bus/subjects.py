@@ -26,16 +26,16 @@ EVENT_SUBJECTS = (
     "agentic.orchestrator.>",
     "agentic.validator.>",
 )
-"""Everything that is kept in the stream of events."""
+"""All subjects in the stream of events."""
 
 METRICS_SUBJECTS = ("agentic.metrics.>",)
-"""Everything that is kept in the stream of measures."""
+"""All subjects in the stream of measures."""
 
 AUDIT_SUBJECTS = ("agentic.audit.>",)
-"""Everything that is kept in the stream of decisions."""
+"""All subjects in the stream of decisions."""
 
 ROLES = ("agent", "orchestrator", "validator")
-"""What executors may be beside workers: types of custom events that begin so have a subject of their own."""
+"""Kinds of executors besides workers: custom events whose type starts so have a subject of their own."""
 
 _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
@@ -68,7 +68,7 @@ _TEMPLATES: Mapping[EventKind, str] = {
 
 
 _BY_DATA = frozenset(kind for kind, text in _TEMPLATES.items() if re.search(r"\{(edge|request|type)\}", text))
-"""Kinds whose subject depends on more than where it happened."""
+"""Kinds whose subject contains more than the place of the event."""
 
 
 @lru_cache(maxsize=4096)
@@ -91,7 +91,7 @@ def parse_token(word: str) -> tuple[str, ...]:
         ValueError: ``word`` was not made by :func:`token`.
     """
     if not _LEGAL.fullmatch(word):
-        raise ValueError(f"{word!r} is no token of this project")
+        raise ValueError(f"{word!r} is not a token of this project")
     return tuple(
         unquote_to_bytes(part.replace("=", "%")).decode(errors="surrogatepass") for part in word.split("/")
     )

@@ -21,9 +21,10 @@ def doctor(
         bool, typer.Option("--json", help="Print facts, faults and warnings as JSON.")
     ] = False,
 ) -> None:
-    """Check the installation, the plugins, the database, the servers and who listens to them.
+    """Check the installation, the plugins, the database, the servers and their workers.
 
-    Exit code 1 if there is a fault; a warning is none. Takes 15 seconds at most, whatever does not answer.
+    Exit code 1 if there is a fault; warnings do not count. Takes at most 15
+    seconds, even if a server does not answer.
     """
     settings = load_settings()
     facts = _facts(settings)
@@ -54,6 +55,6 @@ def _facts(settings: Settings) -> dict[str, str]:
         "project": settings.project,
         "database": safe_url(settings.database),
         "broker": safe_url(settings.broker) if settings.broker else "none (`agentic up` starts one)",
-        "nats": safe_url(settings.nats) if settings.nats else "none (events stay in the process)",
+        "nats": safe_url(settings.nats) if settings.nats else "none (events stay in this process)",
         "plugins": ", ".join(sorted(get_registry().plugins)),
     }

@@ -31,15 +31,11 @@ from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 
-events_app = typer.Typer(
-    name="events", help="What happens in runs, from the stream on NATS.", no_args_is_help=True
-)
+events_app = typer.Typer(name="events", help="Events of runs, from the stream on NATS.", no_args_is_help=True)
 
 OfProject = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="Only of this project; that of AGENTIC_PROJECT if left out, and all if unset."
-    ),
+    typer.Option(metavar="NAME", help="Filter by project. Default: AGENTIC_PROJECT, or all if unset."),
 ]
 
 _MAX_FACTS = 100
@@ -50,26 +46,26 @@ _LAST = 20
 def tail(  # noqa: PLR0913  # one parameter for each option
     *,
     project: OfProject = None,
-    run: Annotated[str | None, typer.Option(help="Only of this run and the runs nested in it.")] = None,
+    run: Annotated[str | None, typer.Option(help="Filter by run, nested runs included.")] = None,
     kind: Annotated[
         list[EventKind] | None,
-        typer.Option(metavar="KIND", help="Only of this kind, as run.failed; may be repeated."),
+        typer.Option(metavar="KIND", help="Filter by kind, e.g. run.failed. Repeatable."),
     ] = None,
     last: Annotated[
-        int | None, typer.Option(min=0, help="How many earlier events to show first; 20 if not given.")
+        int | None, typer.Option(min=0, help="Number of earlier events to show first. Default: 20.")
     ] = None,
     after: Annotated[
         int | None,
         typer.Option(
             min=0,
             metavar="SEQUENCE",
-            help="Resume: all events after this `stream_sequence`, as --json prints it.",
+            help="Resume after this `stream_sequence` (see --json).",
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option(help="Go on with new events until Ctrl-C.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    follow: Annotated[bool, typer.Option(help="Follow new events until Ctrl-C.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Show the newest events, or those after a known one, then new ones as they come."""
+    """Show the newest events, or those after a known one, then follow new ones."""
     if after is not None and last is not None:
         raise typer.BadParameter("give --after or --last, not both")
     wanted = EventFilter(project=of_project(project), run_id=run, kinds=frozenset(kind or ()))
@@ -83,17 +79,20 @@ def tail(  # noqa: PLR0913  # one parameter for each option
 
 @events_app.command("replay")
 def replay(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id or unique prefix.")],
     *,
     project: OfProject = None,
-    step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only superstep N.")] = None,
-    backwards: Annotated[bool, typer.Option("--backwards", help="From the last step to the first.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All steps at once, also in a terminal.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a step and line.")] = False,
+    step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Show superstep N only.")] = None,
+    backwards: Annotated[bool, typer.Option("--backwards", help="Start with the last step.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print all steps at once, even in a terminal.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per step and line.")] = False,
 ) -> None:
-    """Tell a run again, superstep by superstep: also one that was killed.
+    """Replay a run superstep by superstep, even one that was killed.
 
-    In a terminal Enter goes on, b goes back, g N goes to superstep N, and q quits.
+    In a terminal: Enter for the next step, b for the previous one, g N for
+    superstep N, q to quit.
     """
     from agentic.core.cli.replay.command import replay_run
 
@@ -112,8 +111,8 @@ class StreamEndError(AgenticError, ValueError):
 
     def __init__(self, after: int, last: int) -> None:
         super().__init__(
-            f"--after {after} is beyond the stream, which ends with {last}: it was made anew since then; "
-            f"begin with --after 0"
+            f"--after {after} is past the end of the stream ({last}): the stream was recreated since then; "
+            "start with --after 0"
         )
         self.after = after
         self.last = last
@@ -155,7 +154,7 @@ async def _found(
     if begin.after > kept.last:
         raise StreamEndError(begin.after, kept.last)
     if begin.after + 1 < kept.first:
-        gone = f"the stream begins with {kept.first}: what was stored from {begin.after + 1} on is gone"
+        gone = f"the stream begins with {kept.first}: events from {begin.after + 1} to there were removed"
         err_console.print(gone, style="yellow", markup=False, soft_wrap=True)
     return read_events(bus, wanted, after=begin.after, until=None if follow else kept.last)
 

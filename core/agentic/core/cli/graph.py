@@ -20,9 +20,9 @@ from agentic.core.settings import load_settings
 if TYPE_CHECKING:
     from agentic.core.graph import Workflow, WorkflowEvent
 
-graph_app = typer.Typer(name="graph", help="Pictures of workflows, pipelines and runs.", no_args_is_help=True)
+graph_app = typer.Typer(name="graph", help="Draw workflows, pipelines and runs.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A workflow of a plugin, or a pipeline file.")]
+Name = Annotated[str, typer.Argument(help="Workflow of a plugin, or pipeline file.")]
 
 
 class UnknownWorkflowError(AgenticError, LookupError):
@@ -31,7 +31,7 @@ class UnknownWorkflowError(AgenticError, LookupError):
     def __init__(self, name: str, known: list[str]) -> None:
         near = get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else f" (known: {', '.join(known) or 'none'})"
-        super().__init__(f"{name!r} is no workflow of a plugin and no pipeline file{hint}")
+        super().__init__(f"{name!r} is neither a workflow of a plugin nor a pipeline file{hint}")
         self.name = name
 
 
@@ -54,13 +54,13 @@ def as_json(name: Name) -> None:
 @graph_app.command("svg")
 def svg(
     name: Annotated[
-        str | None, typer.Argument(help="A workflow or a pipeline file; what the run tells when omitted.")
+        str | None, typer.Argument(help="Workflow or pipeline file. Default: the workflow of --run.")
     ] = None,
-    run: Annotated[str | None, typer.Option(help="Draw the states and times of this run on it.")] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write instead of the terminal.")] = None,
+    run: Annotated[str | None, typer.Option(help="Draw the states and times of this run.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
     project: OfProject = None,
 ) -> None:
-    """Draw a workflow or a run as an SVG picture, without network or other programs."""
+    """Draw a workflow or a run as an SVG picture, offline and without other programs."""
     if name is None and run is None:
         raise NothingToDrawError("name a workflow or a pipeline file, or a run with --run")
     text = _svg(name, run, of_project(project))
@@ -105,7 +105,7 @@ async def _events_of(run: str, project: str | None) -> list[WorkflowEvent]:
                 if published.event.sequence is not None:
                     by_project.setdefault(published.project, []).append(published.event)
     if not by_project:
-        raise NothingToDrawError(f"the stream has no event of run {run!r}; see `agentic events tail`")
+        raise NothingToDrawError(f"the stream has no events of run {run!r}; see `agentic events tail`")
     if len(by_project) > 1:
         raise AmbiguousRunError(run, [(owner, run) for owner in by_project])
     return next(iter(by_project.values()))

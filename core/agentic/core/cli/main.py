@@ -91,7 +91,7 @@ def _global_options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Write log lines to the terminal, too.")
+        bool, typer.Option("--verbose", "-v", help="Print log lines in the terminal, too.")
     ] = False,
 ) -> None:
     """Scrapers, watchers and agents as deterministic graphs."""

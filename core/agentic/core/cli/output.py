@@ -34,14 +34,14 @@ class HarmlessConsole(Console):
 
 
 console = HarmlessConsole()
-"""Standard output: what was asked for."""
+"""Standard output: the result of the command."""
 
 err_console = HarmlessConsole(stderr=True)
 """Standard error: progress, warnings and errors."""
 
 
 _WHOLE = 100_000
-"""Columns of a console that cuts nothing."""
+"""Columns of a console that never truncates."""
 
 
 def whole_console() -> Console:

@@ -14,7 +14,7 @@ from agentic.core.cli.output import console
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 
-plugin_app = typer.Typer(help="Plugins of your own.", no_args_is_help=True)
+plugin_app = typer.Typer(help="Create plugins.", no_args_is_help=True)
 
 _TEMPLATE = Path(__file__).parent / "plugin_template"
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -27,23 +27,24 @@ class PluginNameError(AgenticError, ValueError):
 
 @plugin_app.callback()
 def plugin() -> None:
-    """Plugins of your own."""
+    """Create plugins."""
 
 
 @plugin_app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the platform: small letters, digits and hyphens.")],
+    name: Annotated[str, typer.Argument(help="Platform name: lower-case letters, digits and hyphens.")],
     *,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder to put it into.")] = Path(),
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Parent folder of the plugin.")] = Path(),
 ) -> None:
-    """Write a distribution with a platform: executor, mapper, table, migration, tests, CI and README.
+    """Create a plugin for a platform: executor, mapper, table, migration, tests, CI and README.
 
-    It works as it is, on a list of items in JSON; put your source in its place.
+    The plugin works at once, on a list of items in JSON; replace the list by your
+    source.
     """
     place = to / f"agentic-plugin-{name}"
     _check(name, place)
     _write(_answers(name), place)
-    console.print(f"made {place}; now:", markup=False, highlight=False)
+    console.print(f"created {place}; next steps:", markup=False, highlight=False)
     for line in (f"cd {place}", "pip install -e '.[dev]'", "pytest", "agentic plugins"):
         console.print(f"  {line}", markup=False, highlight=False)
 
@@ -51,15 +52,13 @@ def new(
 def _check(name: str, place: Path) -> None:
     if not _NAME.fullmatch(name) or len(name) > _MAX_NAME:
         raise PluginNameError(
-            f"{name!r} is no name for a platform; use small letters, digits and single hyphens between them, "
-            f"{_MAX_NAME} at most, as in agentic plugin new my-shop"
+            f"{name!r} is not a valid platform name; use at most {_MAX_NAME} lower-case letters, digits "
+            "and single hyphens, as in agentic plugin new my-shop"
         )
     if get_registry().platforms.is_taken(name):
-        raise PluginNameError(
-            f"there is a platform {name!r} already, see `agentic plugins`; choose another name"
-        )
+        raise PluginNameError(f"platform {name!r} exists already, see `agentic plugins`; choose another name")
     if place.exists():
-        raise PluginNameError(f"{str(place)!r} is there already; remove it, or give another folder with --to")
+        raise PluginNameError(f"{str(place)!r} exists already; remove it, or choose another folder with --to")
 
 
 def _answers(name: str) -> dict[str, str]:

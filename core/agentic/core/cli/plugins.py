@@ -50,13 +50,13 @@ class PluginReport:
 
 
 def plugins(
-    name: Annotated[str | None, typer.Argument(help="Show this one alone, with all it brings.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this plugin only, with all it adds.")] = None,
     *,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the installed plugins: version, distribution, what each brings, and faults.
+    """List the installed plugins: version, distribution, contents and faults.
 
-    A broken plugin is a row with an error, never a failure of this command.
+    A broken plugin is a row with an error and never fails this command.
     """
     known = describe_plugins(get_registry(), entry_points(group=ENTRY_POINT_GROUP))
     reports = [report for report in known if name in (None, report.name)]

@@ -9,7 +9,7 @@ from agentic.core.graph.model.events import CONTENT_KEY
 from agentic.core.types import JSONValue
 
 MAX_CHARS = 300
-"""A longer value is cut."""
+"""Longer values are truncated."""
 
 _HASH_CHARS = 12
 

@@ -67,8 +67,8 @@ class InvalidRunIdError(GraphError, ValueError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"run id {run_id!a} must not be empty, nor hold '/' (it separates a run from its sub-runs) or "
-            f"lone surrogates (no store takes them); leave run_id out, or clean the text"
+            f"run id {run_id!a} must not be empty or contain '/' (it separates a run from its sub-runs) or "
+            "lone surrogates (no store accepts them); leave run_id out, or clean the text"
         )
         self.run_id = run_id
 
@@ -93,8 +93,9 @@ class UndeliverableMessageError(GraphError, LookupError):
 
     def __init__(self, source: str, message: object, reason: str) -> None:
         super().__init__(
-            f"a {type(message).__name__} sent by {source!r} reached nobody: {reason}; "
-            f"add a handler or an edge, or build with WorkflowConfig(strict=False) to only record it"
+            f"message {type(message).__name__} from {source!r} was not delivered to any executor: "
+            f"{reason}; add a handler or an edge, or build with WorkflowConfig(strict=False) to only "
+            "record it"
         )
         self.source = source
         self.reason = reason
@@ -107,10 +108,10 @@ class HandlerStoppedError(GraphError, RuntimeError):
         if isinstance(by, asyncio.CancelledError):
             what = "was cancelled by its own code"
             instead = (
-                "catch CancelledError where it waits for a task that it cancels, and do not cancel its own"
+                "catch CancelledError where it awaits a task that it cancels, and never cancel its own task"
             )
         else:
-            what, instead = _said(by), "raise an error of your own, a subclass of Exception, instead"
+            what, instead = _said(by), "raise your own subclass of Exception instead"
         super().__init__(f"executor {executor_id!r} {what}; {instead}")
         self.executor_id = executor_id
 
@@ -128,8 +129,8 @@ class ContextClosedError(GraphError, RuntimeError):
 
     def __init__(self, executor_id: str, call: str) -> None:
         super().__init__(
-            f"executor {executor_id!r} called ctx.{call} after its handler had ended, which can have no "
-            f"effect; wait in the handler for the tasks that it starts (asyncio.TaskGroup, await)"
+            f"executor {executor_id!r} called ctx.{call} after its handler had ended, which has no effect; "
+            "wait in the handler for the tasks that it starts (asyncio.TaskGroup, await)"
         )
         self.executor_id = executor_id
         self.call = call
@@ -140,8 +141,8 @@ class MessageCopyError(GraphError, TypeError):
 
     def __init__(self, message: object, reason: str) -> None:
         super().__init__(
-            f"a {type(message).__name__} cannot be sent, as it cannot be copied ({reason}); "
-            f"send plain data, or a dataclass or pydantic model that holds nothing else"
+            f"a {type(message).__name__} cannot be sent because it cannot be copied ({reason}); send plain "
+            "data, or a dataclass or pydantic model of plain data"
         )
         self.reason = reason
 
@@ -164,9 +165,9 @@ class NotStoredError(GraphError, RuntimeError):
     def __init__(self, executor_id: str, *, is_nested: bool = False) -> None:
         within = "; within run_workflow(..., is_kept=False) only the executor around it can ask"
         super().__init__(
-            f"executor {executor_id!r} asks for input, but the run is not stored and could not go on with an "
-            f"answer; run it with checkpoints=... (MemoryCheckpointStore() in one process)"
-            f"{within if is_nested else ''}"
+            f"executor {executor_id!r} asks for input, but the run is not stored and cannot continue with "
+            "an answer; run it with checkpoints=... (MemoryCheckpointStore() in one "
+            f"process){within if is_nested else ''}"
         )
         self.executor_id = executor_id
 
@@ -178,8 +179,8 @@ class NoLedgerError(GraphError, RuntimeError):
 
     def __init__(self, executor_id: str) -> None:
         super().__init__(
-            f"executor {executor_id!r} called ctx.on_commit, and its run has no ledger whose transaction it "
-            f"could join; submit the run (`agentic.executors.submit`), or write in a session of your own"
+            f"executor {executor_id!r} called ctx.on_commit, but its run has no ledger transaction to "
+            "join; submit the run (`agentic.executors.submit`), or write in your own session"
         )
 
 
@@ -188,9 +189,9 @@ class ConvergenceError(GraphError, RuntimeError):
 
     def __init__(self, run_id: str, max_supersteps: int, waiting: Sequence[str]) -> None:
         super().__init__(
-            f"run {run_id!r} did not come to rest within {max_supersteps} supersteps "
-            f"(still due: {', '.join(waiting)}); check the conditions of its loops, "
-            f"or raise WorkflowConfig(max_supersteps=...)"
+            f"run {run_id!r} did not finish within {max_supersteps} supersteps (still due: "
+            f"{', '.join(waiting)}); check the conditions of its loops, or raise "
+            "WorkflowConfig(max_supersteps=...)"
         )
         self.max_supersteps = max_supersteps
         self.waiting = tuple(waiting)
@@ -213,9 +214,9 @@ class RetriesExhaustedError(GraphError, RuntimeError):
 
     def __init__(self, validator: str, worker: str, max_passes: int, message: object) -> None:
         super().__init__(
-            f"{validator!r} sent {worker!r} back {max_passes} times and is still not content "
-            f"(its last message is a {type(message).__name__}, see the error's `last_message`); "
-            f"raise max_passes and resume the run, or name a target with exhausted=... for new ones"
+            f"retry edge {validator} -> {worker} exhausted after {max_passes} passes (last message: "
+            f"{type(message).__name__}, see the error's `last_message`); raise max_passes and resume the "
+            "run, or set exhausted=... for new runs"
         )
         self.validator = validator
         self.worker = worker
@@ -227,8 +228,8 @@ class StateConflictError(GraphError, RuntimeError):
 
     def __init__(self, key: str, writers: Sequence[str]) -> None:
         super().__init__(
-            f"{' and '.join(map(repr, writers))} wrote the shared state's key {key!r} in one superstep; "
-            f"declare how to join the values with add_state({key!r}, reducer=...), or let one of them write"
+            f"{' and '.join(map(repr, writers))} wrote the state key {key!r} in one superstep; declare how "
+            f"to join the values with add_state({key!r}, reducer=...), or write it in one executor only"
         )
         self.key = key
         self.writers = tuple(writers)
@@ -238,7 +239,7 @@ class ExecutorTimeoutError(GraphError, TimeoutError):
     """An attempt took longer than its executor may."""
 
     def __init__(self, executor_id: str, timeout_s: float) -> None:
-        super().__init__(f"executor {executor_id!r} took longer than its timeout_s of {timeout_s:g} s")
+        super().__init__(f"executor {executor_id!r} exceeded its timeout_s of {timeout_s:g} s")
         self.executor_id = executor_id
         self.timeout_s = timeout_s
 
@@ -248,8 +249,8 @@ class RunTimeoutError(GraphError, TimeoutError):
 
     def __init__(self, run_id: str, timeout_s: float, unfinished: Sequence[str]) -> None:
         super().__init__(
-            f"run {run_id!r} did not end within its run_timeout_s of {timeout_s:g} s "
-            f"(unfinished: {', '.join(unfinished) or 'nothing'}); resume it with a larger one"
+            f"run {run_id!r} exceeded its run_timeout_s of {timeout_s:g} s (unfinished: "
+            f"{', '.join(unfinished) or 'nothing'}); resume it with a larger one"
         )
         self.run_id = run_id
         self.unfinished = tuple(unfinished)
@@ -269,7 +270,7 @@ class RequestExpiredError(GraphError, TimeoutError):
 
     def __init__(self, request: str) -> None:
         super().__init__(
-            f"request {request!r} expired unanswered; catch this error to go on without an answer"
+            f"request {request!r} expired unanswered; catch this error to continue without an answer"
         )
         self.request = request
 
@@ -281,8 +282,8 @@ class RejectedError(GraphError, PermissionError):
 
     def __init__(self, action: str, reason: str) -> None:
         super().__init__(
-            f"{action!r} was not approved: {reason or 'no reason was given'}; "
-            f"catch this error to go on without it"
+            f"{action!r} was not approved: {reason or 'no reason given'}; catch this error to continue "
+            "without it"
         )
         self.action = action
         self.reason = reason
@@ -292,7 +293,7 @@ class UnknownRequestError(GraphError, LookupError):
     """An answer was given to something that is not asked, or not any more."""
 
     def __init__(self, request_id: str, open_ids: Sequence[str]) -> None:
-        super().__init__(f"no open request is called {request_id!r} (open: {', '.join(open_ids) or 'none'})")
+        super().__init__(f"no open request has the id {request_id!r} (open: {', '.join(open_ids) or 'none'})")
         self.request_id = request_id
         self.open_ids = tuple(open_ids)
 
@@ -301,7 +302,7 @@ class AnswerError(GraphError, TypeError):
     """An answer is not of the type that was asked for; the request stays open."""
 
     def __init__(self, request_id: str, wanted: str, reason: str) -> None:
-        super().__init__(f"the answer to request {request_id!r} is no {wanted}: {reason}")
+        super().__init__(f"the answer to request {request_id!r} is not a valid {wanted}: {reason}")
         self.request_id = request_id
         self.wanted = wanted
 
@@ -316,7 +317,7 @@ class CheckpointNotFoundError(CheckpointError, LookupError):
     def __init__(self, run_id: str, revision: int | str | None = None) -> None:
         which = "" if revision is None else f" {revision!r}"
         super().__init__(
-            f"the store has no checkpoint{which} of run {run_id!r}; list what it has with list_metadata()"
+            f"the store has no checkpoint{which} of run {run_id!r}; list its checkpoints with list_metadata()"
         )
         self.run_id = run_id
         self.revision = revision
@@ -327,11 +328,11 @@ class CheckpointConflictError(CheckpointError, RuntimeError):
 
     def __init__(self, run_id: str, revision: int, newest: int) -> None:
         if revision == 1:
-            what = f"there is a run {run_id!r} already; choose another run_id, or resume it"
+            what = f"run {run_id!r} exists already; choose another run_id, or resume it"
         else:
             what = (
                 f"checkpoint {revision} of run {run_id!r} does not follow the newest one, {newest}: "
-                f"another process goes on with this run; load it again, or fork it"
+                "another process continues this run; load it again, or fork it"
             )
         super().__init__(what)
         self.run_id = run_id
@@ -359,7 +360,9 @@ class CorruptCheckpointError(CheckpointError, ValueError):
     """A stored checkpoint is damaged, or was not written by this project."""
 
     def __init__(self, checkpoint_id: str, reason: str) -> None:
-        super().__init__(f"checkpoint {checkpoint_id!r} cannot be used: {reason}; go on from an earlier one")
+        super().__init__(
+            f"checkpoint {checkpoint_id!r} cannot be used: {reason}; continue from an earlier one"
+        )
         self.checkpoint_id = checkpoint_id
         self.reason = reason
 
@@ -439,7 +442,7 @@ class CorruptContentError(GraphError, ValueError):
 
     def __init__(self, reason: str, path: str = "") -> None:
         where = f" (at {path})" if path else ""
-        super().__init__(f"stored content cannot be used{where}: {reason}; go on from an older copy of it")
+        super().__init__(f"stored content cannot be used{where}: {reason}; continue from an older copy of it")
         self.reason = reason
         self.path = path
 

@@ -25,7 +25,7 @@ def misfit_of(plugin: importlib.metadata.Distribution | None) -> str | None:
     for requirement in _requirements(plugin):
         if not requirement.specifier.contains(installed, prereleases=True):
             return (
-                f"{plugin.name} {plugin.version} is made for {DISTRIBUTION} {requirement.specifier}, and "
+                f"{plugin.name} {plugin.version} needs {DISTRIBUTION} {requirement.specifier}, but "
                 f"{installed} is installed; upgrade it (pip install --upgrade {plugin.name}), or install "
                 f"'{DISTRIBUTION}{requirement.specifier}'"
             )

@@ -35,7 +35,7 @@ def warning(text: str) -> Finding:
 
 
 Check = Callable[[], Iterable[str | Finding]]
-"""Looks for what is wrong; a plain sentence is a fault."""
+"""Returns findings; a plain sentence is a fault."""
 
 
 def findings_of(checks: Sequence[tuple[str, Check]], deadline_s: float) -> list[Finding]:
@@ -62,7 +62,7 @@ class _Asked:
         self._thread.join(max(0.0, until - time.monotonic()))
         found = list(self._found)
         if self._thread.is_alive():
-            late = f"its checks have not ended after {deadline_s:g} s; see whether its servers answer"
+            late = f"its checks did not end within {deadline_s:g} s; check that its servers answer"
             found.append(Finding(f"{self._name}: {late}"))
         return found
 

@@ -38,7 +38,7 @@ class ActorAt:
         if (actor.name, tuple(actor.aliases)) != (self.name, self.aliases):
             raise ValueError(
                 f"{self.place} is the actor {actor.name!r} with the aliases {list(actor.aliases)}, not "
-                f"{self.name!r} with {list(self.aliases)}; say the same in actor_at"
+                f"{self.name!r} with {list(self.aliases)}; use the same values in actor_at"
             )
         return actor
 

@@ -190,7 +190,7 @@ class PluginRegistry:
             return
         plugin.hooks = tuple(sorted(c.name for c in self._manager.get_hookcallers(module) or []))
         plugin.errors += [
-            f"{hook!r} is no hook of this version (known: {', '.join(HOOK_NAMES)})"
+            f"{hook!r} is not a hook of this version (known: {', '.join(HOOK_NAMES)})"
             for hook in plugin.hooks
             if hook not in HOOK_NAMES
         ]

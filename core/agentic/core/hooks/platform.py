@@ -93,6 +93,6 @@ class _PlatformAt(Platform):
         if (whole.name, whole.migrations) != (self.name, self.migrations):
             raise ValueError(
                 f"{place} is the platform {whole.name!r} with the migrations {whole.migrations!r}, not "
-                f"{self.name!r} with {self.migrations!r}; say the same in platform_at"
+                f"{self.name!r} with {self.migrations!r}; use the same values in platform_at"
             )
         return whole

@@ -18,7 +18,7 @@ from agentic.core.settings import safe_url
 AnswerT = TypeVar("AnswerT")
 
 Connect = Callable[[], AbstractAsyncContextManager[Fetcher]]
-"""Gives the fetcher for one request: a shared one, or one of its own."""
+"""Returns the fetcher for one request: a shared one, or a new one."""
 
 API_URL = r"^https?://[^\s?#@]+$"
 """Pattern of a ``base_url``: no credentials, no query."""
@@ -29,13 +29,13 @@ class ApiSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    base_url: str = Field(pattern=API_URL, description="Root of the API.")
+    base_url: str = Field(pattern=API_URL, description="Root URL of the API.")
     requests_per_second: PositiveFloat | None = Field(
-        default=None, description="Slower than the API allows, if wanted."
+        default=None, description="Own rate limit, below that of the API."
     )
-    timeout_s: PositiveFloat = Field(default=30, description="For one request.")
+    timeout_s: PositiveFloat = Field(default=30, description="Timeout of one request.")
     allow_private_hosts: tuple[str, ...] = Field(
-        default=(), description='Hosts inside the own network that base_url may lead to, as "127.0.0.1:8000".'
+        default=(), description='Private hosts that base_url may use, such as "127.0.0.1:8000".'
     )
 
     @property
@@ -61,7 +61,7 @@ class UnexpectedAnswerError(HttpError, ValueError):
 
     def __init__(self, service: str, url: str, fault: str) -> None:
         shown = safe_url(url)
-        super().__init__(f"{shown} answered something else than {service} does: {fault}; check base_url")
+        super().__init__(f"{shown} did not answer as {service} does: {fault}; check base_url")
         self.service = service
         self.url = shown
         self.fault = fault

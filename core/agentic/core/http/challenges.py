@@ -20,7 +20,7 @@ REFUSED_BYTES = 48 * 1024  # with a status from 400 on a larger one can hardly b
 FEW_CHARACTERS = 1_500  # of text to be read on a page that is nothing but a captcha
 
 TOKENS = "captcha|_cf_chl_opt|gokuProps|_Incapsula|cf-turnstile"
-"""Without any of them no rule can be met."""
+"""Without one of them no rule can match."""
 # Rust's regular expressions look for all of them at once: in a tenth of what `in` takes for one by one.
 _mentions = SchemaValidator(core_schema.str_schema(pattern=TOKENS)).isinstance_python
 

@@ -108,7 +108,9 @@ class MissingProxyError(HttpError, LookupError):
     """The proxy is a secret, and there is nothing here to read secrets with."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the proxy is the secret {name!r}, and no secrets are to be had here; run an agent")
+        super().__init__(
+            f"the proxy is the secret {name!r}, but secrets are not available here; run an agent"
+        )
         self.name = name
 
 
@@ -118,9 +120,7 @@ class PrivateAddressError(HttpError):
     def __init__(self, host: str, port: int, address: str) -> None:
         seen = host if host == address else f"{host} leads to {address}, which"
         entry = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        super().__init__(
-            f"{seen} is no public address; if it is meant, name {entry!r} in allow_private_hosts"
-        )
+        super().__init__(f"{seen} is not a public address; to allow it, add {entry!r} to allow_private_hosts")
         self.host = host
         self.port = port
         self.address = address

@@ -27,9 +27,9 @@ class Verdict(Protocol):
 
 
 ADVICE = {
-    CHALLENGE: " with a challenge in place of the page; load it with a browser, or ask the site for access",
-    CAPTCHA: " with a captcha in place of the page; ask the site for access",
-    HTML_FOR_JSON: " with a web page in place of JSON, so the call is blocked; ask the site for access",
+    CHALLENGE: " with a challenge instead of the page; load it with a browser, or ask the site for access",
+    CAPTCHA: " with a captcha instead of the page; ask the site for access",
+    HTML_FOR_JSON: " with a web page instead of JSON, so the call is blocked; ask the site for access",
 }
 
 

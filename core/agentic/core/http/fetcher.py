@@ -172,7 +172,7 @@ class Fetcher:
             left_s -= response.elapsed_s
             request = following
         reason = (
-            f"more than {self.policy.max_redirects} redirects lead to it; the site may go round in circles"
+            f"more than {self.policy.max_redirects} redirects lead to it; the site may redirect in a circle"
         )
         raise FetchError(request.url, FailureClass.TOO_MANY_REDIRECTS, reason)
 

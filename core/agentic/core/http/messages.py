@@ -18,7 +18,7 @@ from agentic.core.types import JSONValue
 T = TypeVar("T")
 
 MARKS = frozenset({b"\xef", b"\xfe", b"\xff", b"\0"})
-"""What byte order marks begin with."""
+"""Byte order marks."""
 
 
 class Headers(Mapping[str, str]):
@@ -139,7 +139,7 @@ class HttpResponse:
         try:
             return cast(JSONValue, json.loads(self.body))
         except (ValueError, RecursionError) as exc:
-            reason = f"the answer ({self.content_type or 'no content type'}) is no JSON: {exc}"
+            reason = f"the answer ({self.content_type or 'no content type'}) is not JSON: {exc}"
             raise FetchError(self.url, FailureClass.DECODE, reason, status=self.status) from exc
 
 

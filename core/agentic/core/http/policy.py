@@ -34,10 +34,10 @@ class CachePolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_age_s: NonNegativeFloat = Field(
-        default=0, description="A younger answer is taken for right without asking; 0: always ask."
+        default=0, description="Younger answers are used without a request. 0: always revalidate."
     )
     max_body_bytes: PositiveInt = Field(
-        default=2 * 1024 * 1024, description="Larger bodies are not kept, unpacked."
+        default=2 * 1024 * 1024, description="Larger bodies (unpacked) are not cached."
     )
 
 
@@ -53,17 +53,17 @@ class HttpPolicy(BaseModel):
     user_agent: str = Field(
         default_factory=lambda: load_settings().user_agent,
         pattern=r"^[\x20-\x7e]+$",
-        description="Sent with every request and looked up in robots.txt.",
+        description="Sent with every request and matched in robots.txt.",
     )
     timeout_s: PositiveFloat = Field(
-        default=30, description="For one fetch over all its redirects, waiting apart."
+        default=30, description="Time limit of one fetch with all its redirects, without waits."
     )
     max_bytes: PositiveInt = Field(default=10 * 1024 * 1024, description="Largest body, after decompression.")
     max_redirects: NonNegativeInt = 10
     allow_private_hosts: tuple[str, ...] = Field(default=(), description='"host" (any port) or "host:port".')
     obey_robots: bool = True
     requests_per_second: PositiveFloat | None = Field(
-        default=None, description="Per host; None: no limit of ours."
+        default=None, description="Rate limit per host. None: no limit of our own."
     )
     max_connections_per_host: PositiveInt = 16
     transport: Literal["aiohttp", "httpx2", "curl_cffi"] = Field(
@@ -71,17 +71,17 @@ class HttpPolicy(BaseModel):
     )
     proxy: SecretStr | None = Field(
         default=None,
-        description="http://, https:// or, with curl_cffi, socks5:// URL that all requests go through, or "
-        "${secrets.NAME}. The proxy looks names up, so addresses can no longer be checked here.",
+        description="http://, https:// or, with curl_cffi, socks5:// URL for all requests, or "
+        "${secrets.NAME}. The proxy resolves names, so private addresses are not detected here.",
     )
     cache: Literal["off", "revalidate"] | CachePolicy = Field(
         default="off",
-        description="Whether answers are kept and asked about the next time instead of fetched anew.",
+        description="Whether answers are cached and revalidated instead of fetched again.",
     )
     max_wait_s: PositiveFloat = Field(
         default=120,
-        description="Longest wait for a host's turn, whatever asks for it: its Retry-After, its Crawl-delay, "
-        "requests_per_second. A fetch that would wait longer fails at once.",
+        description="Longest wait for a host (Retry-After, Crawl-delay, requests_per_second). A fetch that "
+        "needs a longer one fails at once.",
     )
 
     @property
@@ -119,7 +119,7 @@ class HttpPolicy(BaseModel):
     def _plain_hosts(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
             if not entry or any(mark in entry for mark in "/@?# "):
-                raise ValueError(f"{entry!r} is no host; write it as 'localhost' or '127.0.0.1:8000'")
+                raise ValueError(f"{entry!r} is not a host; write it as 'localhost' or '127.0.0.1:8000'")
         return tuple(entry.lower() for entry in entries)
 
     @field_validator("proxy")
@@ -129,7 +129,7 @@ class HttpPolicy(BaseModel):
             return None
         if named := SECRET.fullmatch(proxy.get_secret_value()):
             if fault := secret_name_fault(named[1]):
-                raise ValueError(f"no secret can be called {named[1]!r}: {fault}")
+                raise ValueError(f"{named[1]!r} is not a valid secret name: {fault}")
             return proxy
         try:
             parts = urlsplit(proxy.get_secret_value())
@@ -138,7 +138,7 @@ class HttpPolicy(BaseModel):
             is_complete = False
         if not is_complete:
             raise ValueError(
-                "it is no proxy; write it as 'http://user:password@host:3128' or 'socks5://host:1080'"
+                "it is not a proxy URL; write it as 'http://user:password@host:3128' or 'socks5://host:1080'"
             )
         return proxy
 
@@ -146,5 +146,7 @@ class HttpPolicy(BaseModel):
     def _usable_proxy(self) -> Self:
         is_socks = self.proxy is not None and self.proxy.get_secret_value().startswith("socks")
         if is_socks and self.transport != "curl_cffi":
-            raise ValueError(f"{self.transport} has no socks5 proxies; set transport to 'curl_cffi'")
+            raise ValueError(
+                f"{self.transport} does not support socks5 proxies; set transport to 'curl_cffi'"
+            )
         return self

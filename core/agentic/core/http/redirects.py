@@ -15,8 +15,8 @@ from agentic.core.settings import safe_url
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PERMANENT = frozenset({301, 308})
 STAYS = (
-    "another origin, and what this request carries is for its own only: nothing was sent there; if that is "
-    "meant, write that address in place of this one"
+    "another origin, and the credentials of this request are for its own origin: nothing was sent there; "
+    "if this is intended, use that address instead"
 )
 BODY_HEADERS = frozenset({"content-type", "content-length", "content-encoding"})
 # Wider than what is masked: a field too many is missed by no site, one too few is a leak.

@@ -60,7 +60,7 @@ def check_length(url: str) -> None:
         InvalidUrlError: It is longer than 16,384 characters.
     """
     if len(url) > MAX_URL_CHARACTERS:
-        raise InvalidUrlError(url, f"it has {len(url)} characters, more than {MAX_URL_CHARACTERS}")
+        raise InvalidUrlError(url, f"it has {len(url)} characters; the limit is {MAX_URL_CHARACTERS}")
 
 
 def url_key(url: str) -> str:
@@ -143,8 +143,8 @@ def _fault(parts: SplitResult) -> str:
     if parts.scheme not in DEFAULT_PORTS:
         return f"its scheme is {parts.scheme!r}" if parts.scheme else "it has no scheme"
     if not parts.hostname:
-        return "it names no host"
-    return "" if HOST.fullmatch(parts.hostname) else f"{parts.hostname!r} is no host name"
+        return "it has no host"
+    return "" if HOST.fullmatch(parts.hostname) else f"{parts.hostname!r} is not a valid host name"
 
 
 def _netloc(parts: SplitResult) -> str:

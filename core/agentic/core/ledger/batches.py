@@ -42,7 +42,7 @@ def read_batch(batch: EventBatch, kinds: Collection[str] | None = None) -> Itera
     data = from_text(batch.text)
     events = data.get("events") if isinstance(data, dict) else None
     if not isinstance(events, list):
-        raise CorruptContentError("it is no batch of events")
+        raise CorruptContentError("it is not a batch of events")
     return (
         _event(batch, place, record)
         for place, record in enumerate(events)

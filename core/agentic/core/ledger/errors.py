@@ -23,7 +23,7 @@ class RunExistsError(LedgerError):
 
     def __init__(self, run_id: RunId) -> None:
         super().__init__(
-            f"there is a run {run_id!r} already; leave run_id out, or give an idempotency_key to get that run"
+            f"run {run_id!r} exists already; leave run_id out, or give an idempotency_key to get that run"
         )
         self.run_id = run_id
 
@@ -53,6 +53,6 @@ class NoDatabaseError(LedgerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "ctx.on_commit needs a ledger in SQL, as it writes rows in its transaction; "
-            "name a database (AGENTIC_DATABASE_URL)"
+            "ctx.on_commit needs a ledger in SQL, because it writes rows in its transaction; set a "
+            "database (AGENTIC_DATABASE_URL)"
         )

@@ -44,8 +44,8 @@ class MemoryLedger:
         with self._turn:
             if self._is_busy:
                 raise LedgerError(
-                    "this thread is in a transaction of the ledger already; go on in that one, "
-                    "or begin a part() of it"
+                    "this thread is already in a transaction of the ledger; continue in that one, or open "
+                    "a part() of it"
                 )
             self._is_busy = True
             try:

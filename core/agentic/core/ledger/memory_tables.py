@@ -14,10 +14,10 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 RowT = TypeVar("RowT")
 
 Sort = tuple[float | str, ...]
-"""Where a row stands in a list."""
+"""Position of a row in a list."""
 
 Places = Mapping[tuple[str | int, ...], Sort]
-"""The lists a row is in, by name, and where it stands in each."""
+"""The lists of a row by name, with its position in each."""
 
 _place = itemgetter(0)
 

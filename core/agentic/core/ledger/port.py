@@ -28,7 +28,7 @@ from agentic.core.ledger.records import (
 from agentic.core.types import RunId
 
 OnCommit = Callable[[Any], object]
-"""Given the session of the transaction, an SQLAlchemy ``Session`` in the stores of this project."""
+"""Called with the session of the transaction: an SQLAlchemy ``Session`` in the stores of this project."""
 
 
 class Runs(Protocol):

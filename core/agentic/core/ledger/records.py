@@ -15,10 +15,10 @@ from agentic.core.types import ExecutorId, RunId
 
 DEFAULT_QUEUE = "agentic.default"
 NO_LIMIT = 1_000_000_000
-"""For listings of one run, which has to be seen whole."""
+"""For complete listings of one run."""
 
 MAX_PRIORITY = 9
-"""Priorities are 0 to 9; of what could run, the highest goes first."""
+"""Priorities are 0 to 9; the highest runs first."""
 
 
 class ActivationStatus(StrEnum):

@@ -12,10 +12,10 @@ from agentic.core.linear.errors import LinearRegexError, RegexTooCostlyError
 from agentic.core.linear.translation import translate
 
 MAX_MEMORY_BYTES = 4 * 1024 * 1024
-"""Of one compiled pattern: `\\w{1,100}` needs a third of it."""
+r"""Limit for one compiled pattern: `\w{1,100}` needs a third of it."""
 
 MAX_WORK = 20_000_000_000
-"""Instructions of a pattern times bytes of a text: at most a second of a processor, and far less for most."""
+"""Instructions of a pattern times bytes of a text: at most a second of CPU, and far less for most."""
 
 
 class _Match(Protocol):
@@ -36,7 +36,7 @@ class _Engine(Protocol):
 
 
 _CONTROLS = (*range(9), *range(14, 28))
-"""Characters of a byte that are no space, and that hardly a text has."""
+"""Characters of a byte other than spaces, rare in texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,12 @@ _PARSER: Any = import_module("re._parser")
 _CONSTANTS: Any = import_module("re._constants")
 
 _REFUSED = {
-    "ASSERT": "a look-ahead or look-behind `(?=...)`, `(?<=...)`; match what stands around, and "
-    "put what to take in a group `(...)`",
-    "ASSERT_NOT": "a negative look-ahead or look-behind `(?!...)`, `(?<!...)`; name the characters that "
-    "may stand there, as in `[^x]`",
-    "GROUPREF": "a back-reference as `\\1`; write out what is repeated",
-    "GROUPREF_IGNORE": "a back-reference as `\\1`; write out what is repeated",
+    "ASSERT": "a look-ahead or look-behind `(?=...)`, `(?<=...)`; match the surrounding text, and put the "
+    "wanted part in a group `(...)`",
+    "ASSERT_NOT": "a negative look-ahead or look-behind `(?!...)`, `(?<!...)`; list the allowed "
+    "characters, as in `[^x]`",
+    "GROUPREF": "a back-reference as `\\1`; write out the repeated part",
+    "GROUPREF_IGNORE": "a back-reference as `\\1`; write out the repeated part",
     "GROUPREF_EXISTS": "a condition `(?(1)...)`; write both cases with `|`",
     "ATOMIC_GROUP": "an atomic group `(?>...)`; write `(?:...)`, which never backtracks here",
     "POSSESSIVE_REPEAT": "a possessive repeat as `a++`; write `a+`, which never backtracks here",
@@ -76,12 +76,12 @@ def translate(pattern: str, flags: int = 0, line_end: int | None = None) -> Tran
     except (re.error, OverflowError) as exc:
         raise LinearRegexError(pattern, str(exc)) from None
     except RecursionError:
-        raise LinearRegexError(pattern, "its groups are nested too deep") from None
+        raise LinearRegexError(pattern, "its groups are nested too deeply") from None
     writer = _Writer(pattern, line_end)
     try:
         text = writer.sequence(tree, tree.state.flags)
     except RecursionError:
-        raise LinearRegexError(pattern, "its groups are nested too deep") from None
+        raise LinearRegexError(pattern, "its groups are nested too deeply") from None
     if writer.has_end and writer.has_line_places:
         raise LinearRegexError(
             pattern, "it has a `$` outside of `(?m:...)`, where it means another place; write `\\Z` for it"
@@ -105,7 +105,7 @@ class _Writer:
             raise LinearRegexError(self._pattern, f"it has {_REFUSED[kind]}")
         write = _WRITERS.get(kind)
         if write is None:
-            raise LinearRegexError(self._pattern, f"it has {kind.lower()}, which is not known here")
+            raise LinearRegexError(self._pattern, f"it has {kind.lower()}, which is not supported")
         return write(self, value, flags)
 
     def literal(self, value: int, _flags: int) -> str:

@@ -47,7 +47,7 @@ class SpecError(PipelineError, ValueError):
 
     def __init__(self, source: str, faults: Sequence[Fault]) -> None:
         many = f" {len(faults)} faults:" + "".join(f"\n  - {fault}" for fault in faults)
-        super().__init__(f"pipeline {source} cannot be used:{many if len(faults) > 1 else f' {faults[0]}'}")
+        super().__init__(f"pipeline {source} is invalid:{many if len(faults) > 1 else f' {faults[0]}'}")
         self.source = source
         self.faults = tuple(faults)
 
@@ -67,8 +67,8 @@ class StepFailedError(ActorError):
     def __init__(self, step: str, failure: Failure, attempt_count: int) -> None:
         tries = "1 attempt" if attempt_count == 1 else f"{attempt_count} attempts"
         super().__init__(
-            f"step {step!r} failed after {tries} ({failure.failure_class}): {failure.message}; "
-            f"a rule for {failure.failure_class!r} in error_handling may retry or skip it",
+            f"step {step!r} failed after {tries} ({failure.failure_class}): {failure.message}; a rule for "
+            f"{failure.failure_class!r} in error_handling can retry or skip it",
             failure_class=failure.failure_class,
             status=failure.status,
             retry_after_s=failure.retry_after_s,

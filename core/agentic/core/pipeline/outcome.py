@@ -15,7 +15,7 @@ from agentic.core.pipeline.steps.result import PageTotals, PipelineResult
 from agentic.core.types import SaveCounts
 
 PARTIAL_ABOVE = "5%"
-"""Rows of a platform without pipelines that may be rejected: with more an execution is partial."""
+"""Rejected rows of a platform without pipelines before its execution is partial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +118,10 @@ def _nothing(of: Evidence) -> Iterator[str]:
         whole = (
             f"`detail` fits none of its {_counted(pages.done, 'page')}, or its selectors find nothing there"
         )
-        yield f"the crawl read no item: {why or whole}"
+        yield f"the crawl extracted no items: {why or whole}"
     elif warnings:
         others = f" (and {_counted(len(warnings) - 1, 'more warning')})" if warnings[1:] else ""
-        yield f"there is no item: {warnings[0]}{others}"
+        yield f"no items: {warnings[0]}{others}"
     elif of.result.items:
         yield f"none of its {_counted(len(of.result.items), 'item')} has a value"
 
@@ -136,8 +136,8 @@ def _losses(of: Evidence) -> Iterator[str]:
         yield loss
     if result.gives_nothing and of.limits.min_items is None:
         yield (
-            "nothing was stored, as no step gives an `item` or `items`: end with extract_detail, "
-            "extract_list with `fields`, or aggregate; or set `limits: {min_items: 0}` if that is meant"
+            "nothing was stored because no step returns an `item` or `items`: end with extract_detail, "
+            "extract_list with `fields`, or aggregate; or set `limits: {min_items: 0}` if this is intended"
         )
 
 

@@ -22,13 +22,13 @@ Mark = tuple[int, int]
 """Line and column, from 1."""
 
 MAX_DEPTH = 100
-"""Lists and mappings within each other."""
+"""Nested lists and mappings."""
 
 MAX_ALIASED_CHARS = 1_000_000
-"""What all aliases of a text stand for, written out."""
+"""Characters of all aliases of a text, expanded."""
 
 MAX_DIGITS = 100
-"""Of a number."""
+"""Digits of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def read_data(text: str) -> DataText:
     try:
         loader = _Loader(text)
     except yaml.YAMLError as exc:  # of a character that YAML does not take
-        raise DataTextError(TextFault(f"it is no valid YAML: {' '.join(str(exc).split())}")) from None
+        raise DataTextError(TextFault(f"it is not valid YAML: {' '.join(str(exc).split())}")) from None
     try:
         node = loader.get_single_node()
         if node is None:
@@ -87,13 +87,11 @@ def read_data(text: str) -> DataText:
     except DataTextError:
         raise
     except (yaml.YAMLError, ValueError, TypeError) as exc:
-        raise DataTextError(TextFault(f"it is no valid YAML: {exc}")) from None
+        raise DataTextError(TextFault(f"it is not valid YAML: {exc}")) from None
     finally:
         loader.dispose()
     if twice := [
-        TextFault("this key is there twice; keep one", *mark, place=place)
-        for place, mark, again in places
-        if again
+        TextFault("duplicate key; keep one", *mark, place=place) for place, mark, again in places if again
     ]:
         raise DataTextError(*twice)
     marks = {place: mark for place, mark, _ in places}
@@ -141,7 +139,7 @@ def check_data(data: object, marks: Mapping[Place, Mark] | None = None) -> None:
         elif isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
             raise DataTextError(_fault_at(_too_long(), place, marks))
         elif isinstance(value, float) and not math.isfinite(value):
-            raise DataTextError(_fault_at(f"{value} is not a number of JSON; leave it out", place, marks))
+            raise DataTextError(_fault_at(f"{value} is not a JSON number; leave it out", place, marks))
 
 
 class _Loader(yaml.SafeLoader):
@@ -184,13 +182,13 @@ class _Loader(yaml.SafeLoader):
     def _count_alias(self, node: yaml.Node | None, event: Any) -> None:  # noqa: ANN401 - an event of yaml
         size = self._sizes.get(id(node))
         if size is None:
-            message = f"the alias *{event.anchor} stands in what it stands for; write that out"
+            message = f"the alias *{event.anchor} contains itself; write that out"
             raise DataTextError(TextFault(message, *_mark(event.start_mark)))
         self._aliased += size
         if self._aliased > MAX_ALIASED_CHARS:
             message = (
-                f"its aliases stand for more than {MAX_ALIASED_CHARS:,} characters up to *{event.anchor}; "
-                f"write out what is needed"
+                f"its aliases expand to more than {MAX_ALIASED_CHARS:,} characters up to *{event.anchor}; "
+                "write the text out"
             )
             raise DataTextError(TextFault(message, *_mark(event.start_mark)))
 
@@ -228,7 +226,7 @@ def _places(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, Mark, b
 def _syntax_fault(exc: yaml.MarkedYAMLError) -> TextFault:
     mark = exc.problem_mark or exc.context_mark
     context = f" ({exc.context})" if exc.context else ""
-    message = f"it is no valid YAML: {exc.problem or 'cannot be read'}{context}"
+    message = f"it is not valid YAML: {exc.problem or 'cannot be read'}{context}"
     return TextFault(message, *(_mark(mark) if mark else (None, None)))
 
 
@@ -246,13 +244,13 @@ def _position(fault: TextFault) -> str:
 
 
 def _too_deep() -> str:
-    return f"lists and mappings are nested more than {MAX_DEPTH} deep; flatten them"
+    return f"lists and mappings are nested more than {MAX_DEPTH} levels deep; flatten them"
 
 
 def _too_long() -> str:
-    return f"a number has more than {MAX_DIGITS} digits; put it in quotes, so that it is a text"
+    return f"a number has more than {MAX_DIGITS} digits; quote it to make it a text"
 
 
 def _base_60(text: str) -> str:
     shown = text if len(text) <= 40 else f"{text[:40]}..."
-    return f"{shown!r} is a number to base 60 in YAML 1.1 and a text in YAML 1.2; put it in quotes"
+    return f"{shown!r} is a base-60 number in YAML 1.1 and a text in YAML 1.2; quote it"

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
 MAX_CHARS = 200
-"""A longer text names no moment; so what is read here is bounded, whatever a page has there."""
+"""Longer texts are not dates; this bounds the work per page."""
 
 _DAYS = ("%d %B %Y", "%B %d %Y", "%d %b %Y", "%b %d %Y", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:.*)?", re.IGNORECASE)

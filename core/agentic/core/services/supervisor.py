@@ -25,7 +25,7 @@ _QUICK_DEATH_S = 30.0
 _MAX_QUICK_DEATHS = 5
 _FIRST_BACKOFF_S = 0.1
 LOGS_EVERY_S = 30.0
-"""How often the sizes of logs are looked at."""
+"""Interval between checks of log sizes."""
 _MAX_BACKOFF_S = 5.0
 
 
@@ -145,7 +145,7 @@ class Supervisor:
             child.kill()
             quick_deaths = quick_deaths + 1 if time.monotonic() - started < _QUICK_DEATH_S else 1
             if quick_deaths >= _MAX_QUICK_DEATHS:
-                raise child.failure(f"ended {quick_deaths} times in short order, last by {ended_by}")
+                raise child.failure(f"ended {quick_deaths} times shortly after its start, last by {ended_by}")
             wait_s = min(_FIRST_BACKOFF_S * 3 ** (quick_deaths - 1), _MAX_BACKOFF_S)
             log.warning("service.ended", service=name, by=ended_by, wait_s=round(wait_s, 1))
             await asyncio.sleep(wait_s)
@@ -171,7 +171,7 @@ class Supervisor:
         if fault is None or self._is_stopping or self._failure is not None:
             return
         if not isinstance(fault, ServiceError):
-            fault = child.failure(f"cannot be kept up: {fault}")
+            fault = child.failure(f"cannot be restarted: {fault}")
         self._failure = fault
         if self._owner is not None:
             self._owner.cancel()

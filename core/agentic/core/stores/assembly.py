@@ -38,7 +38,7 @@ def pieces_of(places: Iterable[Place], life: str, run_id: RunId, revision: int) 
     name = f"{run_id}@{revision}"
     write = layout.committed(places, life).get(revision)
     if write is None:
-        raise CorruptCheckpointError(name, "it is listed and not there")
+        raise CorruptCheckpointError(name, "it is listed but missing")
     own = {p.kind: p.key for p in places if (p.revision, p.write) == (revision, write) and not p.part}
     if "text" not in own:
         raise CorruptCheckpointError(name, "its head is missing")

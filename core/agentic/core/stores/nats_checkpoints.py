@@ -26,7 +26,7 @@ BUCKET = "AGENTIC_CHECKPOINTS"
 
 _GROUP_COUNT = 500
 _GROUP_BYTES = 4 * 1024 * 1024
-"""What is written together at most; a server holds it in memory until it is complete."""
+"""Maximum number of messages per write; a server holds them in memory until it is complete."""
 
 
 class NatsCheckpointStore(ServerCheckpointStore):
@@ -205,7 +205,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
             yield
         except (BusError, UnicodeError) as exc:
             raise CheckpointStoreError(
-                f"checkpoints of project {self._project!r} cannot be kept: {exc}"
+                f"checkpoints of project {self._project!r} cannot be stored: {exc}"
             ) from exc
 
 

@@ -38,7 +38,7 @@ KEY_PREFIX = "agentic:checkpoints:"
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _LISTED_TOGETHER = 100
-"""Runs whose metadata are read by one script; the server does nothing else meanwhile."""
+"""Runs whose metadata one script reads; the server is busy meanwhile."""
 
 
 class RedisCheckpointStore(ServerCheckpointStore):
@@ -204,8 +204,8 @@ def _telling(project: str, where: str = "") -> Iterator[None]:
     try:
         yield
     except UnicodeError as exc:
-        raise CheckpointStoreError(f"checkpoints of project {project!r} cannot be kept: {exc}") from exc
+        raise CheckpointStoreError(f"checkpoints of project {project!r} cannot be stored: {exc}") from exc
     except server_errors() as exc:
         raise CheckpointStoreError(
-            f"checkpoints of project {project!r} cannot be kept{where}: {told(exc)}"
+            f"checkpoints of project {project!r} cannot be stored{where}: {told(exc)}"
         ) from exc

@@ -21,13 +21,13 @@ _NEXT_STEPS: Mapping[str, str] = {
     r"Authentication|NOAUTH|WRONGPASS": "check user name and password of the URL",
     r"NoPermission|NOPERM|ACL failure": "let its user run scripts and read and write keys (ACL SETUSER)",
     r"OutOfMemory|\bOOM\b": "raise its maxmemory, or remove runs (keep_last, delete_all)",
-    r"MISCONF": "make room on its disk; its log tells what it could not write",
+    r"MISCONF": "free space on its disk; its log shows the failed write",
     r"ReadOnly|READONLY": "name its primary in the URL",
     r"NOREPLICAS": "start its replicas, or lower its min-replicas-to-write",
-    r"WRONGTYPE": "another program writes to keys of this project; name a database of our own in the URL",
+    r"WRONGTYPE": "another program writes to keys of this project; use a separate database in the URL",
     r"": "check its address, that it is running, and its log",
 }
-"""What to do, by a pattern of an error's class and text; the first that fits."""
+"""Next step by a pattern of an error's class and text; the first match counts."""
 
 _FROM_A_SCRIPT = re.compile(r"\.? script: (\w+, )?on @user_script.*")
 
@@ -76,7 +76,7 @@ class RedisServer:
             facts = await _facts(client)
         except TypeError as exc:  # the client hands all options of a URL to its connections
             await client.aclose()
-            raise RedisUrlError(f"its URL has an option that is not known ({exc}); leave it out") from exc
+            raise RedisUrlError(f"its URL has an unknown option ({exc}); remove it") from exc
         except BaseException:
             await client.aclose()
             raise
@@ -130,8 +130,8 @@ def server_name(url: str) -> str:
         found = parse_url(url)
     except ValueError:
         raise RedisUrlError(
-            "its URL cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS or "
-            "unix:// for a socket, and %-escape what is special in a password"
+            "its URL cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS or unix:// "
+            "for a socket, and %-escape special characters in a password"
         ) from None
     if path := found.get("path"):
         return f"unix://{path}"

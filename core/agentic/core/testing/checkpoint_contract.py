@@ -55,7 +55,7 @@ ODD_NAMES = (
     "0",
     "x" * 500,
 )
-"""Names that mean something to SQL, NATS, file systems or formats, or that some of them take for equal."""
+"""Names that mean something to SQL, NATS, file systems or formats, or that some of them treat as equal."""
 
 HISTORY: Sequence[Changes] = (
     {"a": "1", "b": "1"},
@@ -67,7 +67,7 @@ HISTORY: Sequence[Changes] = (
     {"a": None, "c": None, "b": "more"},
     {"a": "back"},
 )
-"""What eight checkpoints change: parts come, change, go, and come back."""
+"""Changes of eight checkpoints: parts come, change, go, and return."""
 
 
 def checkpoint(

@@ -43,7 +43,7 @@ def read_page(body: bytes, url: str) -> Page:
     found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
     total = str(found.feed.get("opensearch_totalresults", ""))
     if found.bozo or found.get("version") != "atom10" or not total.isascii() or not total.isdigit():
-        raise UnexpectedAnswerError("arXiv", url, "it is no Atom feed that counts its results")
+        raise UnexpectedAnswerError("arXiv", url, "it is not an Atom feed with a result count")
     for entry in found.entries:
         if _ERRORS in str(entry.get("id")):
             raise SearchRefusedError(_line(entry.get("summary")) or "it does not say why")

@@ -28,7 +28,8 @@ class EmptyPageError(ArxivError):
 
     def __init__(self, start: int, total: int) -> None:
         super().__init__(
-            f"arXiv counts {total} results and gave none from number {start + 1} on; run the agent again later"
+            f"arXiv counts {total} results and gave none from number {start + 1} on; run the agent again "
+            "later"
         )
         self.start = start
         self.total = total

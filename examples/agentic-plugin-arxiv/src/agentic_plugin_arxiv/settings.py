@@ -22,22 +22,22 @@ class ArxivSettings(ApiSettings):
     """The config of an agent: ``{"query": "cat:cs.CL"}`` reads the 100 papers that were submitted last."""
 
     base_url: str = Field(
-        default=BASE_URL, pattern=r"^https?://[^\s?#@]+$", description="Where query stands below."
+        default=BASE_URL, pattern=r"^https?://[^\s?#@]+$", description="Root URL of the API."
     )
     query: str = Field(
         min_length=1,
         max_length=2_000,
-        description='What to search for, in arXiv\'s words: cat:cs.CL AND ti:"language model".',
+        description='Search query, in arXiv\'s syntax: cat:cs.CL AND ti:"language model".',
     )
     sort: Literal["submittedDate", "lastUpdatedDate", "relevance"] = Field(
-        default="submittedDate", description="Which papers come first: the newest, the changed, the fitting."
+        default="submittedDate", description="Sort order: newest, last changed, or best match first."
     )
-    limit: int = Field(default=100, ge=1, le=MAX_PAPERS, description="Papers of a run.")
-    per_page: int = Field(default=200, ge=1, le=MAX_PER_PAGE, description="Papers of a request.")
+    limit: int = Field(default=100, ge=1, le=MAX_PAPERS, description="Papers per run.")
+    per_page: int = Field(default=200, ge=1, le=MAX_PER_PAGE, description="Papers per request.")
     requests_per_second: PositiveFloat | None = Field(
-        default=REQUESTS_PER_SECOND, description="Of all workers together; arXiv allows one in three seconds."
+        default=REQUESTS_PER_SECOND, description="Over all workers; arXiv allows one in three seconds."
     )
-    timeout_s: PositiveFloat = Field(default=60, description="For one request; arXiv takes its time.")
+    timeout_s: PositiveFloat = Field(default=60, description="Timeout of one request; arXiv is slow.")
 
     @property
     def interval_s(self) -> float:

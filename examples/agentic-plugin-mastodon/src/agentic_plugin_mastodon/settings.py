@@ -17,24 +17,24 @@ class MastodonSettings(ApiSettings):
     """The config of an agent: it watches a ``tag``, or an ``account``, or else the public timeline."""
 
     base_url: str = Field(
-        pattern=r"^https?://[^\s/?#@]+/?$", description="The instance, as https://mastodon.social."
+        pattern=r"^https?://[^\s/?#@]+/?$", description="URL of the instance: https://mastodon.social."
     )
-    tag: str | None = Field(default=None, pattern=r"^[^\s#/?&]+$", description="A tag, without its #.")
+    tag: str | None = Field(default=None, pattern=r"^[^\s#/?&]+$", description="Tag without #.")
     account: str | None = Field(
-        default=None, pattern=r"^[^\s@/?&]+(@[^\s@/?&]+)?$", description="As name, or name@host."
+        default=None, pattern=r"^[^\s@/?&]+(@[^\s@/?&]+)?$", description="Account: name, or name@host."
     )
-    local: bool = Field(default=False, description="Only what was written on the instance itself.")
-    replies: bool = Field(default=True, description="Whether replies of an account are read, too.")
-    reblogs: bool = Field(default=True, description="Whether what an account boosts is read, too.")
+    local: bool = Field(default=False, description="Only statuses written on the instance itself.")
+    replies: bool = Field(default=True, description="Also read replies of an account.")
+    reblogs: bool = Field(default=True, description="Also read boosts of an account.")
     only_new: bool = Field(
         default=True,
-        description="Read what came since the last run. False reads the newest again, for edits and counts.",
+        description="Read new statuses only. False reads the newest again, for edits and counts.",
     )
-    limit: int = Field(default=200, ge=1, le=MAX_STATUSES, description="Statuses of a run, newest first.")
+    limit: int = Field(default=200, ge=1, le=MAX_STATUSES, description="Statuses per run, newest first.")
     token: str | None = Field(
         default=None,
         pattern=r"^\$\{secrets\.[A-Za-z_][A-Za-z0-9_-]*\}$",
-        description="Who asks, as ${secrets.NAME} and never the token itself; many instances want none.",
+        description="Token as ${secrets.NAME}, never the token itself; many instances need none.",
     )
 
     @property
@@ -65,11 +65,7 @@ class MastodonSettings(ApiSettings):
         if self.tag is not None and self.account is not None:
             raise ValueError("give a tag or an account, not both: make an agent for each")
         if self.account is not None and self.local:
-            raise ValueError(
-                "local is for tags and the public timeline; an account is of one instance anyway"
-            )
+            raise ValueError("local is for tags and the public timeline, not for an account")
         if self.account is None and not (self.replies and self.reblogs):
-            raise ValueError(
-                "replies and reblogs are for an account; a timeline has them as its instance likes"
-            )
+            raise ValueError("replies and reblogs are for an account; a timeline cannot filter them")
         return self

@@ -36,7 +36,7 @@ def read(path: Path) -> list[object]:
         case list() as entries:
             return entries
         case _:
-            raise ValueError(f"{path} holds no list of quotes; write [...] around them")
+            raise ValueError(f"{path} is not a list of quotes; write [...] around them")
 
 
 @executor(id="parse")

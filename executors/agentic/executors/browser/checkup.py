@@ -28,6 +28,5 @@ async def find_browser(configured: str) -> Path:
 def no_playwright() -> BrowserUnavailableError:
     """Return the error of a machine without Playwright."""
     return BrowserUnavailableError(
-        "a browser is driven by Playwright, which is not installed; "
-        "`pip install 'agentic-pipelines[browser]'`"
+        "browsers need Playwright, which is not installed; `pip install 'agentic-pipelines[browser]'`"
     )

@@ -13,7 +13,7 @@ from agentic.core.browser import BrowserUnavailableError
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = (
     "install one with `apt-get install chromium-headless-shell` or `playwright install "
-    "chromium-headless-shell`, or let AGENTIC_BROWSER_PATH name yours"
+    "chromium-headless-shell`, or set AGENTIC_BROWSER_PATH to yours"
 )
 
 
@@ -31,12 +31,12 @@ def find_executable(configured: str, playwrights_own: Path) -> Path:
         found = shutil.which(configured)
         if found is None:
             raise BrowserUnavailableError(
-                f"AGENTIC_BROWSER_PATH names {configured!r}, which is no program that can be run; {ADVICE}"
+                f"AGENTIC_BROWSER_PATH names {configured!r}, which is not an executable program; {ADVICE}"
             )
         return Path(found).absolute()
     for candidate in _candidates(playwrights_own):
         return candidate
-    raise BrowserUnavailableError(f"there is no browser: no {' or '.join(NAMES[:4])} on the path; {ADVICE}")
+    raise BrowserUnavailableError(f"no browser found: no {' or '.join(NAMES[:4])} on the path; {ADVICE}")
 
 
 def _candidates(playwrights_own: Path) -> Iterator[Path]:

@@ -7,23 +7,26 @@ from agentic.core.linear import LinearPattern
 
 NET_ERROR = LinearPattern(r"net::(ERR_[A-Z0-9_]+)")
 
-CRASHED = "the browser or the page in it has crashed; it may work another time, or the page takes too much"
+CRASHED = (
+    "the browser or the page in it has crashed; it may work another time, or the page needs too many "
+    "resources"
+)
 
 _BY_PREFIX: tuple[tuple[str, FailureClass, str], ...] = (
     ("ERR_NAME_", FailureClass.DNS, "its name cannot be resolved; check its spelling"),
     ("ERR_CERT_", FailureClass.TLS, "no secure connection: its certificate is not accepted"),
     ("ERR_SSL_", FailureClass.TLS, "no secure connection"),
     ("ERR_BAD_SSL_", FailureClass.TLS, "no secure connection"),
-    ("ERR_TOO_MANY_REDIRECTS", FailureClass.TOO_MANY_REDIRECTS, "the site goes round in circles"),
+    ("ERR_TOO_MANY_REDIRECTS", FailureClass.TOO_MANY_REDIRECTS, "the site redirects in a circle"),
     ("ERR_CONTENT_DECODING_", FailureClass.DECODE, "its body cannot be decompressed"),
-    ("ERR_INVALID_HTTP_RESPONSE", FailureClass.DECODE, "the answer is no valid HTTP"),
-    ("ERR_RESPONSE_HEADERS_", FailureClass.DECODE, "the answer is no valid HTTP"),
-    ("ERR_INVALID_", FailureClass.INVALID_URL, "it is malformed, or redirects to something that is"),
-    ("ERR_UNSAFE_", FailureClass.INVALID_URL, "browsers do not go to such a port, or redirect"),
-    ("ERR_UNKNOWN_URL_SCHEME", FailureClass.INVALID_URL, "it redirects to what is no http or https URL"),
+    ("ERR_INVALID_HTTP_RESPONSE", FailureClass.DECODE, "the answer is not valid HTTP"),
+    ("ERR_RESPONSE_HEADERS_", FailureClass.DECODE, "the answer is not valid HTTP"),
+    ("ERR_INVALID_", FailureClass.INVALID_URL, "it is malformed, or redirects to a malformed URL"),
+    ("ERR_UNSAFE_", FailureClass.INVALID_URL, "browsers do not allow such a port or redirect"),
+    ("ERR_UNKNOWN_URL_SCHEME", FailureClass.INVALID_URL, "it redirects to a URL that is not http or https"),
     ("ERR_TIMED_OUT", FailureClass.TIMEOUT, "the connection gave no answer in time"),
     ("ERR_CONNECTION_TIMED_OUT", FailureClass.TIMEOUT, "the connection gave no answer in time"),
-    ("ERR_ABORTED", FailureClass.EMPTY, "the answer holds no page"),
+    ("ERR_ABORTED", FailureClass.EMPTY, "the answer has no page"),
 )
 
 

@@ -21,7 +21,7 @@ log = get_logger(__name__)
 PREFIX = "agentic-browser-"
 
 _own: set[Path] = set()
-"""Folders of this process. Their locks must not be looked at from here: closing the file would free them."""
+"""Folders of this process. Do not check their locks here: closing the file would release them."""
 
 
 class BrowserFolder:

@@ -164,7 +164,7 @@ class Interception:
             return True
         if response.status < 400:
             what = "a download" if _is_attachment(response) else kind
-            reason = f"it is {what}, which is no page to look at; fetch it over HTTP"
+            reason = f"it is {what}, not a page; fetch it over HTTP"
             self._refuse(FetchError(response.url, FailureClass.NOT_HTML, reason, status=response.status))
         return False
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 IDLE_S = 60.0
-"""How long a browser is kept that shows no page."""
+"""How long an idle browser is kept."""
 
 LOOK_EVERY_S = 1.0
 MIB = 1024 * 1024
 HARD_LIMIT = 2
-"""At so many times the memory after which a browser is replaced, its largest process is killed."""
+"""At this multiple of the memory limit of a browser, its largest process is killed."""
 
 
 class PlaywrightBrowser:

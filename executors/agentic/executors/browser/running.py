@@ -145,8 +145,8 @@ async def start_browser(configured: str) -> RunningBrowser:
     except (Error, OSError) as exc:
         reason = " ".join(str(exc).split())[:500] or f"no answer within {OPEN_S:g} s"
         raise BrowserUnavailableError(
-            f"the browser does not start: {reason}; start it by hand to see more, or let "
-            f"AGENTIC_BROWSER_PATH name another"
+            f"the browser does not start: {reason}; start it by hand to see more, or set "
+            "AGENTIC_BROWSER_PATH to another"
         ) from exc
 
 

@@ -170,7 +170,7 @@ class Visit:
         if found := net_failure(message):
             return FetchError(url, *self._without_page(*found))
         if self._wanted and "closed" not in message:
-            reason = f"{self._wanted} cannot be done on the page; look at its selector"
+            reason = f"{self._wanted} failed on the page; check its selector"
             return FetchError(url, FailureClass.SELECTOR_MISSING, reason)
         return FetchError(url, FailureClass.BROWSER_CRASHED, CRASHED)
 
@@ -180,20 +180,22 @@ class Visit:
         if failure_class != FailureClass.EMPTY or (document and document.response.status in NO_CONTENT):
             return failure_class, reason
         if document and not document.response.content_type:
-            return FailureClass.NOT_HTML, "it is no page to look at; fetch it over HTTP"
+            return FailureClass.NOT_HTML, "it is not a page; fetch it over HTTP"
         return FailureClass.BROWSER_CRASHED, CRASHED
 
     def _late(self) -> FetchError:
         url = self._interception.going_to
         if self._wanted:
-            reason = f"{self._wanted} did not come within {self._limit.seconds:g} s"
+            reason = f"{self._wanted} did not appear within {self._limit.seconds:g} s"
             return FetchError(url, FailureClass.SELECTOR_MISSING, reason)
         reason = f"the page was not loaded ({self._request.wait_until}) within {self._limit.seconds:g} s"
         return FetchError(url, FailureClass.TIMEOUT, reason)
 
     def _too_large(self) -> FetchError:
         limit = self._manners.max_bytes
-        reason = f"it is larger than {limit} bytes with all it loads; raise max_bytes, or block more of it"
+        reason = (
+            f"it is larger than {limit} bytes with all its resources; raise max_bytes, or block more of them"
+        )
         return FetchError(self._interception.going_to, FailureClass.TOO_LARGE, reason)
 
 

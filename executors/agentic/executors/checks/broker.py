@@ -34,29 +34,29 @@ def visibility_findings(conf: Mapping[str, Any]) -> Iterator[Finding]:
     visible_s = conf["broker_transport_options"].get("visibility_timeout", DEFAULT_VISIBILITY_S)
     limit_s = conf["task_time_limit"]
     if limit_s is None or limit_s >= visible_s:
-        may_run = "for ever (task_time_limit is not set)" if limit_s is None else f"for {limit_s} s"
+        may_run = "without limit (task_time_limit is not set)" if limit_s is None else f"for {limit_s} s"
         yield Finding(
-            f"a task may run {may_run}, and the broker gives it to another worker after {visible_s} s "
-            f"(visibility_timeout); in celeryconfig.py set broker_transport_options['visibility_timeout'] "
-            f"above task_time_limit"
+            f"a task may run {may_run}, but the broker gives it to another worker after {visible_s} s "
+            "(visibility_timeout); in celeryconfig.py set broker_transport_options['visibility_timeout'] "
+            "above task_time_limit"
         )
 
 
 def _settings_findings(found: Mapping[str, str]) -> Iterator[Finding]:
     if found["appendonly"] != "yes":
         yield warning(
-            "the broker keeps messages in memory only (appendonly no), and a restart loses them; set "
+            "the broker keeps messages in memory only (appendonly no), so a restart loses them; set "
             "`appendonly yes`"
         )
     elif found["appendfsync"] == "no":
         yield warning(
-            "the broker leaves it to the system when messages get to the disk (appendfsync no); set "
-            "`appendfsync everysec`"
+            "the broker does not sync messages to the disk itself (appendfsync no); set `appendfsync "
+            "everysec`"
         )
     if (policy := found["maxmemory-policy"]) != "noeviction":
         limit = int(found["maxmemory"])
         told = f"maxmemory-policy {policy}, maxmemory {limit}"
-        text = f"the broker throws messages away when its memory is full ({told}); set `noeviction`"
+        text = f"the broker drops messages when its memory is full ({told}); set `noeviction`"
         yield Finding(text) if limit else warning(text)
 
 
@@ -64,8 +64,8 @@ def _disk_findings(info: Mapping[str, object]) -> Iterator[Finding]:
     for name in _WRITES:
         if (status := info.get(name, "ok")) != "ok":
             yield Finding(
-                f"the broker cannot write to its disk ({name}:{status}); see its log, and whether the disk "
-                f"is full or the folder gone"
+                f"the broker cannot write to its disk ({name}:{status}); check its log, and whether the "
+                "disk is full or the folder is missing"
             )
 
 

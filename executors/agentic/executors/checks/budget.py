@@ -19,23 +19,25 @@ def budget_findings(settings: Settings) -> Iterator[Finding]:
         yield from _own_findings(settings.budget)
     elif broker is not None and not is_shareable(broker):
         yield warning(
-            f"workers share no budget of hosts, as the broker ({safe_url(broker)}) is no Redis: each process "
-            f"asks a host as often as one alone may; set AGENTIC_BUDGET_URL to a Redis or Valkey server"
+            f"workers share no host budget because the broker ({safe_url(broker)}) is not Redis: each "
+            "process uses the full rate of a host; set AGENTIC_BUDGET_URL to a Redis or Valkey server"
         )
 
 
 def _own_findings(url: str) -> Iterator[Finding]:
     if not is_shareable(url):
-        yield Finding(f"AGENTIC_BUDGET_URL ({safe_url(url)}) is no Redis; write it as 'redis://host:6379/0'")
+        yield Finding(
+            f"AGENTIC_BUDGET_URL ({safe_url(url)}) is not a Redis URL; write it as 'redis://host:6379/0'"
+        )
         return
     try:
         asyncio.run(_ask(url))
     except BudgetUnavailableError as exc:
-        yield Finding(f"{exc}, and nothing is fetched without it; see AGENTIC_BUDGET_URL")
+        yield Finding(f"{exc}, so nothing is fetched; see AGENTIC_BUDGET_URL")
     except (TypeError, ValueError):  # of redis-py and urllib, whose words may hold a part of the password
         yield Finding(
-            f"AGENTIC_BUDGET_URL ({safe_url(url)}) is no address of a Redis, and nothing is fetched without "
-            f"it; write it as 'redis://host:6379/0'"
+            f"AGENTIC_BUDGET_URL ({safe_url(url)}) is not a Redis address, so nothing is fetched; write it "
+            "as 'redis://host:6379/0'"
         )
 
 

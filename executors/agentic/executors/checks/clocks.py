@@ -28,6 +28,6 @@ def clock_findings(
     if abs(skew_s) - (after - before) / 2 > MAX_SKEW_S:
         direction = "ahead of" if skew_s > 0 else "behind"
         yield warning(
-            f"the clock of {of_whom} is {abs(skew_s):.1f} s {direction} this machine's; have both set their "
-            f"time by NTP"
+            f"the clock of {of_whom} is {abs(skew_s):.1f} s {direction} this machine's; synchronize both "
+            "with NTP"
         )

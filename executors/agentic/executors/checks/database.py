@@ -34,9 +34,9 @@ def journal_findings(engine: Engine) -> Iterator[Finding]:
         mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
     if mode != "wal":
         yield warning(
-            f"SQLite works with journal_mode={mode} on {engine.url.database}, where readers and writers wait "
-            f"for each other: its disk allows no write-ahead log; move AGENTIC_HOME to a local disk, or use "
-            f"PostgreSQL"
+            f"SQLite uses journal_mode={mode} on {engine.url.database}, so readers and writers wait for "
+            "each other: the disk does not support a write-ahead log; move AGENTIC_HOME to a local disk, "
+            "or use PostgreSQL"
         )
 
 

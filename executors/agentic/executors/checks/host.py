@@ -20,7 +20,7 @@ def host_findings(home: Path) -> Iterator[Finding]:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and limit < MIN_OPEN_FILES:
         yield warning(
-            f"a process here may open {limit} files and connections, and a worker needs hundreds; start it "
+            f"a process here may open {limit} files and connections, but a worker needs hundreds; start it "
             f"after `ulimit -n {MIN_OPEN_FILES}`"
         )
     yield from room_findings(home)
@@ -36,6 +36,6 @@ def room_findings(
         return
     text = f"{free_mib:.0f} MiB are free on the disk of {str(folder)!r}"
     if free_mib < none_mib:
-        yield Finding(f"{text}, too little to go on writing; make room")
+        yield Finding(f"{text}, too little to continue; free some space")
     else:
-        yield warning(f"{text}; make room before it is full")
+        yield warning(f"{text}; free some space before it is full")

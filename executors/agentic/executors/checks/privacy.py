@@ -56,9 +56,9 @@ def _finding(path: Path) -> Finding:
     found = stat.S_IMODE(path.stat().st_mode)
     advice = f"`chmod {mode:o} {shlex.quote(str(path))}`"
     if path.stat().st_uid != os.geteuid():
-        advice = f"have its owner run {advice}"
+        advice = f"ask its owner to run {advice}"
     kind = "folder" if is_folder else "file"
     return warning(
-        f"other users of this machine may reach the {kind} {str(path)!r} (mode {found:04o}), which holds "
-        f"secrets of projects or pages behind a login; {advice}"
+        f"other users of this machine can access the {kind} {str(path)!r} (mode {found:04o}), which "
+        f"contains secrets of projects or pages behind a login; {advice}"
     )

@@ -25,4 +25,4 @@ def task_findings(app: Celery) -> Iterator[Finding]:
     for one in caught:
         if one.category.__name__ == "DuplicateTaskNameWarning":
             said = " ".join(str(one.message).split())
-            yield Finding(f"{said.rstrip('.')}; give one of them another name")
+            yield Finding(f"{said.rstrip('.')}; rename one of them")

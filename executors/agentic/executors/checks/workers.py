@@ -24,16 +24,16 @@ def worker_findings(app: Celery, *, has_schedules: bool) -> Iterator[Finding]:
     names = {name for answer in answers for name in answer}
     if has_schedules and not any(name.startswith(BEAT) for name in names):
         yield Finding(
-            "there are schedules, and no beat answers to fire them; start one with `agentic up`, or "
-            "`celery -A agentic.executors beat -S agentic.executors.beat:LedgerScheduler`"
+            "schedules exist, but no beat answers to start them; start one with `agentic up`, or `celery "
+            "-A agentic.executors beat -S agentic.executors.beat:LedgerScheduler`"
         )
     if any(not name.startswith(BEAT) for name in names):
         yield from _queue_findings(app)
     else:
         waiting = sum(_waiting(app).values())
         yield warning(
-            f"no worker answers, and {waiting} messages wait; start one with `agentic worker` (a busy one of "
-            f"the pool `solo` cannot answer)"
+            f"no worker answers, and {waiting} messages wait; start one with `agentic worker` (a busy "
+            "worker with pool `solo` cannot answer)"
         )
 
 
@@ -43,8 +43,8 @@ def _queue_findings(app: Celery) -> Iterator[Finding]:
     for name, count in _waiting(app).items():
         if name not in heard:
             yield warning(
-                f"no worker listens to the queue {name}, where {count} messages wait; start one with "
-                f"`agentic worker --queues {name}`"
+                f"no worker serves the queue {name}, where {count} messages wait; start one with `agentic "
+                f"worker --queues {name}`"
             )
 
 

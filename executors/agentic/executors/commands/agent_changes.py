@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME]...", help="Names or ids of agents.", autocompletion=agent_names),
+    typer.Argument(metavar="[NAME]...", help="Agent names or ids.", autocompletion=agent_names),
 ]
 OfPlatform = Annotated[
     str | None,
-    typer.Option("--platform", metavar="NAME", help="All of this platform.", autocompletion=platform_names),
+    typer.Option(
+        "--platform", metavar="NAME", help="All agents of this platform.", autocompletion=platform_names
+    ),
 ]
-All = Annotated[bool, typer.Option("--all", help="All of the project.")]
+All = Annotated[bool, typer.Option("--all", help="All agents of the project.")]
 THINGS = ("agent", "agents")
 
 
@@ -53,12 +55,12 @@ def edit(  # noqa: PLR0913  # one parameter for each option
     *,
     config: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE|@FILE", help="Part of the config to change; the rest stays."),
+        typer.Option(metavar="NAME=VALUE|@FILE", help="Config values to change; others stay."),
     ] = None,
     unset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Part of the config to leave to the default.")
+        list[str] | None, typer.Option(metavar="NAME", help="Config keys to reset to their default.")
     ] = None,
-    goals: Annotated[str | None, typer.Option(help="What it is for from now on.")] = None,
+    goals: Annotated[str | None, typer.Option(help="New goals (comma-separated).")] = None,
     platform: OfPlatform = None,
     everything: All = False,
     dry_run: DryRun = False,
@@ -66,12 +68,12 @@ def edit(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the config or goals of agents; what comes of it is checked first, by --dry-run, too."""
+    """Change the config or goals of agents; the result is checked first, also with --dry-run."""
     from agentic.executors.catalog import AgentFacts, put_agent
 
     values = read_values(config or (), "--config")
     if not values and not unset and goals is None:
-        raise OptionError("nothing is to be changed; give --config, --unset or --goals")
+        raise OptionError("nothing to change; give --config, --unset or --goals")
 
     def change(session: Session, agent: AgentModel) -> str:
         before = (dict(agent.config), agent.goals)
@@ -83,7 +85,7 @@ def edit(  # noqa: PLR0913  # one parameter for each option
         is_same = before == (changed.config, changed.goals)
         if dry_run:
             session.rollback()
-            return "would stay as it is" if is_same else "would be changed"
+            return "would not change" if is_same else "would be changed"
         return "unchanged" if is_same else "changed"
 
     chosen = _Chosen(names, platform, everything=everything, project=project)
@@ -100,7 +102,7 @@ def enable(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let disabled agents run again; their schedules go on from now."""
+    """Enable agents; their schedules continue from now on."""
     from agentic.mappers.catalog.projects import enable_agent
 
     def change(session: Session, agent: AgentModel) -> str:
@@ -120,7 +122,7 @@ def disable(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let nothing new of agents begin, by hand or by schedule; what is at work goes on."""
+    """Disable agents: no new executions, by hand or by schedule. Running ones continue."""
     from agentic.mappers.catalog.projects import disable_agent
 
     def change(session: Session, agent: AgentModel) -> str:
@@ -141,7 +143,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove agents with their executions and results; rows in the tables of their platform stay."""
+    """Remove agents with their executions and results; rows in platform tables stay."""
     from agentic.executors.removing import ExecutionRemoval
 
     with _Chosen(names, platform, everything=everything, project=project).opened() as (agents, database):
@@ -214,7 +216,7 @@ class _Chosen:
 
     def _check(self) -> None:
         if bool(self.names) + bool(self.platform) + self.everything != 1:
-            raise OptionError("which agents? Name them, or give --platform NAME or --all: one of the three")
+            raise OptionError("no agents selected; name them, or give either --platform NAME or --all")
 
     def _found(self, session: Session, owner: ProjectModel) -> list[AgentModel]:
         from agentic.mappers import find_agent, list_agents

@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from agentic.executors.catalog import AgentFacts
     from agentic.mappers import AgentModel
 
-HEAD = """\
-# Agents, as `agentic agents export` wrote them; `agentic agents import FILE` takes them.
-"""
-MASKED = f"""\
-# {MASK} stands for a secret that is not told: put it in again, or better a reference to a stored one.
-"""
+HEAD = "# Agents, written by `agentic agents export`; `agentic agents import FILE` reads them.\n"
+MASKED = f"# {MASK} stands for a hidden secret: enter it again, or better a reference to a stored one.\n"
 
 
 class _Agent(BaseModel):
@@ -79,15 +75,15 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
         raise OptionError(f"{where} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError as exc:
         faults = "; ".join(_said(error["loc"], error["msg"]) for error in exc.errors(include_input=False)[:5])
-        raise OptionError(f"{where} is not as `agentic agents export` writes it: {faults}") from None
+        raise OptionError(f"{where} is not a file of `agentic agents export`: {faults}") from None
     names = [agent.name for agent in found.agents]
     for agent in found.agents:
         if names.count(agent.name) > 1:
-            raise OptionError(f"{where} has the agent {agent.name!r} twice; take one away, or rename it")
+            raise OptionError(f"{where} has the agent {agent.name!r} twice; remove or rename one")
         if masked := next(_masked(agent.config), None):
             raise OptionError(
-                f"{where}: {masked} of agent {agent.name!r} is {MASK}, which stands for a secret that was "
-                f"not told; put the secret in, or better a reference to a stored one"
+                f"{where}: {masked} of agent {agent.name!r} is {MASK}, which stands for a hidden secret; "
+                "enter the secret, or better a reference to a stored one"
             )
     return [
         AgentFacts(

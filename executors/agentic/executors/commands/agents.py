@@ -16,12 +16,12 @@ from agentic.executors.commands.completing import agent_names, platform_names
 from agentic.executors.commands.database import current_database, ensured_project, opened, ready_database
 from agentic.executors.commands.options import AsJson, DryRun, InProject, checked_name, read_file, read_values
 
-agents = typer.Typer(help="Agents: configured platforms, to be run.", no_args_is_help=True)
+agents = typer.Typer(help="Manage agents (configured platforms).", no_args_is_help=True)
 COLUMNS = ("name", "platform", "goals", "state", "created_at")
 
 Name = Annotated[str, typer.Argument(help="Name of the agent.")]
 NameOrId = Annotated[
-    str, typer.Argument(metavar="NAME", help="Name or id of the agent.", autocompletion=agent_names)
+    str, typer.Argument(metavar="NAME", help="Agent name or id.", autocompletion=agent_names)
 ]
 
 
@@ -30,7 +30,7 @@ def list_them(
     *,
     platform: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only those of this platform.", autocompletion=platform_names),
+        typer.Option(metavar="NAME", help="Filter by platform.", autocompletion=platform_names),
     ] = None,
     project: InProject = None,
     as_json: AsJson = False,
@@ -49,7 +49,7 @@ def list_them(
 
 @agents.command()
 def show(name: NameOrId, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show an agent with its config, its schedules and how often it ran; secrets are masked."""
+    """Show an agent: config, schedules and number of executions; secrets are masked."""
     from agentic.executors.commands.views import agent_row, counts_of_executions, names_of_schedules
     from agentic.mappers import find_agent, find_project
 
@@ -75,21 +75,21 @@ def add(  # noqa: PLR0913  # one parameter for each option
     platform: Annotated[
         str,
         typer.Option(
-            help="What runs it; see `agentic platforms list`.",
+            help="Platform; see `agentic platforms list`.",
             metavar="NAME",
             autocompletion=platform_names,
         ),
     ],
     config: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE|@FILE", help="Part of its config, or a YAML or JSON file of it."),
+        typer.Option(metavar="NAME=VALUE|@FILE", help="Config values, or a YAML or JSON file with them."),
     ] = None,
-    goals: Annotated[str | None, typer.Option(help="What it is for, separated by commas.")] = None,
+    goals: Annotated[str | None, typer.Option(help="Goals (comma-separated).")] = None,
     project: InProject = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Change the agent of that name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the agent if it exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add an agent to a project; its config is checked first."""
+    """Add an agent to a project; the config is checked first."""
     from agentic.executors.catalog import AgentFacts, put_agent
     from agentic.executors.commands.views import agent_row
 
@@ -115,14 +115,16 @@ def export_them(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="Agents; all of the project if none.", autocompletion=agent_names
+            metavar="[NAME]...",
+            help="Agents. Default: all agents of the project.",
+            autocompletion=agent_names,
         ),
     ] = None,
     *,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write agents as YAML, to be kept, edited and imported; secrets are masked."""
+    """Export agents as YAML, to edit and import; secrets are masked."""
     from agentic.executors.commands.agent_files import told_agent, write_agents
     from agentic.mappers import find_agent, find_project, list_agents
 
@@ -139,14 +141,14 @@ def export_them(
 
 @agents.command("import")
 def import_them(
-    file: Annotated[Path, typer.Argument(help="What `agentic agents export` wrote; - is standard input.")],
+    file: Annotated[Path, typer.Argument(help="File of `agentic agents export`; - is standard input.")],
     *,
-    replace: Annotated[bool, typer.Option("--replace", help="Change agents that are there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Change agents that exist.")] = False,
     dry_run: DryRun = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add the agents of a file to a project, all or none; their configs are checked first."""
+    """Import the agents of a file into a project, all or none; configs are checked first."""
     from agentic.executors.catalog import put_agent
     from agentic.executors.commands.agent_files import read_agents
 

@@ -25,30 +25,28 @@ COLUMNS = ("time", "kind", "subject", "who", "decision")
 
 _LOOK_S = 1.0
 _OVERLAP_S = 30.0
-"""A decision may be seen so long after its time: clocks differ, and transactions take time."""
+"""A decision may become visible this long after its time: clocks differ, and transactions take time."""
 
 
 def audit(  # noqa: PLR0913  # one parameter for each option
     *,
-    run: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only about this run, or the one that begins so.")
-    ] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Filter by run: id or unique prefix.")] = None,
     kind: Annotated[
         list[DecisionKind] | None,
-        typer.Option(metavar="KIND", help="Only of this kind, as run.failed; may be repeated."),
+        typer.Option(metavar="KIND", help="Filter by kind, e.g. run.failed. Repeatable."),
     ] = None,
     who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only by this user, schedule:NAME, or engine.")
+        str | None, typer.Option(metavar="NAME", help="Filter by user, schedule:NAME, or engine.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Not before: 2h ago, or 2026-05-01T12:00 in UTC.")
+        str | None, typer.Option(metavar="TIME", help="Start time: 2h ago, or 2026-05-01T12:00 in UTC.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with new ones until Ctrl-C.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Show the latest N.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", help="Follow new ones until Ctrl-C.")] = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who decided what, and why, the newest last: in runs, about runs, and in the configuration."""
+    """Show who decided what, and why, newest last: in runs, about runs, and in the configuration."""
     from agentic.mappers.audit import DecisionFilter
 
     with opened_desk(project) as desk:

@@ -14,9 +14,9 @@ from agentic.executors.commands.worker import LogLevel
 
 def beat(
     *,
-    loglevel: Annotated[LogLevel, typer.Option(help="The lowest level that is written.")] = LogLevel.INFO,
+    loglevel: Annotated[LogLevel, typer.Option(help="Lowest log level.")] = LogLevel.INFO,
 ) -> None:
-    """Start what schedules say is due until told to stop; any number may do so at once."""
+    """Start due schedules until stopped; several beats may run at once."""
     settings = load_settings()
     current_database(settings).dispose()
     checked_dispatcher(settings)

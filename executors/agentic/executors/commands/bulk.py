@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 FAILED = "failed"
 MAX_NAMED = 20
-"""Names that are said before anything is done; more are counted."""
+"""Names listed in the question; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,15 +106,15 @@ class Batch(Generic[T]):
             print_json([asdict(outcome) for outcome in outcomes])
         elif len(self.chosen) > 1:
             counts = Counter(outcome.outcome for outcome in outcomes)
-            words = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was done"
+            words = ", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was changed"
             how_many = "" if len(outcomes) == len(self.chosen) else f"{len(outcomes)} of "
             say(f"{how_many}{self._count}: {words}")
 
     def _tell_rest(self, done_count: int) -> None:
         """Say what else there is to a batch that is broken off: one was in hand, others not begun."""
         name, rest = self.chosen[done_count][0], len(self.chosen) - done_count - 1
-        in_hand = f"broken off at {self.things[0]} {name}, which may be done or not"
-        line = f"{in_hand}; the {rest} after it are as they were"
+        in_hand = f"interrupted at {self.things[0]} {name}, which may be done or not"
+        line = f"{in_hand}; the {rest} after it are unchanged"
         err_console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     @property

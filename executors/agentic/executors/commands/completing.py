@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_EXECUTIONS = 50
 
 Completion = list[tuple[str, str]]
-"""Values, each with words about it, which zsh and fish show."""
+"""Values, each with a description for zsh and fish."""
 
 _Completer = Callable[[typer.Context, str], Completion]
 

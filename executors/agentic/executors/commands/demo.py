@@ -41,12 +41,12 @@ COUNTS = ("inserted", "updated", "unchanged", "rejected")
 
 
 def demo(
-    live: Annotated[bool, typer.Option("--live", help="Ask the real Hacker News instead of a fake.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Use the real Hacker News instead of a fake.")] = False,
 ) -> None:
-    """Start everything, run two agents on a Celery worker, show what they stored, stop everything.
+    """Start all services, run two agents on a Celery worker, show the stored rows, stop all.
 
-    Works in a folder of its own, `demo` in AGENTIC_HOME, and with servers of its own. The database stays:
-    run it again, and the same rows are unchanged.
+    Uses its own folder, `demo` in AGENTIC_HOME, and its own servers. The database
+    stays: in a second demo the same rows are unchanged.
     """
     settings = own_settings(load_settings().home / "demo")
     # The shop's URLs are its items' keys: on the same port the next demo finds the same items.
@@ -55,7 +55,7 @@ def demo(
     migrate(settings)
     failed = asyncio.run(_demo(settings, wanted, agents(port, live=live)))
     where = settings.home.absolute() / "agentic.db"
-    console.print(f"database   {where} (stays for looking)", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"database   {where} (kept for inspection)", markup=False, highlight=False, soft_wrap=True)
     if failed:
         raise ExecutionFailedError(f"{failed} of the demo's executions failed; see the table above")
 
@@ -165,9 +165,7 @@ async def watch(bus: EventBus, database: Database, jobs: Sequence[Job]) -> None:
                 while not await asyncio.to_thread(_all_ended, database, jobs):  # noqa: ASYNC110 - other processes set it
                     await asyncio.sleep(0.2)
         except TimeoutError:
-            err_console.print(
-                f"gave up waiting after {PATIENCE_S:g} s; see the worker's log", highlight=False
-            )
+            err_console.print(f"no result after {PATIENCE_S:g} s; see the worker's log", highlight=False)
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)

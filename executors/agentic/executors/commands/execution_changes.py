@@ -64,7 +64,7 @@ def retry(  # noqa: PLR0913  # one parameter for each option
         bool,
         typer.Option(
             "--failed",
-            help="Fetch the failed pages again, in a new execution; the agent may be changed.",
+            help="Fetch the failed pages again, in a new execution, with the agent as it is now.",
         ),
     ] = False,
     dispatcher: By = Dispatcher.LOCAL,
@@ -73,10 +73,11 @@ def retry(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Continue executions that failed or were cancelled where they stand; they keep their ids.
+    """Continue failed or cancelled executions where they stopped, under the same id.
 
-    One whose steps have all run, and that is partial or failed by its results, gets a new execution, which
-    fetches its failed pages again. In this process they run one after the other.
+    If all steps have run and the execution is partial or failed, a new execution
+    fetches its failed pages again. In this process executions run one after the
+    other.
     """
     choice = Choice(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
@@ -113,7 +114,7 @@ def cancel(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """End executions that wait or go on; what is at work on them is told within seconds."""
+    """Cancel queued or running executions; running steps are notified within seconds."""
     choice = Choice(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
     )
@@ -142,7 +143,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove executions that have ended, with result, run and dead letters; rows of platforms stay."""
+    """Remove ended executions with result, run and dead letters; platform rows stay."""
     from agentic.executors.removing import ExecutionRemoval
 
     choice = Choice(
@@ -164,7 +165,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
             chosen,
             act,
             manner,
-            loses="all that is kept of each but rows of platforms",
+            loses="everything stored about each, except platform rows",
             check=lambda pair: removal.check(pair[0]),
         )
 

@@ -28,31 +28,29 @@ ENDED = ("succeeded", "partial", *BROKEN)
 
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[ID]...", help="Ids of executions, or how they begin.", autocompletion=execution_ids
-    ),
+    typer.Argument(metavar="[ID]...", help="Execution ids or unique prefixes.", autocompletion=execution_ids),
 ]
 OfAgent = Annotated[
     str | None,
-    typer.Option("--agent", metavar="NAME", help="Those of this agent.", autocompletion=agent_names),
+    typer.Option("--agent", metavar="NAME", help="Filter by agent.", autocompletion=agent_names),
 ]
 OfPlatform = Annotated[
     str | None,
-    typer.Option("--platform", metavar="NAME", help="Those of this platform.", autocompletion=platform_names),
+    typer.Option("--platform", metavar="NAME", help="Filter by platform.", autocompletion=platform_names),
 ]
 WithStatus = Annotated[
     list[str] | None,
     typer.Option(
         "--status",
         metavar="STATUS",
-        help=f"Those that are {', '.join((*LIVE, *ENDED))}; may be repeated.",
+        help=f"Filter by status: {', '.join((*LIVE, *ENDED))}. Repeatable.",
         autocompletion=statuses,
     ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Those made since: 2h ago, or 2026-05-01T12:00 in UTC.")
+    str | None, typer.Option(metavar="TIME", help="Created since: 2h ago, or 2026-05-01T12:00 in UTC.")
 ]
-All = Annotated[bool, typer.Option("--all", help="All of the project.")]
+All = Annotated[bool, typer.Option("--all", help="All executions of the project.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +78,8 @@ class Choice:
         is_filter = any((self.agent, self.platform, self.statuses, self.since))
         if bool(self.ids) + is_filter + self.everything != 1:
             raise OptionError(
-                "which executions? Name them, or choose them by --agent, --platform, --status or --since, or "
-                "give --all"
+                "no executions selected; name them, choose them by --agent, --platform, --status or "
+                "--since, or give --all"
             )
 
     def filter(self, desk: Desk, usual: Sequence[str] = ()) -> ExecutionFilter:
@@ -161,4 +159,4 @@ def _status(name: str) -> ExecutionStatus:
         return ExecutionStatus(name)
     except ValueError:
         known = ", ".join(ExecutionStatus)
-        raise OptionError(f"--status: no execution is {name!r}; it takes {known}") from None
+        raise OptionError(f"--status: {name!r} is not a status; use {known}") from None

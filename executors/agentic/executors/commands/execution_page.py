@@ -125,16 +125,16 @@ def _next(
     short = execution.id[:SHORT_CHARS]
     has_failed_pages = pages is not None and pages.failed > pages.excluded
     if pages is not None and pages.failed:
-        yield f"agentic executions failures {short}", "list every failed page by class"
+        yield f"agentic executions failures {short}", "list all failed pages by class"
     if execution.status in {"failed", "cancelled"} and execution.outcome is None:
-        yield f"agentic executions retry {short}", "continue it where it stands"
+        yield f"agentic executions retry {short}", "continue where it stopped"
     elif has_failed_pages and execution.finished_at is not None:
         yield f"agentic executions retry {short} --failed", "fetch the failed pages again"
     elif execution.outcome is not None and execution.status != "succeeded":
-        yield f"agentic run {agent.agent_name}", "run the agent again, once it is corrected"
+        yield f"agentic run {agent.agent_name}", "run the agent again after fixing it"
     if execution.status in {"queued", "running"}:
         yield f"agentic executions watch {short}", "watch it"
-    yield f"agentic executions report {short} --open", "read the whole report in a browser"
+    yield f"agentic executions report {short} --open", "read the full report in a browser"
     if has_rows:
         yield f"agentic executions export {short} --out rows.csv", "write its rows to a file"
 
@@ -157,7 +157,7 @@ def _pages_text(pages: PageCounts | None) -> str:
     parts = {
         "fetched": pages.done,
         "failed": pages.failed - pages.excluded,
-        "left out by robots.txt": pages.excluded,
+        "disallowed by robots.txt": pages.excluded,
         "not fetched": pages.left,
     }
     return ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)

@@ -23,7 +23,7 @@ from agentic.executors.commands.watching import Every, Once, watch_run
 if TYPE_CHECKING:
     from agentic.mappers import ExecutionModel
 
-executions = typer.Typer(help="Executions: runs of agents.", no_args_is_help=True)
+executions = typer.Typer(help="Manage executions (runs of agents).", no_args_is_help=True)
 
 COLUMNS = ("short_id", "agent", "state", "rows", "started")
 
@@ -35,14 +35,12 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
     platform: OfPlatform = None,
     status: WithStatus = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
-    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show the latest N.")] = 20,
+    after: Annotated[str | None, typer.Option(metavar="ID", help="Last id of the previous page.")] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the executions of a project, the newest first."""
+    """List the executions of a project, newest first."""
     from agentic.executors.commands.views import execution_row
     from agentic.mappers import list_agents
     from agentic.mappers.catalog.execution_choice import choose_executions
@@ -69,7 +67,7 @@ def list_them(  # noqa: PLR0913  # one parameter for each option
 
 @executions.command()
 def show(execution_id: ExecutionId, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show an execution: what ran, its rows, its failures by class, and what to do next."""
+    """Show an execution: settings, rows, failures by class, and next steps."""
     from agentic.executors.commands.execution_page import execution_page
     from agentic.executors.commands.views import execution_row, result_of
     from agentic.mappers.catalog.execution_counts import counts_so_far
@@ -98,7 +96,7 @@ def watch(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show an execution while it runs, until it ends; exit code 4 if partial, 1 if it did not succeed."""
+    """Show the progress of an execution until it ends; exit code 4 if partial, 1 if failed."""
     with opened_desk(project) as desk:
         execution, _ = find_with_agent(desk, execution_id)
         watch_run(desk, RunId(execution.id), once=once, every_s=every, as_json=as_json)

@@ -37,16 +37,16 @@ Out = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Write the rows to FILE.jsonl or FILE.csv, also with .gz; `-`: JSON lines on standard output.",
+        help="Write rows to FILE.jsonl or FILE.csv (.gz too); `-`: JSON lines on stdout.",
     ),
 ]
 Table = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Rows of this table; of a pipeline its items, or else its pages."),
+    typer.Option(metavar="NAME", help="Table to export. Default for pipelines: items, or else pages."),
 ]
 ExcelSafe = Annotated[
     bool,
-    typer.Option("--excel-safe", help="CSV for spreadsheets: text that they would run is marked by a '."),
+    typer.Option("--excel-safe", help="CSV for spreadsheets: mark text that looks like a formula with a '."),
 ]
 
 
@@ -60,24 +60,26 @@ def export(  # noqa: PLR0913  # one parameter for each option
     everything: All = False,
     out: Out = None,
     to: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a file for each of several executions there.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for one file per execution.")
     ] = None,
     ending: Annotated[
-        Literal["jsonl", "csv", "jsonl.gz", "csv.gz"], typer.Option("--format", help="Of the files in --to.")
+        Literal["jsonl", "csv", "jsonl.gz", "csv.gz"],
+        typer.Option("--format", help="Format of the files in --to."),
     ] = "jsonl",
     table: Table = None,
     excel_safe: ExcelSafe = False,
     meta: Annotated[
-        bool, typer.Option("--meta", help="Add when each row was seen, by which execution, and its source.")
+        bool, typer.Option("--meta", help="Add columns: time, execution and source of each row.")
     ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the rows of an execution to a file or standard output; of several each to a file of a folder.
+    """Export the rows of an execution to a file or standard output, or of several to a folder.
 
-    A row that a later execution gave again is that one's. Chosen by more than ids, those that succeeded.
+    A row that a later execution stored again belongs to the later one. Executions
+    chosen by filters must have succeeded.
     """
     choice = Choice(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
@@ -88,7 +90,7 @@ def export(  # noqa: PLR0913  # one parameter for each option
         _export_one(choice, options, out, project, as_json=as_json)
         return
     if to is None or out is not None:
-        raise OptionError("several executions are written to a folder: give --to FOLDER, and no --out")
+        raise OptionError("several executions are written to a folder: use --to FOLDER instead of --out")
     with opened_desk(project) as desk:
 
         def act(pair: Pair) -> str:
@@ -120,7 +122,7 @@ def _export_one(
 ) -> None:
     wanted = options.export(STDOUT if out is None else out)
     if as_json and wanted.target.path is None:
-        raise OptionError("rows and --json both go to standard output; name a file with --out")
+        raise OptionError("rows and --json both use standard output; name a file with --out")
     with opened_desk(project) as desk:
         (pair,) = choice.found(desk)
         target, exported = _export_to(desk, wanted, *pair)
@@ -164,7 +166,9 @@ def read_export(
     """
     if not out:
         if table is not None or excel_safe:
-            raise OptionError("--table and --excel-safe say how rows are written; say where to with --out")
+            raise OptionError(
+                "--table and --excel-safe choose how rows are written; choose the file with --out"
+            )
         return None
     from agentic.executors.exports.exporting import Export
     from agentic.executors.exports.formats import ExportFormat
@@ -172,5 +176,5 @@ def read_export(
 
     target = Target.parse(out)
     if excel_safe and target.format is not ExportFormat.CSV:
-        raise OptionError(f"--excel-safe is for CSV, and {target} gets JSON lines; end the name in .csv")
+        raise OptionError(f"--excel-safe needs CSV, and {target} is JSON lines; use a name that ends in .csv")
     return Export(target=target, table=table, with_meta=with_meta, excel_safe=excel_safe)

@@ -24,12 +24,12 @@ def failures(
     execution_id: ExecutionId,
     *,
     failure_class: Annotated[
-        str | None, typer.Option("--class", metavar="NAME", help="Those of this failure class alone.")
+        str | None, typer.Option("--class", metavar="NAME", help="Filter by failure class.")
     ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every page that an execution gave up, by failure class, with the reason."""
+    """List all failed pages of an execution by failure class, with the reason."""
     from agentic.executors.reports.masking import Shown
 
     with opened_desk(project) as desk:
@@ -44,7 +44,7 @@ def failures(
         for page in pages:
             say(harmless(f"  {shown.text(page.url)}  {shown.text(reason_in(page.message, page.url))}"))
     if not found:
-        say("no page failed" if failure_class is None else f"no page failed with {failure_class}")
+        say("no failed pages" if failure_class is None else f"no failed pages with {failure_class}")
 
 
 def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> ExecutionModel:
@@ -63,8 +63,8 @@ def retry_failed(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> Ex
         if not count:
             raise ExecutionNotRunnableError(
                 execution.id,
-                f"it is {execution.status}, and no page of it failed; start a new one with "
-                f"`agentic run {agent.agent_name}`",
+                f"it is {execution.status} without failed pages; start a new one with `agentic run "
+                f"{agent.agent_name}`",
             )
     return made
 
@@ -96,7 +96,7 @@ def crawl_as_changed(desk: Desk, agent: AgentModel) -> ExecutionModel:
     with desk.database.reading() as session:
         newest = list_executions(session, desk.project_id, 1, agent_id=agent.id)[0]
     if newest.status in {"queued", "running"}:
-        cancel_run(desk, RunId(newest.id), "continued as changed")
+        cancel_run(desk, RunId(newest.id), "continued with the changed agent")
     with desk.database.writing() as session:
         return retry_failed_pages(session, newest, find_agent(session, desk.project_id, agent.id))[0]
 

@@ -22,7 +22,7 @@ class AgentChangedError(ExecutionNotRunnableError):
 
 ExecutionId = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Id of the execution, or how it begins.", autocompletion=execution_ids),
+    typer.Argument(metavar="ID", help="Execution id or unique prefix.", autocompletion=execution_ids),
 ]
 
 
@@ -38,7 +38,7 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
     from agentic.mappers import find_agent, find_project
 
     if not execution_id:  # which every id begins with
-        raise OptionError("an empty id names none; give more of the id, see `agentic executions list`")
+        raise OptionError("the id is empty; give an id or prefix, see `agentic executions list`")
     with desk.database.reading() as session:
         owner = find_project(session, desk.project)
         execution = find_by_prefix(session, owner, execution_id)
@@ -65,7 +65,7 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
     if run is not None and run.workflow != flow_name(agent):
         raise AgentChangedError(
             execution.id,
-            "its agent or inputs were changed since; add --as-changed to fetch what is left of its crawl, "
-            "and what failed, with the agent as it is now, or run without --resume to begin anew",
+            "its agent or inputs changed since then; add --as-changed to fetch its remaining and failed "
+            "pages with the changed agent, or run without --resume to start over",
         )
     return execution

@@ -51,4 +51,4 @@ def _kept(database: Database, execution: ExecutionModel) -> str:
     rows = [f"{sum(stored):,} rows"] if any(stored) else []
     if pages or rows:
         return f"{' and '.join([*pages, *rows])} are kept"
-    return "finished steps are kept" if now.started_at is not None else "nothing had begun"
+    return "finished steps are kept" if now.started_at is not None else "nothing had started"

@@ -34,7 +34,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if [bool(self.ids), self.execution is not None, self.is_all].count(True) != 1:
-            raise OptionError("name letters by their ids, or give one of --execution ID and --all")
+            raise OptionError("name letters by id, or give either --execution ID or --all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +56,13 @@ class Sorted:
         for execution in self.under_way:
             name = execution.id[:SHORT_CHARS]
             yield (
-                f"execution {name} is {execution.status}, and its letters are its own to try; wait for its "
-                f"end, or let it go on with `agentic executions retry {name}`"
+                f"execution {name} is {execution.status} and still owns its letters; wait until it ends, "
+                f"or continue it with `agentic executions retry {name}`"
             )
         if self.items:
             yield (
-                f"{self.items} of steps cannot be tried by themselves, as what earlier steps gave is gone; "
-                f"run their agent again with `agentic run`, and then drop them with `agentic letters drop`"
+                f"{self.items} of steps cannot be retried alone, because the results of earlier steps are "
+                "gone; run their agent again with `agentic run`, then drop them with `agentic letters drop`"
             )
 
 
@@ -112,15 +112,15 @@ def sort_letters(desk: Desk, choice: Choice) -> Sorted:
                 under_way[execution.id] = execution
     found = Sorted(pages=dict(pages), items=items, under_way=list(under_way.values()))
     if not pages:
-        raise ExecutionError("; ".join(found.hints()) or "there are no dead letters to try again")
+        raise ExecutionError("; ".join(found.hints()) or "no dead letters to retry")
     return found
 
 
 def retry(desk: Desk, found: Sorted, dispatcher: Dispatcher, *, quiet: bool) -> Iterator[Retried]:
-    """Try letters again, one execution after the other; on workers, say how they stand at the beginning.
+    """Retry letters, one execution after the other; workers report the start only.
 
     Raises:
-        ExecutionFailedError: One failed in this process; its letters stay, and its retry is theirs.
+        ExecutionFailedError: One failed in this process; its letters stay, and its retry owns them.
         BrokerUnavailableError: The broker does not answer.
     """
     workers = checked_dispatcher(desk.settings) if dispatcher is Dispatcher.CELERY else None

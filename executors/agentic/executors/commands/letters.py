@@ -18,20 +18,18 @@ from agentic.executors.commands.steering import opened_desk, say
 if TYPE_CHECKING:
     from agentic.mappers.tables.core import DeadLetterModel
 
-letters = typer.Typer(help="Dead letters: items that were given up.", no_args_is_help=True)
+letters = typer.Typer(help="Manage dead letters (items that failed for good).", no_args_is_help=True)
 
 
 @letters.command("list")
 def list_them(
     *,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
-    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show the latest N.")] = 50,
+    after: Annotated[str | None, typer.Option(metavar="ID", help="Last id of the previous page.")] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what rules with `then: dead_letter` have kept, the newest first; every try is in the JSON."""
+    """List dead letters (`then: dead_letter`), newest first; --json has every attempt."""
     from agentic.mappers import find_project
     from agentic.mappers.catalog.dead_letters import find_letter, list_letters
 
@@ -46,19 +44,22 @@ def list_them(
 
 @letters.command()
 def retry(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Letters, as listed.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Letter ids, see `agentic letters list`.")
+    ] = None,
     *,
     execution: Annotated[
-        str | None, typer.Option(metavar="ID", help="Those of this execution, or of what begins so.")
+        str | None, typer.Option(metavar="ID", help="Letters of this execution: id or unique prefix.")
     ] = None,
-    is_all: Annotated[bool, typer.Option("--all", help="Those of all executions.")] = False,
+    is_all: Annotated[bool, typer.Option("--all", help="Letters of all executions.")] = False,
     project: InProject = None,
     dispatcher: By = Dispatcher.LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Try pages of crawls again that were given up; those that are fetched are letters no more.
+    """Fetch dead-letter pages of crawls again; fetched pages leave the list.
 
-    Each execution that gave some up gets a new one, which goes on where its crawl had ended.
+    Each execution with dead letters gets a new one, which continues where its
+    crawl ended.
     """
     from agentic.executors.commands import letter_retries
 
@@ -81,7 +82,7 @@ def drop(
     *,
     project: InProject = None,
 ) -> None:
-    """Drop the dead letters of an execution, once they were looked at."""
+    """Drop the dead letters of an execution after you have read them."""
     from agentic.executors.catalog import find_by_prefix
     from agentic.mappers import find_project
     from agentic.mappers.catalog.dead_letters import drop_letters

@@ -28,11 +28,11 @@ class MetricsError(AgenticError):
 def metrics(
     *,
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = PORT,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of them.")] = "127.0.0.1",
-    once: Annotated[bool, typer.Option("--once", help="Print the metrics instead, once.")] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    once: Annotated[bool, typer.Option("--once", help="Print the metrics once and exit.")] = False,
     project: InProject = None,
 ) -> None:
-    """Show Prometheus what the database knows of executions, of all projects or of one, until Ctrl-C."""
+    """Serve metrics of executions for Prometheus, of all projects or of one, until Ctrl-C."""
     try:
         from agentic.executors.metrics import SqlCollector, as_text
     except ModuleNotFoundError as exc:
@@ -58,7 +58,7 @@ def _serve(collector: SqlCollector, host: str, port: int) -> None:
         server, thread = start_http_server(port, host, registry_of(collector))
     except OSError as exc:
         raise MetricsError(
-            f"cannot listen at {host}:{port}: {exc.strerror}; choose another --port or --host"
+            f"cannot listen on {host}:{port}: {exc.strerror}; choose another --port or --host"
         ) from exc
     is_over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

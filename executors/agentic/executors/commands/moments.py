@@ -31,7 +31,7 @@ def _given_time(text: str, option: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise OptionError(
-            f"{option} takes how long ago, as 90s, 15m, 2h or 1d, or a time, as 2026-05-01T12:00, "
-            f"not {text!r}"
+            f"{option} takes an age such as 90s, 15m, 2h or 1d, or a time such as 2026-05-01T12:00, not "
+            f"{text!r}"
         ) from None
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

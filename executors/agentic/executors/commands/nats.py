@@ -15,7 +15,7 @@ from agentic.executors.commands.options import AsJson
 if TYPE_CHECKING:
     from agentic.core.bus.nats.account_files import AccountFolder
 
-nats = typer.Typer(help="The NATS server: an account for each project.", no_args_is_help=True)
+nats = typer.Typer(help="Manage the NATS server: one account per project.", no_args_is_help=True)
 
 COLUMNS = ("project", "worker", "observer")
 
@@ -23,21 +23,21 @@ COLUMNS = ("project", "worker", "observer")
 @nats.command()
 def accounts(
     projects: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROJECT]...", help="Projects; all there are if none.")
+        list[str] | None, typer.Argument(metavar="[PROJECT]...", help="Projects. Default: all.")
     ] = None,
     *,
     to: Annotated[
         Path | None,
         typer.Option(
-            "--to", metavar="DIR", help="Folder of your own server's accounts, not the embedded one's."
+            "--to", metavar="DIR", help="Accounts folder of your own server instead of the embedded one."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give each project an account of its own: no other can read, write or hear what is in it.
+    """Give each project its own account: other projects cannot read, write or subscribe in it.
 
-    Makes the keys that are missing, and writes what the server includes. To take an account away, remove its
-    two files and run this again.
+    Creates missing keys and the file that the server includes. To remove an
+    account, delete its two files and run this again.
     """
     from agentic.core.bus.nats.account_files import AccountFolder
 
@@ -62,7 +62,7 @@ def _all_projects(settings: Settings) -> list[str]:
 
 def _what_next(folder: AccountFolder, *, is_embedded: bool) -> str:
     if is_embedded:
-        return "Start `agentic up` anew: its server takes the accounts in, and all else finds its keys."
+        return "Restart `agentic up`: its server loads the accounts, and all other commands find their keys."
     return (
         f"Put `include {str(folder.config)!r}` at the top of the server's configuration, and reload it.\n"
         f"Then set AGENTIC_NATS_SEED_FILE={folder.pattern}"

@@ -14,21 +14,19 @@ from agentic.core.errors import AgenticError
 from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import project_names
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InProject = Annotated[
     str | None,
     typer.Option(
         "--project",
         metavar="NAME",
-        help="Project to work in, instead of AGENTIC_PROJECT.",
+        help="Project. Default: AGENTIC_PROJECT.",
         autocompletion=project_names,
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Unpublished = Annotated[
-    bool, typer.Option("--unpublished", help="Also those of which events are not published yet.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only tell what would be done.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Unpublished = Annotated[bool, typer.Option("--unpublished", help="Include those with unpublished events.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only show the changes.")]
 
 
 class Dispatcher(StrEnum):
@@ -40,11 +38,11 @@ class Dispatcher(StrEnum):
 
 By = Annotated[
     Dispatcher,
-    typer.Option("--dispatcher", help="Run it in this process, or hand it to a Celery worker."),
+    typer.Option("--dispatcher", help="Run in this process (local) or on a Celery worker (celery)."),
 ]
 
 MAX_NAME_CHARS = 200
-"""As long as the columns of names."""
+"""Same length as database name columns."""
 
 
 class OptionError(AgenticError, ValueError):
@@ -82,7 +80,8 @@ def checked_name(name: str, what: str) -> str:
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:20]}..."
         raise OptionError(
-            f"{shown!r} is no name for {what}; give 1 to {MAX_NAME_CHARS} characters, no line breaks"
+            f"{shown!r} is not a valid name for {what}; use 1 to {MAX_NAME_CHARS} characters without line "
+            "breaks"
         )
     return name
 
@@ -95,7 +94,9 @@ def confirm(question: str) -> None:
         OptionError: There is no standard input, so nobody can be asked.
     """
     if sys.stdin is None:
-        raise OptionError(f"{question} Standard input is closed, so nobody can be asked; give --yes")
+        raise OptionError(
+            f"{question} Standard input is closed, so the question cannot be answered; add --yes"
+        )
     typer.confirm(question, abort=True, err=True)
 
 
@@ -110,7 +111,7 @@ def read_file(file: Path) -> str:
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is no text"
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
         raise OptionError(f"{file} cannot be read ({reason}); check the path") from None
 
 
@@ -129,7 +130,7 @@ def _read_file(path: Path, option: str) -> dict[str, JSONValue]:
     except DataTextError as exc:
         raise OptionError(f"{option}: {path} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError:
-        raise OptionError(f"{option}: {path} holds no mapping of names to JSON values; correct it") from None
+        raise OptionError(f"{option}: {path} is not a mapping of names to JSON values; correct it") from None
 
 
 def _read_pair(pair: str, option: str) -> tuple[str, JSONValue]:
@@ -137,9 +138,9 @@ def _read_pair(pair: str, option: str) -> tuple[str, JSONValue]:
 
     name, mark, value = pair.partition("=")
     if not mark:
-        raise OptionError(f"{option} takes NAME=VALUE or @FILE, and there is no '=' in one of its values")
+        raise OptionError(f"{option} takes NAME=VALUE or @FILE; one of its values has no '='")
     if not name:
-        raise OptionError(f"{option} takes NAME=VALUE or @FILE, and one of its values has no name")
+        raise OptionError(f"{option} takes NAME=VALUE or @FILE; one of its values has no name")
     try:
         return name, read_json(value)
     except DataTextError as exc:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 10
 
 PARTIAL_EXIT_CODE = 4
-"""Of a command whose execution succeeded in part."""
+"""Exit code of a command whose execution is partial."""
 
 
 def print_outcome(

@@ -22,20 +22,20 @@ from agentic.executors.commands.options import AsJson, InProject, OptionError
 if TYPE_CHECKING:
     from agentic.core.pipeline import Fault, IntentSpec, PipelineSpec
 
-pipelines = typer.Typer(help="Pipelines: specs checked, drawn, built and kept.", no_args_is_help=True)
+pipelines = typer.Typer(help="Check, draw, build and store pipelines.", no_args_is_help=True)
 
 FileOrName = Annotated[
     str,
     typer.Argument(
-        metavar="FILE|NAME", help="A file, or NAME or NAME@VERSION.", autocompletion=pipeline_names
+        metavar="FILE|NAME", help="Pipeline file, NAME or NAME@VERSION.", autocompletion=pipeline_names
     ),
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON file.")]
 
 
 @pipelines.command()
 def validate(target: FileOrName, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Check a pipeline against the installed actors; every fault is told with its line and column."""
+    """Check a pipeline against the installed actors; faults have line and column."""
     from agentic.core.pipeline import SpecError
 
     try:
@@ -48,23 +48,23 @@ def validate(target: FileOrName, *, project: InProject = None, as_json: AsJson =
     if as_json:
         print_json({"valid": True, "name": spec.name, "faults": []})
     else:
-        console.print(f"{target}: pipeline {spec.name} can be used", markup=False, highlight=False)
+        console.print(f"{target}: pipeline {spec.name} is valid", markup=False, highlight=False)
 
 
 @pipelines.command()
 def show(
     target: FileOrName,
     *,
-    svg: Annotated[Path | None, typer.Option(help="Draw it into this file.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the picture to this file.")] = None,
     as_yaml: Annotated[
-        bool, typer.Option("--yaml", help="Print the spec, with all it names put in.")
+        bool, typer.Option("--yaml", help="Print the spec, with references resolved.")
     ] = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a pipeline as a Mermaid flowchart, or as an SVG picture; or print its spec, secrets masked.
+    """Draw a pipeline as a Mermaid flowchart or SVG picture, or print its spec with secrets masked.
 
-    The rules for failures that stand where a spec has none are told as comments.
+    Default rules for failures are shown as comments.
     """
     from agentic.core.masking import told
     from agentic.core.pipeline import outline
@@ -84,7 +84,7 @@ def show(
 
 @pipelines.command()
 def schema() -> None:
-    """Print the JSON Schema of pipelines, with the config of every installed actor, for editors."""
+    """Print the JSON Schema of pipelines for editors, with the config of every installed actor."""
     from agentic.core.pipeline import spec_schema
 
     print_json(spec_schema(get_registry().actors))
@@ -92,7 +92,7 @@ def schema() -> None:
 
 @pipelines.command()
 def actors(
-    name: Annotated[str | None, typer.Argument(help="One of them, with its input and output.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show this actor with its input and output.")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -115,12 +115,12 @@ def actors(
 
 @pipelines.command()
 def build(
-    intent: Annotated[Path, typer.Argument(help="An intent, as a YAML or JSON file.")],
+    intent: Annotated[Path, typer.Argument(help="YAML or JSON file with an intent.")],
     *,
-    builder: Annotated[str, typer.Option(help="Who builds it.")] = "rules",
+    builder: Annotated[str, typer.Option(help="Builder to use.")] = "rules",
     as_json: AsJson = False,
 ) -> None:
-    """Build a pipeline from an intent, and print it; nothing is run."""
+    """Build a pipeline from an intent and print it, without running it."""
     from agentic.core.pipeline.expressions.suggestions import unknown_word
     from agentic.mappers.catalog.pipelines import as_written
 
@@ -137,7 +137,7 @@ def build(
 
 @pipelines.command()
 def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Keep a pipeline under its name; a changed one becomes the next version."""
+    """Store a pipeline under its name; a changed one becomes the next version."""
     from agentic.mappers.catalog.pipelines import store_pipeline
 
     settings = load_settings()
@@ -149,13 +149,13 @@ def add(file: File, *, project: InProject = None, as_json: AsJson = False) -> No
     if as_json:
         print_json(row)
         return
-    said = "is kept" if is_new else "was kept before"
+    said = "is stored" if is_new else "is stored already"
     console.print(f"pipeline {kept.name}@{kept.version} {said}", markup=False, highlight=False)
 
 
 @pipelines.command("list")
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
-    """List the pipelines that are kept, with all their versions."""
+    """List the stored pipelines with all their versions."""
     from agentic.mappers import find_project
     from agentic.mappers.catalog.pipelines import list_pipelines
 
@@ -215,7 +215,7 @@ def _read_intent(path: Path) -> IntentSpec:
         raise OptionError(f"{path} cannot be read as YAML or JSON: {exc}") from None
     except ValidationError as exc:
         faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'it'}: {e['msg']}" for e in exc.errors())
-        raise OptionError(f"{path} is no intent: {faults}") from None
+        raise OptionError(f"{path} is not a valid intent: {faults}") from None
 
 
 def _fault(fault: Fault) -> dict[str, JSONValue]:
@@ -236,7 +236,7 @@ def _default_rules(mark: str) -> str:
     from agentic.core.pipeline import DEFAULT_RULES
 
     rules = {key: rule.model_dump(exclude_unset=True) for key, rule in DEFAULT_RULES.items()}
-    lines = ["where no rule of error_handling fits:", *yaml.safe_dump(rules, width=100).splitlines()]
+    lines = ["default rules of error_handling:", *yaml.safe_dump(rules, width=100).splitlines()]
     return "".join(f"{mark}{line}\n" for line in lines)
 
 

@@ -15,21 +15,21 @@ from agentic.core.types import JSONValue
 from agentic.executors.commands.completing import platform_names
 from agentic.executors.commands.options import AsJson
 
-platforms = typer.Typer(help="Platforms: what the plugins let agents do.", no_args_is_help=True)
+platforms = typer.Typer(help="Show platforms and check their agents.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="Name of the platform.", autocompletion=platform_names)]
+Name = Annotated[str, typer.Argument(help="Platform name.", autocompletion=platform_names)]
 
 
 @platforms.command("list")
 def list_them(*, as_json: AsJson = False) -> None:
-    """List the platforms with their executor, their mapper and the keys of an agent's config."""
+    """List the platforms with their executor, mapper and agent config keys."""
     rows = [_row(platform) for _, platform in sorted(get_registry().platforms.items())]
     print_rows("Platforms", ["name", "config", "executor", "mapper"], rows, as_json=as_json)
 
 
 @platforms.command()
 def show(name: Name, *, as_json: AsJson = False) -> None:
-    """Show a platform: what an agent can be told, its tables, the hooks of its plugin, what is wrong with it.
+    """Show a platform: agent config, tables, hooks of its plugin, and faults.
 
     With --json also the JSON Schema of the config.
     """
@@ -55,14 +55,14 @@ def schema(name: Name, *, as_json: AsJson = True) -> None:  # noqa: ARG001  # as
 def doctor(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Platforms; all if none.", autocompletion=platform_names),
+        typer.Argument(metavar="[NAME]...", help="Platforms. Default: all.", autocompletion=platform_names),
     ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Look for agents of platforms that will not run: configs, secrets, libraries, a browser.
+    """Find agents that cannot run: config, secrets, libraries, browser.
 
-    No site is asked. Exit code 1 if there is a fault; a warning is none.
+    No site is contacted. Exit code 1 if there is a fault; warnings do not count.
     """
     known = get_registry()
     chosen = [known.platform(name) for name in names or sorted(known.platforms)]

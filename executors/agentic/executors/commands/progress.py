@@ -15,10 +15,10 @@ from agentic.core.graph import WorkflowEvent
 from agentic.executors.commands.progress_facts import RunProgress, failures_text, hosts_text
 
 PLAIN_EVERY_S = 5.0
-"""Between two lines where nothing can move."""
+"""Between two lines of plain output."""
 
 DRAW_EVERY_S = 0.1
-"""Between two states of the lines that move: there may be thousands of events a second."""
+"""Between two updates in a terminal: there may be thousands of events a second."""
 
 Hear = Callable[[WorkflowEvent], None]
 

@@ -32,7 +32,7 @@ def export_it(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write a project as YAML: agents, pipelines and schedules; secrets by name only."""
+    """Export a project as YAML: agents, pipelines, schedules, and names of secrets."""
     from agentic.executors.projects.facts import told_project
     from agentic.executors.projects.files import write_project
     from agentic.mappers import find_project
@@ -46,16 +46,16 @@ def export_it(
 
 
 def import_it(
-    file: Annotated[Path, typer.Argument(help="What `agentic projects export` wrote; - is standard input.")],
+    file: Annotated[Path, typer.Argument(help="File of `agentic projects export`; - is standard input.")],
     *,
     name: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME", help="Project to put it in; else that of the file."),
+        typer.Option("--as", metavar="NAME", help="Target project. Default: the project in the file."),
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a project be as a file says, all or nothing; what the file lacks stays as it is."""
+    """Import a project file, all or nothing; parts missing in the file stay."""
     from agentic.executors.projects.files import read_project
     from agentic.executors.projects.importing import import_project
     from agentic.mappers import find_project
@@ -83,7 +83,7 @@ def _say(changes: Sequence[Change], missing: Sequence[str], *, dry_run: bool) ->
     differing = [change for change in changes if change.outcome != "unchanged"]
     for change in differing:
         say(str(change))
-    counted = f"{len(differing)} changes, {len(changes) - len(differing)} parts are as they were"
-    say(f"nothing is written; it would be {counted}" if dry_run else counted)
+    counted = f"{len(differing)} changes, {len(changes) - len(differing)} parts unchanged"
+    say(f"nothing was written; the import makes {counted}" if dry_run else counted)
     for name in missing:
-        say(f"the secret {name} is not stored yet: `agentic secrets set {name}`")
+        say(f"secret {name} is missing: run `agentic secrets set {name}`")

@@ -17,12 +17,12 @@ from agentic.executors.commands.steering import say
 if TYPE_CHECKING:
     from agentic.mappers import ProjectModel
 
-projects = typer.Typer(help="Projects: each owns its agents and their rows.", no_args_is_help=True)
+projects = typer.Typer(help="Manage projects, with their agents and rows.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The project.", autocompletion=project_names)]
-Description = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")]
+Description = Annotated[str | None, typer.Option(metavar="TEXT", help="Description of the project.")]
 MaxRunning = Annotated[
-    int | None, typer.Option(min=1, help="Activations at a time, over all workers; left out, no limit.")
+    int | None, typer.Option(min=1, help="Limit of concurrent activations over all workers. Default: none.")
 ]
 
 
@@ -64,7 +64,7 @@ def add(
 
 @projects.command()
 def show(name: Name, *, as_json: AsJson = False) -> None:
-    """Show a project with all it owns; of secrets the names."""
+    """Show a project and its contents; for secrets, their names."""
     from agentic.executors.commands.views import counts_of_executions, names_of_schedules
     from agentic.executors.projects.facts import count_rows
     from agentic.mappers import find_project, list_agents
@@ -94,19 +94,19 @@ def edit(
     *,
     description: Description = None,
     max_running: Annotated[
-        int | None, typer.Option(min=1, help="Activations at a time, over all workers.")
+        int | None, typer.Option(min=1, help="Limit of concurrent activations over all workers.")
     ] = None,
-    no_limit: Annotated[bool, typer.Option("--no-limit", help="As many activations as can be.")] = False,
+    no_limit: Annotated[bool, typer.Option("--no-limit", help="Remove the limit.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a project is for (an empty text: nothing), or how much of its runs may go on at a time."""
+    """Change the description of a project (may be empty) or its limit of concurrent activations."""
     from agentic.mappers import find_project
     from agentic.mappers.catalog.projects import describe_project, limit_project
 
     if max_running is not None and no_limit:
-        raise OptionError("--max-running and --no-limit contradict each other; give one of them")
+        raise OptionError("--max-running and --no-limit contradict each other; use one of them")
     if description is None and max_running is None and not no_limit:
-        raise OptionError("nothing is to be changed; give --description, --max-running or --no-limit")
+        raise OptionError("nothing to change; give --description, --max-running or --no-limit")
     with opened(current_database(load_settings())) as database, database.writing() as session:
         project = find_project(session, name)
         if description is not None:
@@ -118,22 +118,22 @@ def edit(
 
 @projects.command()
 def limit(name: Name, *, max_running: MaxRunning = None, as_json: AsJson = False) -> None:
-    """Say how much of a project's durable runs may go on at a time, from the next claim on."""
+    """Limit the concurrent activations of a project's durable runs, from the next claim on."""
     from agentic.mappers import find_project
     from agentic.mappers.catalog.projects import limit_project
 
     with opened(current_database(load_settings())) as database, database.writing() as session:
         project = find_project(session, name)
         limit_project(session, project, max_running)
-    said = "without limit" if max_running is None else f"with at most {max_running} activations at a time"
-    _tell(project, f"the runs of project {name} go on {said}", as_json=as_json)
+    said = "without limit" if max_running is None else f"at most {max_running} activations at a time"
+    _tell(project, f"runs of project {name}: {said}", as_json=as_json)
 
 
 @projects.command()
 def remove(name: Name, *, dry_run: DryRun = False, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a project with all it owns: agents, executions, rows of all tables, runs, secrets.
+    """Remove a project with its agents, executions, rows of all tables, runs and secrets.
 
-    It is refused while runs go on. What was decided stays in the audit; files, and events on NATS, stay, too.
+    Refused while runs are active. The audit trail, files and events on NATS stay.
     """
     from agentic.executors.projects.facts import count_owned
     from agentic.mappers import find_project

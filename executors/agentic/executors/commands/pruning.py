@@ -28,8 +28,8 @@ class Pruned:
         if not self.held:
             return said
         return (
-            f"{said}; {self.held} stay, as some of their events are not published yet: see to NATS and "
-            f"`agentic reconcile`, or give --unpublished"
+            f"{said}; {self.held} stay because some of their events are not published yet: check NATS and "
+            "`agentic reconcile`, or add --unpublished"
         )
 
 

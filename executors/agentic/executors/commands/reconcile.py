@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 def reconcile(
     *,
     every: Annotated[
-        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Go on looking until told to stop.")
+        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Repeat at this interval until stopped.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take over from workers that are gone, tell workers of what they were not told of, publish events.
+    """Recover orphaned runs: take over from lost workers, repeat wake-ups, publish events.
 
-    With --every, ask on NATS what runs wait to be told, too. Every worker does all of this by itself, every
-    five seconds; any number may do it at once.
+    With --every, also request wake-ups on NATS. Every worker does all of this by
+    itself every five seconds; several processes may do it at once.
     """
     settings = load_settings()
     with opened(current_database(settings)) as database:
@@ -39,10 +39,9 @@ def reconcile(
         print_json(found)
     else:
         console.print(
-            f"{found['expired']} activations taken back from workers that are gone "
-            f"({found['dead']} given up, {found['reviews']} wait for a person), "
-            f"{found['dispatched']} told of anew, {found['tended']} runs moved on, "
-            f"{found['published']} events published"
+            f"{found['expired']} activations recovered from lost workers ({found['dead']} failed for good, "
+            f"{found['reviews']} wait for a person), {found['dispatched']} dispatched again, "
+            f"{found['tended']} runs advanced, {found['published']} events published"
         )
 
 

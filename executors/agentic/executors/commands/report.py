@@ -31,15 +31,16 @@ def report(
     execution_id: ExecutionId,
     *,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="HTML file to write; one that is there is replaced.")
+        Path, typer.Option(metavar="FILE", help="HTML file to write; an existing one is replaced.")
     ] = Path("report.html"),
-    opens: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+    opens: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what an execution did as one HTML page: figures, plots, failures, changes, some of the rows.
+    """Write an HTML report of an execution: figures, plots, failures, changes, sample rows.
 
-    The page needs no network and runs no script; it can be sent by mail or kept with the results.
+    The page needs no network and runs no script, so you can mail it or archive
+    it.
     """
     from agentic.executors.exports.targets import written
     from agentic.executors.reports.gathering import gather_report
@@ -61,13 +62,16 @@ def changes(
     execution_id: ExecutionId,
     *,
     against: Annotated[
-        str | None, typer.Option(metavar="ID", help="An earlier execution; of the same agent if left out.")
+        str | None,
+        typer.Option(
+            metavar="ID", help="Earlier execution to compare with. Default: the previous one of the agent."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Pages of each kind to name; all are counted.")] = 20,
+    limit: Annotated[int, typer.Option(min=0, help="Pages to list per kind; all are counted.")] = 20,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which pages of a crawl are new, changed or gone since the crawl before."""
+    """Show which pages of a crawl are new, changed or gone since the previous crawl."""
     from agentic.executors.reports.changes import compare_crawls
     from agentic.executors.reports.masking import Shown, masked_changes
 
@@ -113,7 +117,7 @@ def _lines(found: ChangeReport) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {change}" for change, count in found.counts.items())
     yield f"{counts}; against execution {found.against_id}"
     if not found.is_whole:
-        yield "not every page that is known was fetched: none counts as gone for not being found"
+        yield "not every known page was fetched, so missing pages do not count as gone"
     for change, pages in found.pages.items():
         for page in pages:
             yield f"{change:>10}  {page.url}" + (f"  ({page.reason})" if page.reason else "")

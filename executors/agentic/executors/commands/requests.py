@@ -15,7 +15,7 @@ from agentic.executors.commands.options import AsJson, InProject, OptionError
 from agentic.executors.commands.run_views import minute, shown_id
 from agentic.executors.commands.steering import opened_desk, say
 
-requests = typer.Typer(help="Requests: what runs ask people, and wait for.", no_args_is_help=True)
+requests = typer.Typer(help="Requests: questions of runs to people.", no_args_is_help=True)
 
 COLUMNS = ("run", "request", "question", "expects", "deadline")
 
@@ -23,15 +23,15 @@ COLUMNS = ("run", "request", "question", "expects", "deadline")
 @requests.command("list")
 def list_them(
     *,
-    run: Annotated[str | None, typer.Option(metavar="ID", help="Only of this run.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="So many, those of the oldest runs.")] = 50,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Filter by run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show N, oldest runs first.")] = 50,
     after: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Those of later runs than this one.")
+        str | None, typer.Option(metavar="RUN", help="Last run id of the previous page.")
     ] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the requests that wait for an answer, those of the oldest run first."""
+    """List the requests that wait for an answer, oldest run first."""
     from agentic.executors.commands.run_views import request_row
     from agentic.mappers.runs.requests import open_requests
 
@@ -59,16 +59,16 @@ def _for_people(row: Mapping[str, object]) -> dict[str, object]:
 
 @requests.command("answer")
 def answer_one(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")],
-    request_id: Annotated[str, typer.Argument(help="As `agentic requests list` shows it.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id or unique prefix.")],
+    request_id: Annotated[str, typer.Argument(help="Id from `agentic requests list`.")],
     answer: Annotated[str, typer.Argument(metavar="JSON", help="""'{"approved": true}', '"yes"', '5'.""")],
     *,
     by: Annotated[
-        str, typer.Option(metavar="NAME", help="Who answers, for the record; you if left out.")
+        str, typer.Option(metavar="NAME", help="Name for the record. Default: your user name.")
     ] = "",
     project: InProject = None,
 ) -> None:
-    """Answer a request; the run goes on when nothing else is to be waited for."""
+    """Answer a request; the run continues if no other request is open."""
     value = _read(answer)
     with opened_desk(project) as desk:
         run_id = desk.find(run).run_id
@@ -86,6 +86,4 @@ def _read(answer: str) -> JSONValue:
     except DataTextError as exc:
         raise OptionError(f"the answer cannot be read: {exc}") from None
     except ValueError as exc:
-        raise OptionError(
-            f"the answer is no JSON ({exc}); a text goes in quotes of its own: '\"yes\"'"
-        ) from None
+        raise OptionError(f"the answer is not valid JSON ({exc}); quote a text: '\"yes\"'") from None

@@ -29,7 +29,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     target: Annotated[
         str,
         typer.Argument(
-            help="An agent, a pipeline file (.yaml, .yml, .json) or one that is kept: NAME@VERSION, NAME@.",
+            help="Agent, pipeline file (.yaml, .yml, .json) or stored pipeline: NAME@VERSION, NAME@.",
             autocompletion=targets,
         ),
     ],
@@ -37,43 +37,41 @@ def run(  # noqa: PLR0913  # one parameter for each option
     project: InProject = None,
     inputs: Annotated[
         list[str] | None,
-        typer.Option("--input", metavar="NAME=VALUE|@FILE", help="Inputs of the pipeline; repeatable."),
+        typer.Option("--input", metavar="NAME=VALUE|@FILE", help="Pipeline inputs. Repeatable."),
     ] = None,
-    goals: Annotated[str | None, typer.Option(help="New goals for the agent, separated by commas.")] = None,
+    goals: Annotated[str | None, typer.Option(help="New goals (comma-separated).")] = None,
     dispatcher: By = Dispatcher.LOCAL,
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="Continue the newest execution, if it was killed, cancelled or failed, or fetch its failed "
-            "pages again, if it is partial.",
+            help="Continue the newest execution if it was killed, cancelled or failed, or fetch its failed "
+            "pages again if it is partial.",
         ),
     ] = False,
     as_changed: Annotated[
         bool,
         typer.Option(
             "--as-changed",
-            help="With --resume: the agent was changed; a new execution fetches what is left of the crawl, "
-            "and what failed. Pages that were fetched are not read again.",
+            help="With --resume, after a change of the agent: fetch remaining and failed pages in a new "
+            "execution. Fetched pages are kept.",
         ),
     ] = False,
     out: Out = None,
     table: Table = None,
     excel_safe: ExcelSafe = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show neither progress nor outcome, only errors.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent and show what it stored.
+    """Run an agent and show the stored rows.
 
-    A pipeline becomes an agent of the platform `web`, named after it; that needs no server and no set-up.
-    Inputs and goals are stored with the agent.
+    A pipeline becomes an agent of platform `web` with its name; it needs no
+    server or set-up. Inputs and goals are stored with the agent.
     """
     export = read_export(out, table, excel_safe=excel_safe)
     _check_options(export, dispatcher, resume=resume, as_json=as_json)
     if as_changed and not resume:
-        raise OptionError("--as-changed goes with --resume; give both, or neither to begin anew")
+        raise OptionError("--as-changed needs --resume; give both, or neither to start over")
     settings = load_settings()
     given = read_values(inputs or (), "--input")
     facts = pipeline_facts(target, given, goals, project=project)
@@ -122,19 +120,19 @@ def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: boo
     """Refuse options that contradict each other."""
     if resume and dispatcher is Dispatcher.CELERY:
         raise OptionError(
-            "--resume goes on in this process, and --dispatcher celery hands the run to a worker; workers "
-            "take up by themselves what was killed, and what failed after `agentic executions retry ID "
+            "--resume continues in this process, but --dispatcher celery uses a worker; workers continue "
+            "killed executions by themselves, and failed ones after `agentic executions retry ID "
             "--dispatcher celery`"
         )
     if export is None:
         return
     if dispatcher is Dispatcher.CELERY:
         raise OptionError(
-            "--out writes what a run of this process gave, and --dispatcher celery hands it to a worker; "
-            "write its rows with `agentic executions export ID --out FILE` once it has ended"
+            "--out writes the rows of a run in this process, but --dispatcher celery uses a worker; export "
+            "them when the execution has ended: `agentic executions export ID --out FILE`"
         )
     if as_json and export.target.path is None:
-        raise OptionError("--out - and --json both write to standard output; leave one of them out")
+        raise OptionError("--out - and --json both use standard output; leave one of them out")
 
 
 def _put_pipeline(
@@ -147,8 +145,8 @@ def _put_pipeline(
         known = find_named(session, owner, facts.name)
         if known is not None and known.agent_platform != facts.platform:
             raise OptionError(
-                f"the agent {facts.name!r} of project {owner.name!r} is no pipeline but of platform "
-                f"{known.agent_platform!r}; give the pipeline another `name`"
+                f"agent {facts.name!r} of project {owner.name!r} belongs to platform "
+                f"{known.agent_platform!r}, so it is not a pipeline; give the pipeline another `name`"
             )
         return put_agent(session, owner, facts, replace=True)
 
@@ -164,7 +162,7 @@ def _known_agent(
         agent = find_agent(session, find_project(session, project).id, name)
         if inputs and agent.agent_platform != PIPELINE_PLATFORM:
             raise OptionError(
-                f"--input is for pipelines; agent {name!r} is of platform {agent.agent_platform!r}, "
+                f"--input is for pipelines; agent {name!r} belongs to platform {agent.agent_platform!r}, "
                 f"change its config with `agentic agents add {name} --replace ...`"
             )
         config = dict(agent.config)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _AGENT = re.compile(r"agent:(?P<platform>[^:]+):(?P<id>[0-9a-f]+):")
 
 _DRAWN_ID = re.compile("[0-9a-f]{32}")
-"""An id that nobody thought of; its beginning is enough for people."""
+"""An id made by a machine; people need its beginning only."""
 
 
 LONG_S = 60.0
-"""So long after it could have been claimed, a worker that has the queue would have come."""
+"""A claimable activation that waits this long has no worker on its queue."""
 
 
 def run_row(

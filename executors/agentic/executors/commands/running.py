@@ -113,8 +113,8 @@ def check_unfinished(execution: ExecutionModel) -> None:
     if execution.outcome is not None:
         raise ExecutionNotRunnableError(
             execution.id,
-            f"all its steps have run, and it is {execution.status}; fetch its failed pages again with "
-            f"`agentic executions retry {execution.id} --failed`, or start a new one with `agentic run`",
+            f"all its steps have run, and it is {execution.status}; fetch failed pages again with `agentic "
+            f"executions retry {execution.id} --failed`, or start a new one with `agentic run`",
         )
 
 
@@ -134,8 +134,8 @@ def _export(
 
     if outcome.status not in {ExecutionStatus.SUCCEEDED, ExecutionStatus.PARTIAL}:
         line = (
-            f"{export.target} was not written, as the execution is {outcome.status}; what it stored: "
-            f"`agentic executions export {outcome.execution_id} --out FILE`"
+            f"{export.target} was not written because the execution is {outcome.status}; export stored "
+            f"rows with `agentic executions export {outcome.execution_id} --out FILE`"
         )
         err_console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
         return None

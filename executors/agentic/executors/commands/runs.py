@@ -18,31 +18,28 @@ from agentic.executors.commands.statuses import STATUS_STYLES
 from agentic.executors.commands.steering import Desk, opened_desk, say
 from agentic.executors.commands.watching import Every, Once, watch_run
 
-runs = typer.Typer(
-    help="Runs: workflows that were submitted, and executions of agents.", no_args_is_help=True
-)
+runs = typer.Typer(help="Manage runs (submitted workflows and executions).", no_args_is_help=True)
 
 COLUMNS = ("run", "of", "state", "step", "created", "updated")
 
-Run = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, or how it begins.")]
-Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="Run id or unique prefix.")]
+Reason = Annotated[str, typer.Option(help="Reason, for the record.")]
 
 
 @runs.command("list")
 def list_them(
     *,
-    status: Annotated[RunStatus | None, typer.Option(help="Only those that stand so.")] = None,
-    workflow: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this workflow.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Those before this one: the last of the page before.")
-    ] = None,
+    status: Annotated[RunStatus | None, typer.Option(help="Filter by status.")] = None,
+    workflow: Annotated[str | None, typer.Option(metavar="NAME", help="Filter by workflow.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show the latest N.")] = 20,
+    after: Annotated[str | None, typer.Option(metavar="ID", help="Last id of the previous page.")] = None,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of a project, the newest first; child runs are seen with their parents.
+    """List the runs of a project, newest first, without child runs.
 
-    Of a run that no worker can go on with it says so: none has its code, or none works off its queue.
+    Shows which runs are stuck: no worker has their code, or no worker serves
+    their queue.
     """
     from agentic.executors.commands.run_views import goes_on, run_row
     from agentic.mappers import list_agents
@@ -78,7 +75,7 @@ def _for_people(row: Mapping[str, object]) -> dict[str, object]:
 
 @runs.command()
 def show(run: Run, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show where a run stands: what is at work on it, what it waits for, and what happened last."""
+    """Show the state of a run: current work, open requests and latest events."""
     with opened_desk(project) as desk:
         watch_run(desk, desk.find(run).run_id, once=True, as_json=as_json)
 
@@ -87,14 +84,14 @@ def show(run: Run, *, project: InProject = None, as_json: AsJson = False) -> Non
 def watch(
     run: Run, *, once: Once = False, every: Every = 0.5, project: InProject = None, as_json: AsJson = False
 ) -> None:
-    """Show a run while it goes on, until it ends; exit code 1 unless it completes."""
+    """Show the progress of a run until it ends; exit code 1 unless it completes."""
     with opened_desk(project) as desk:
         watch_run(desk, desk.find(run).run_id, once=once, every_s=every, as_json=as_json)
 
 
 @runs.command()
 def cancel(run: Run, *, reason: Reason = "cancelled by hand", project: InProject = None) -> None:
-    """End a run; handlers that are at work are told within seconds."""
+    """Cancel a run; running handlers are notified within seconds."""
     with opened_desk(project) as desk:
         run_id = desk.find(run).run_id
         say(f"run {run_id} is {cancel_run(desk, run_id, reason)}")
@@ -102,41 +99,43 @@ def cancel(run: Run, *, reason: Reason = "cancelled by hand", project: InProject
 
 @runs.command()
 def pause(run: Run, *, project: InProject = None) -> None:
-    """Let nothing more of a run begin until it is resumed; what is at work goes on to its end."""
+    """Pause a run: no new activations until it is resumed. Running ones finish."""
     run_id = _pause(run, project, is_paused=True)
-    say(f"run {run_id} is paused; `agentic runs resume {run_id}` lets it go on")
+    say(f"run {run_id} is paused; continue with `agentic runs resume {run_id}`")
 
 
 @runs.command()
 def resume(run: Run, *, project: InProject = None) -> None:
-    """Let a paused run go on."""
-    say(f"run {_pause(run, project, is_paused=False)} goes on")
+    """Resume a paused run."""
+    say(f"run {_pause(run, project, is_paused=False)} is resumed")
 
 
 @runs.command()
 def retry(run: Run, *, project: InProject = None) -> None:
-    """Let a run go on that failed or was cancelled; or run again what waits for a person since a crash."""
+    """Continue a failed or cancelled run, or rerun activations held for review after a crash."""
     from agentic.executors.durable.control import retry as run_again
 
     with opened_desk(project) as desk:
         found = desk.find(run)
         count = desk.decide(lambda service: run_again(service.host, found.run_id))
-    what = f"{count} activations of run {found.run_id} run again" if count else f"run {found.run_id} goes on"
+    what = (
+        f"{count} activations of run {found.run_id} run again" if count else f"run {found.run_id} continues"
+    )
     say(f"{what}; see `agentic runs watch {found.run_id}`")
 
 
 @runs.command()
 def prune(
     *,
-    older_than: Annotated[str, typer.Option(metavar="TIME", help="Those that ended so long ago: 30d, 12h.")],
+    older_than: Annotated[str, typer.Option(metavar="TIME", help="Minimum age since their end: 30d, 12h.")],
     unpublished: Annotated[
-        bool, typer.Option("--unpublished", help="Also runs of which events are not published yet.")
+        bool, typer.Option("--unpublished", help="Include runs with unpublished events.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only count.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; remove nothing.")] = False,
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove runs that ended long ago from the ledger; what they stored elsewhere stays."""
+    """Remove old ended runs from the ledger; data they stored elsewhere stays."""
     from agentic.executors.commands.pruning import prune_runs
     from agentic.executors.schedule_times import read_interval
 
@@ -162,7 +161,7 @@ def cancel_run(desk: Desk, run_id: RunId, reason: str) -> str:
     if not is_asked:
         raise RunEndedError(run_id, status, "be cancelled")
     is_over = status is RunStatus.CANCELLED
-    return "cancelled" if is_over else "to be cancelled, as soon as its handlers stop"
+    return "cancelled" if is_over else "cancelled once its handlers stop"
 
 
 def _pause(run: str, project: str | None, *, is_paused: bool) -> str:

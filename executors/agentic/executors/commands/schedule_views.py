@@ -59,10 +59,10 @@ def _standing(schedule: ScheduleModel, now: datetime) -> tuple[str | None, str]:
     try:
         first = first_firing(Calendar.of(schedule), schedule.settled_until)
         if first is None:
-            return None, "never due again"
+            return None, "no further due time"
         late = now - first.at
         is_late = late > timedelta(seconds=ON_TIME_S)
-        state = f"late by {late.total_seconds():.0f} s, is beat running?" if is_late else "active"
+        state = f"late by {late.total_seconds():.0f} s; check that beat is running" if is_late else "active"
         return _shown(first.due, schedule), state
     except ScheduleTimesError as exc:
         return None, str(exc)

@@ -19,25 +19,23 @@ if TYPE_CHECKING:
     from agentic.mappers import ScheduleModel
     from agentic.mappers.catalog.schedules import Timing
 
-schedules = typer.Typer(help="Schedules: when agents run by themselves.", no_args_is_help=True)
+schedules = typer.Typer(help="Manage schedules (automatic runs of agents).", no_args_is_help=True)
 
 COLUMNS = ("name", "agent", "times", "overlap", "state", "next_due", "last_due", "skipped")
 
-Name = Annotated[str, typer.Argument(help="Name of the schedule.", autocompletion=schedule_names)]
+Name = Annotated[str, typer.Argument(help="Schedule name.", autocompletion=schedule_names)]
 
 AgentName = Annotated[str, typer.Option(help="Name or id of the agent to run.", autocompletion=agent_names)]
 Cron = Annotated[
     str | None, typer.Option(metavar="LINE", help="Minute, hour, day, month, weekday: '*/5 * * * *'.")
 ]
 Every = Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 90s, 15m, 1h, 1d.")]
-Zone = Annotated[str, typer.Option(metavar="ZONE", help="Of the cron line: Europe/Berlin.")]
-Jitter = Annotated[int, typer.Option(min=0, max=86_400, help="Start each time up to so many seconds later.")]
-Missed = Annotated[
-    Literal["none", "last", "all"], typer.Option(help="Which due times that passed without beat to run.")
-]
+Zone = Annotated[str, typer.Option(metavar="ZONE", help="Time zone of --cron, e.g. Europe/Berlin.")]
+Jitter = Annotated[int, typer.Option(min=0, max=86_400, help="Delay each start by up to N seconds.")]
+Missed = Annotated[Literal["none", "last", "all"], typer.Option(help="Missed due times to catch up.")]
 Overlapping = Annotated[
     Literal["skip", "queue", "allow"],
-    typer.Option(help="What a due time does while the last execution is at work: queue keeps one waiting."),
+    typer.Option(help="If the last execution still runs: skip, queue one, or start anyway."),
 ]
 
 
@@ -53,9 +51,9 @@ def add(  # noqa: PLR0913  # one parameter for each option
     catch_up: Missed = "last",
     overlap: Overlapping = "skip",
     project: InProject = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of that name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule if it exists.")] = False,
 ) -> None:
-    """Run an agent by a cron line or at an interval, from now on."""
+    """Add a schedule: run an agent by a cron line or at an interval."""
     from agentic.executors.commands.schedule_changes import AddedSchedule, put_schedule
 
     checked_name(name, "a schedule")
@@ -71,7 +69,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
     row = put_schedule(added, project, replace=replace)
     _say(f"schedule {name} runs agent {row['agent']}, the next time at {row['next_due']}")
     if (catch_up, overlap) == ("all", "skip"):
-        _say("while one runs, the due times it catches up are skipped; --overlap allow runs each of them")
+        _say("while one runs, missed due times are skipped; --overlap allow runs each of them")
 
 
 @schedules.command()
@@ -86,7 +84,7 @@ def edit(  # noqa: PLR0913  # one parameter for each option
     overlap: Overlapping | None = None,
     project: InProject = None,
 ) -> None:
-    """Change what is given of a schedule; new times count from now."""
+    """Change the given parts of a schedule; new times count from now."""
     from agentic.executors.commands.schedule_changes import edit_schedule
     from agentic.mappers import CatchUp, Overlap
 
@@ -100,14 +98,14 @@ def edit(  # noqa: PLR0913  # one parameter for each option
     if overlap is not None:
         changes["overlap"] = Overlap(overlap)
     if not changes:
-        raise OptionError(f"nothing of the schedule {name!r} is to change; give --overlap queue, for example")
+        raise OptionError(f"nothing to change in schedule {name!r}; give --overlap queue, for example")
     row = edit_schedule(name, project, changes)
     _say(f"schedule {name} is changed, the next time is {row['next_due']}")
 
 
 @schedules.command("list")
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
-    """List the schedules of a project with the due times before and after."""
+    """List the schedules of a project with previous and next due times."""
     from agentic.executors.commands.schedule_views import schedule_row
     from agentic.mappers import find_project, list_schedules
     from agentic.mappers.catalog.schedules import store_now
@@ -122,7 +120,7 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 
 @schedules.command()
 def show(name: Name, *, project: InProject = None, as_json: AsJson = False) -> None:
-    """Show all of a schedule."""
+    """Show a schedule."""
     from agentic.executors.commands.schedule_views import schedule_row
     from agentic.mappers import find_project, find_schedule
     from agentic.mappers.catalog.schedules import store_now
@@ -145,7 +143,7 @@ def show_next(
     project: InProject = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the next due times of a schedule, as if it were not paused."""
+    """Print the next due times of a schedule, even if it is paused."""
     from agentic.executors.commands.schedule_views import firing_rows
     from agentic.mappers import find_project, find_schedule
     from agentic.mappers.catalog.schedules import store_now
@@ -159,25 +157,25 @@ def show_next(
 
 @schedules.command()
 def pause(name: Name, *, project: InProject = None) -> None:
-    """Let nothing start until the schedule is resumed."""
+    """Pause a schedule: nothing starts until it is resumed."""
     from agentic.mappers import pause_schedule
 
     _change(name, project, pause_schedule)
-    _say(f"schedule {name} is paused; `agentic schedules resume {name}` lets it go on")
+    _say(f"schedule {name} is paused; resume it with `agentic schedules resume {name}`")
 
 
 @schedules.command()
 def resume(name: Name, *, project: InProject = None) -> None:
-    """Let a paused schedule go on from now; what was due meanwhile is not caught up."""
+    """Resume a paused schedule; missed due times are not caught up."""
     from agentic.mappers import resume_schedule
 
     _change(name, project, resume_schedule)
-    _say(f"schedule {name} goes on")
+    _say(f"schedule {name} is resumed")
 
 
 @schedules.command()
 def remove(name: Name, *, project: InProject = None) -> None:
-    """Remove a schedule; its agent and what has run stay."""
+    """Remove a schedule; its agent and executions stay."""
     from agentic.mappers.catalog.schedules import remove_schedule
 
     _change(name, project, lambda session, found: remove_schedule(session, found.agent.project, found.name))
@@ -191,7 +189,7 @@ def _read_times(cron: str | None, every: str | None) -> Timing:
         return {"cron": " ".join(cron.split())}
     if every is not None and cron is None:
         return {"every_s": read_interval(every)}
-    raise OptionError("a schedule has either --cron '*/5 * * * *' or --every 15m; give one of them")
+    raise OptionError("a schedule takes either --cron '*/5 * * * *' or --every 15m; give one of them")
 
 
 def _change(name: str, project: str | None, act: Callable[[Session, ScheduleModel], None]) -> None:

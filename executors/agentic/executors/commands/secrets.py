@@ -16,12 +16,12 @@ from agentic.executors.commands.options import AsJson, InProject, OptionError
 if TYPE_CHECKING:
     from agentic.mappers.tables.vault import SealedModel
 
-secrets = typer.Typer(help="Secrets: stored encrypted, named by pipelines.", no_args_is_help=True)
+secrets = typer.Typer(help="Manage secrets (encrypted, used by pipelines).", no_args_is_help=True)
 
 TIME = "%Y-%m-%d %H:%M:%SZ"
 COLUMNS = ("name", "kind", "created_at", "updated_at")
 
-Name = Annotated[str, typer.Argument(help="Name of the secret, as in ${secrets.NAME}.")]
+Name = Annotated[str, typer.Argument(help="Secret name, as in ${secrets.NAME}.")]
 
 
 @secrets.command("set")
@@ -33,9 +33,9 @@ def set_it(
     ] = None,
     project: InProject = None,
 ) -> None:
-    """Store a secret: from a file, from standard input, or asked for without showing it.
+    """Store a secret from a file, standard input or a hidden prompt.
 
-    A line end after the value does not belong to it.
+    A line end after the value is removed.
     """
     from agentic.mappers.vault.keys import SecretKeys
     from agentic.mappers.vault.vault import check_name, set_secret
@@ -52,7 +52,7 @@ def set_it(
 
 @secrets.command("list")
 def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
-    """List the secrets of a project, and the sessions that logins left."""
+    """List the secrets of a project and its stored login sessions."""
     from agentic.mappers import find_project
     from agentic.mappers.vault.vault import list_secrets, list_sessions
 
@@ -66,7 +66,7 @@ def list_them(*, project: InProject = None, as_json: AsJson = False) -> None:
 
 @secrets.command()
 def remove(name: Name, *, project: InProject = None) -> None:
-    """Remove a secret, and the session that is kept under its name."""
+    """Remove a secret, and the login session stored under its name."""
     from agentic.mappers import find_project
     from agentic.mappers.vault.vault import remove_secret
 
@@ -79,7 +79,7 @@ def remove(name: Name, *, project: InProject = None) -> None:
 
 @secrets.command()
 def rotate() -> None:
-    """Encrypt all secrets and sessions of all projects with the first key; it may be done again."""
+    """Encrypt all secrets and sessions of all projects with the first key; may be repeated."""
     from agentic.mappers.vault.errors import VaultError
     from agentic.mappers.vault.keys import SecretKeys
     from agentic.mappers.vault.rotation import rotate as rotate_all
@@ -96,7 +96,7 @@ def rotate() -> None:
 
 @secrets.command("new-key")
 def new_key() -> None:
-    """Print a new key, for AGENTIC_SECRET_KEYS; it is stored nowhere."""
+    """Print a new key for AGENTIC_SECRET_KEYS; it is not stored."""
     from agentic.mappers.vault.keys import SecretKeys
 
     sys.stdout.write(f"{SecretKeys.new_key()}\n")
@@ -111,7 +111,7 @@ def _read_value(name: str, path: Path | None) -> str:
         value = sys.stdin.read()
     value = value.removesuffix("\n").removesuffix("\r")
     if not value:
-        raise OptionError(f"the value of {name} is empty; give one on standard input or by --from-file")
+        raise OptionError(f"the value of {name} is empty; give one on standard input or with --from-file")
     return value
 
 
@@ -121,7 +121,7 @@ def _text_of(path: Path) -> str:
     except OSError as exc:
         raise OptionError(f"--from-file: {path} cannot be read ({exc.strerror}); check the path") from None
     except UnicodeDecodeError:
-        raise OptionError(f"--from-file: {path} is no UTF-8 text; convert it") from None
+        raise OptionError(f"--from-file: {path} is not UTF-8 text; convert it") from None
 
 
 def _row(row: SealedModel, kind: str) -> dict[str, object]:

@@ -36,32 +36,34 @@ def add_trying(pipelines: typer.Typer) -> None:
 
 
 def try_page(  # noqa: PLR0913 - one option each
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page; robots.txt is asked, as always.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Page to fetch; robots.txt applies.")],
     *,
     select: Annotated[
-        list[str] | None, typer.Option(metavar="CSS", help="Print every text that fits; can be given again.")
+        list[str] | None, typer.Option(metavar="CSS", help="Print all matching texts. Repeatable.")
     ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=CSS",
-            help="Read a field; a rule as JSON and @FILE will do, too. Can be given again.",
+            help="Extract a field; rules as JSON or @FILE, too. Repeatable.",
         ),
     ] = None,
     item: Annotated[
-        str | None, typer.Option(metavar="CSS", help="Read the fields within each of these elements.")
+        str | None, typer.Option(metavar="CSS", help="Extract the fields of each matching element.")
     ] = None,
     mode: Annotated[
-        Mode, typer.Option(help="Fetch it over HTTP, with a browser, or as it needs.")
+        Mode, typer.Option(help="Fetch over HTTP, with a browser, or automatically.")
     ] = Mode.HTTP,
     allow_private_host: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="May be asked though it is in your own network.")
+        list[str] | None, typer.Option(metavar="HOST", help="Allow this private host.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a page and try selectors on it: what a crawl's detail or a step would read there."""
+    """Fetch a page and test selectors on it, as a crawl or a step does."""
     if select and (field or item):
-        raise OptionError("--select prints what fits; leave it out where --field or --item reads items")
+        raise OptionError(
+            "--select prints matching texts; leave it out where --field or --item extracts items"
+        )
     rules: dict[str, JSONValue] = {css: {"selector": css, "list": True} for css in select or ()}
     rules |= read_values(field or (), "--field")
     try:
@@ -79,7 +81,7 @@ def try_page(  # noqa: PLR0913 - one option each
         shown = rows or [page]
         print_rows(str(page["final_url"]), [*dict.fromkeys(key for row in shown for key in row)], shown)
         for css in unfit:
-            said = f"nothing on {page['final_url']} fits {css!r}"
+            said = f"{css!r} matches nothing on {page['final_url']}"
             console.print(said, markup=False, highlight=False, soft_wrap=True)
 
 

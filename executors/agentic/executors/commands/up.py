@@ -16,14 +16,14 @@ from agentic.executors.services import beat_service, flower_service, worker_serv
 
 
 def up(
-    concurrency: Annotated[int, typer.Option(min=1, help="Agents that run at the same time.")] = 2,
-    beat: Annotated[bool, typer.Option(help="Start what schedules say is due.")] = True,
-    flower: Annotated[bool, typer.Option(help="Show the worker in a browser.")] = True,
+    concurrency: Annotated[int, typer.Option(min=1, help="Number of agents run at once.")] = 2,
+    beat: Annotated[bool, typer.Option(help="Start due schedules (beat).")] = True,
+    flower: Annotated[bool, typer.Option(help="Show the worker in a browser (Flower).")] = True,
 ) -> None:
-    """Keep NATS, a broker, a worker, beat and Flower running until Ctrl-C.
+    """Run NATS, a broker, a worker, beat and Flower until Ctrl-C.
 
-    A server that AGENTIC_NATS_URL or AGENTIC_BROKER_URL names is used instead of an embedded one. Other
-    commands in the same folder find the servers by themselves.
+    A server in AGENTIC_NATS_URL or AGENTIC_BROKER_URL replaces the embedded one.
+    Other commands in the same folder find the servers by themselves.
     """
     settings = load_settings()
     services = embedded_servers(settings)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 COUNTED = ("inserted", "updated", "unchanged", "rejected", "failed")
-"""Rows of an execution by what storing them did, and what failed."""
+"""Row counts of an execution by result, and failures."""
 
 
 def agent_row(agent: AgentModel) -> dict[str, object]:

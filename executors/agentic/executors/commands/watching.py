@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from agentic.core.graph import WorkflowEvent
     from agentic.executors.run_watch import Look
 
-Once = Annotated[bool, typer.Option("--once", help="Show it once, as it stands now.")]
-Every = Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")]
+Once = Annotated[bool, typer.Option("--once", help="Show the current state and exit.")]
+Every = Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Seconds between updates.")]
 
 Show = Callable[["Look"], None]
 
@@ -29,7 +29,7 @@ _SHOWN_EVENTS = 6
 _OTHER_LINES = 15
 _FEWEST_ROWS, _MOST_ROWS = 5, 20
 _RESTS = 10
-"""A look is followed by a rest of at least so many times what it took: watching costs a run little."""
+"""Pause after each update, as a multiple of its duration: watching costs a run little."""
 
 
 def watch_run(

@@ -37,16 +37,18 @@ class LogLevel(StrEnum):
 
 def worker(
     *,
-    concurrency: Annotated[int, typer.Option(min=1, help="Agents that run at the same time.")] = 2,
-    pool: Annotated[Pool, typer.Option(help="Processes, or threads for work that waits.")] = Pool.PREFORK,
-    queues: Annotated[str | None, typer.Option(help="Queues to work off, separated by commas.")] = None,
-    loglevel: Annotated[LogLevel, typer.Option(help="The lowest level that is written.")] = LogLevel.INFO,
-    hostname: Annotated[str | None, typer.Option(help="Name of this worker; agentic@<host>.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Number of agents run at once.")] = 2,
+    pool: Annotated[
+        Pool, typer.Option(help="Processes, or threads (for work that mostly waits).")
+    ] = Pool.PREFORK,
+    queues: Annotated[str | None, typer.Option(help="Queues to serve (comma-separated).")] = None,
+    loglevel: Annotated[LogLevel, typer.Option(help="Lowest log level.")] = LogLevel.INFO,
+    hostname: Annotated[str | None, typer.Option(help="Worker name: agentic@<host>.")] = None,
 ) -> None:
-    """Run agents for the broker until told to stop.
+    """Run agents from the broker until stopped.
 
-    SIGTERM or Ctrl-C lets running agents go on for ten seconds, then stops them; what they were at can be
-    run again.
+    After SIGTERM or Ctrl-C running agents get ten seconds to finish; interrupted
+    work can be run again.
     """
     settings = load_settings()
     # Read by Celery when it is imported: SIGTERM then means end soon, not end when all is done.

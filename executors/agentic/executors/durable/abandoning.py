@@ -70,4 +70,4 @@ async def _knowing(host: RunHost, image: RunImage, call: Activation) -> Activati
 
 
 def _refuse(workflow: BaseWorkflow, _: object, call: SubCall) -> Awaitable[tuple[RunResult, SubRun]]:
-    raise HandlerError(f"{call.path}: a run that ends begins no other one ({workflow.id})")
+    raise HandlerError(f"{call.path}: a run that ends cannot start another one ({workflow.id})")

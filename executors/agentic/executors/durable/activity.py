@@ -55,7 +55,7 @@ class WaitsFor:
 Outcome = ActivationResult | Again | WaitsFor
 
 ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
-"""Returns what a child run came to; None when it has to begin, or to go on with answers."""
+"""Returns the result of a child run; None if it must start, or continue with answers."""
 
 
 @record

@@ -21,13 +21,13 @@ log = get_logger(__name__)
 LEASES = "AGENTIC_LEASES"
 
 LOOK_S = 2.0
-"""A question is on the bus about so long after it was raised."""
+"""Delay from a question to its message on the bus."""
 
 MAX_ASKED = 1_000
-"""Questions that are on the bus at a time; the others wait until one of them is answered."""
+"""Maximum number of questions on the bus; the others wait until one of them is answered."""
 
 UNNAMED = "somebody on the bus"
-"""Who answered without saying who it is."""
+"""Name of a person who answers without a name."""
 
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0

@@ -14,7 +14,7 @@ from agentic.executors.durable.lane import LedgerLane
 log = get_logger(__name__)
 
 RETRY_S = 5.0
-"""How long a stream that is full is left alone."""
+"""Pause before writing to a full stream again."""
 
 _MAX_MESSAGES = 500
 

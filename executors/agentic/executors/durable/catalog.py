@@ -24,7 +24,7 @@ Builder = Callable[[str], "Flow"]
 Close = Callable[[], Awaitable[None]]
 
 NODE_MARK = "#"
-"""Between the name of a workflow and the executor that is a workflow itself."""
+"""Between the name of a workflow and the executor that is a nested workflow."""
 
 
 @record
@@ -118,7 +118,7 @@ class WorkflowCatalog:
             return _built(name, self._builders[kind], rest)
         built = _called(name, self._factory(name))
         if not isinstance(built, Workflow):
-            raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, no Workflow")
+            raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, not a Workflow")
         return Flow(built)
 
     def _factory(self, name: str) -> Factory:
@@ -130,7 +130,8 @@ class WorkflowCatalog:
                 raise UnknownWorkflowError(name, str(clash)) from clash
             known = ", ".join(sorted(self._factories)) or "none"
             raise UnknownWorkflowError(
-                name, f"no plugin has a workflow of this name (there are: {known}); is the plugin installed?"
+                name,
+                f"no plugin has a workflow of this name (known: {known}); check that its plugin is installed",
             )
         if not any(module == trusted or module.startswith(f"{trusted}.") for trusted in self._trusted):
             raise UnknownWorkflowError(
@@ -140,7 +141,7 @@ class WorkflowCatalog:
         if isinstance(found, Workflow):
             return lambda: found
         if not callable(found):
-            reason = f"it is a {type(found).__name__}, and neither a Workflow nor a function that makes one"
+            reason = f"it is a {type(found).__name__}, but must be a Workflow or a function that returns one"
             raise UnknownWorkflowError(name, reason)
         return cast(Factory, found)
 
@@ -160,7 +161,7 @@ def _built(name: str, builder: Builder, rest: str) -> Flow:
     except Exception:  # what is wrong says so itself, a database that is away too
         raise
     except BaseException as exc:  # a plugin's code, as below
-        raise UnknownWorkflowError(name, f"to build it raised {line_of(exc)}") from exc
+        raise UnknownWorkflowError(name, f"building it raised {line_of(exc)}") from exc
 
 
 def _called(name: str, factory: Factory) -> object:

@@ -37,7 +37,7 @@ from agentic.executors.durable.image import Plan, RunImage
 BROKEN_OFF = frozenset({RunStatus.FAILED, RunStatus.CANCELLED})
 
 STOPPED_AROUND = "the run around it was broken off"
-"""Why a child run is cancelled whose parent ended without it; it goes on when the parent does."""
+"""Cancel reason of a child run whose parent was interrupted; it continues with its parent."""
 
 
 @record

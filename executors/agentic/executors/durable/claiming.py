@@ -18,7 +18,7 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 
 _CANDIDATES = 8
-"""Others may take the best ones first, or a limit may forbid them."""
+"""Other workers may claim the best ones first, or a limit may forbid them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,7 @@ async def resume(host: RunHost, run_id: RunId) -> None:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
     """
-    decision = decided(DecisionKind.RETRY_REQUESTED, run_id, "the run is to go on where it stands")
+    decision = decided(DecisionKind.RETRY_REQUESTED, run_id, "the run is to continue where it stopped")
     await _go_on(host, run_id, lambda _: {}, decision)
 
 
@@ -111,7 +111,7 @@ async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
     The same goes for its child runs.
     """
     kind = DecisionKind.RUN_PAUSED if is_paused else DecisionKind.RUN_UNPAUSED
-    decision = decided(kind, run_id, "nothing more of it begins" if is_paused else "the run goes on")
+    decision = decided(kind, run_id, "nothing more of it starts" if is_paused else "the run continues")
     return await host.lane.do(
         lambda ledger: _noted(ledger, pause_with_children(ledger, run_id, is_paused=is_paused), decision)
     )
@@ -147,7 +147,7 @@ class NothingToRetryError(DurableError):
 
     def __init__(self, run_id: RunId, status: RunStatus) -> None:
         super().__init__(
-            f"run {run_id!r} is {status}, and nothing of it waits for a person to be run again; "
+            f"run {run_id!r} is {status} and has no activations in review, so there is nothing to retry; "
             f"see `agentic runs show {run_id}`"
         )
 
@@ -160,7 +160,7 @@ def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
     again = [dispatchable_of(row, workflow) for row, workflow in found]
     mark(ledger, again)
     if again:
-        what = f"{len(again)} activations that waited for a person run again"
+        what = f"{len(again)} activations in review run again"
         names: list[JSONValue] = [str(row.id) for row, _ in found[:_MAX_NAMED]]
         ledger.add_decisions([decided(DecisionKind.RETRY_REQUESTED, run.run_id, what, activations=names)])
     return again
@@ -214,7 +214,7 @@ async def _go_on(
                 break
             host.images.drop(run_id)
     else:
-        raise LedgerConflictError(f"run {run_id!r} went on {_MAX_ROUNDS} times meanwhile; try again")
+        raise LedgerConflictError(f"run {run_id!r} changed {_MAX_ROUNDS} times meanwhile; try again")
     if plan.is_settled:
         await tend(host, run_id)
 

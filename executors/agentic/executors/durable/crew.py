@@ -10,7 +10,7 @@ from agentic.executors.durable.worker import Bounds, DurableWorker, OnClaim, Wid
 from agentic.executors.guarding import engine_task
 
 MAX_WIDTH = 32
-"""Activations that one message has handled at a time at most, however many the graph allows."""
+"""Maximum number of concurrent activations per message, even if the graph allows more."""
 
 
 class WorkerCrew:

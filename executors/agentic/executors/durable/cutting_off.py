@@ -25,10 +25,10 @@ from agentic.executors.durable.process_names import is_gone
 log = get_logger(__name__)
 
 CUT_OFF = "cancelled without its code: what its executors had begun elsewhere was not ended"
-"""The note of a run that was ended so; what had finished in its superstep is still in the ledger."""
+"""The note of such a run; finished activations of its superstep are still in the ledger."""
 
 PATIENCE_S = 6.0
-"""How long a process that has the code may take to end the run: its sweep comes every 5 s."""
+"""How long a process with the code may take to end the run: it checks every 5 s."""
 
 _LOOK_S = 0.2
 

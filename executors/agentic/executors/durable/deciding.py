@@ -25,7 +25,7 @@ from agentic.executors.durable.activity import DeadlineSignal
 from agentic.executors.durable.image import RunImage
 
 GRACE_S = 10.0
-"""How long handlers have, after a cancellation or a deadline, until the run ends without them."""
+"""Time for handlers after a cancellation or a deadline before the run ends without them."""
 
 
 @record

@@ -114,7 +114,7 @@ def _packed(data: JSONValue, writer: Writer) -> str:
 def _unpacked(codec: Codec, text: str) -> tuple[JSONValue, Reader]:
     packed = from_text(text)
     if not isinstance(packed, dict) or "value" not in packed:
-        raise CorruptContentError("it is no result of an activation")
+        raise CorruptContentError("it is not a result of an activation")
     contents = packed.get("contents", {})
     texts: Mapping[str, str] = (
         {name: str(held) for name, held in contents.items()} if isinstance(contents, dict) else {}

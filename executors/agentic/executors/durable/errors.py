@@ -13,7 +13,7 @@ class DurableError(AgenticError):
 
 
 MAX_NAME_CHARS = 200
-"""What a message shows of a name, which a crafted row may have made as long as it likes."""
+"""Characters of a name in a message; a crafted row may have a very long one."""
 
 
 class UnknownWorkflowError(DurableError):
@@ -21,7 +21,7 @@ class UnknownWorkflowError(DurableError):
 
     def __init__(self, name: str, reason: str) -> None:
         shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
-        super().__init__(f"there is no workflow {shown!r}: {reason[: 10 * MAX_NAME_CHARS]}")
+        super().__init__(f"workflow {shown!r} does not exist: {reason[: 10 * MAX_NAME_CHARS]}")
         self.name = name
 
 
@@ -32,10 +32,14 @@ class CrashedError(DurableError):
 
     def __init__(self, activation: str, crashes: int, worker: str | None, reason: str | None = None) -> None:
         last = f"last on {worker or 'an unknown worker'}"
-        then = "look there for the cause" if reason is None else f"{reason}; let it block in a thread instead"
+        then = (
+            "check its log for the cause"
+            if reason is None
+            else f"{reason}; move the blocking call to a thread"
+        )
         super().__init__(
-            f"{activation} was given up: the process that ran it died {crashes} time(s), {last}; {then}, "
-            f"then `agentic runs retry`"
+            f"{activation} failed for good: its process died {crashes} time(s), {last}; {then}, then run "
+            "`agentic runs retry`"
         )
 
 
@@ -44,8 +48,8 @@ class TimeLimitError(DurableError, TimeoutError):
 
     def __init__(self, executor_id: str) -> None:
         super().__init__(
-            f"executor {executor_id!r} was stopped: the time limit of its task passed; give the executor a "
-            f"timeout_s, or raise task_soft_time_limit in celeryconfig"
+            f"executor {executor_id!r} was stopped by the time limit of its task; give the executor a "
+            "timeout_s, or raise task_soft_time_limit in celeryconfig"
         )
 
 
@@ -55,8 +59,7 @@ class CancelledRunError(DurableError, RuntimeError):
     def __init__(self, run_id: RunId, *, is_over: bool) -> None:
         state = "cancelled" if is_over else "to be cancelled"
         super().__init__(
-            f"run {run_id!r} is {state} and cannot be answered; ask for it to go on first "
-            f"(`agentic runs retry` lets it go on)"
+            f"run {run_id!r} is {state} and cannot be answered; continue it first with `agentic runs retry`"
         )
         self.run_id = run_id
 
@@ -66,8 +69,8 @@ class LateAnswerError(DurableError, TimeoutError):
 
     def __init__(self, request: str, late_s: float) -> None:
         super().__init__(
-            f"request {request!r} expired {late_s:.1f} s ago, and its run goes on without an answer; "
-            f"give the request a later deadline the next time"
+            f"request {request!r} expired {late_s:.1f} s ago, and its run continues without an answer; set "
+            "a later deadline next time"
         )
         self.request = request
 
@@ -77,8 +80,8 @@ class IdempotencyKeyError(DurableError, ValueError):
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"the idempotency key {key!a} holds lone surrogates, which no store takes; clean the text first, "
-            f"as by key.encode(errors='replace').decode()"
+            f"the idempotency key {key!a} contains lone surrogates, which no store accepts; clean the text "
+            "first, e.g. with key.encode(errors='replace').decode()"
         )
         self.key = key
 
@@ -87,7 +90,7 @@ class PriorityError(DurableError, ValueError):
     """A priority is none."""
 
     def __init__(self, priority: object) -> None:
-        super().__init__(f"priority {priority!r} is not from 0 to 9; higher goes first")
+        super().__init__(f"priority {priority!r} is not between 0 and 9 (9 runs first)")
 
 
 class RunFailedError(DurableError):

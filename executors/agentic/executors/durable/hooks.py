@@ -12,10 +12,10 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 
 OnceKept = Callable[[], object]
-"""Called when what was written is kept: once, by the process that wrote it."""
+"""Called after the commit: once, by the process that wrote."""
 
 OnRest = Callable[[Any, RunState], OnceKept | None]
-"""Called with the session of the transaction in which a run begins, rests or goes on, and its state."""
+"""Called with the session of the transaction in which a run starts, rests or continues, and its state."""
 
 
 def _as_it_is(event: WorkflowEvent) -> WorkflowEvent:

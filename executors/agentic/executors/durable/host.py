@@ -29,10 +29,10 @@ from agentic.executors.durable.rests import Rests
 log = get_logger(__name__)
 
 MAX_COUNTDOWN_S = 10.0
-"""Beyond it no message is sent, as a worker would hold it: the reconciler tells of what is due."""
+"""Above it no message is sent, because a worker would hold it: the reconciler dispatches due activations."""
 
 MAX_SPREAD = 32
-"""Workers told of one superstep at most: each goes on with what is left of it by itself."""
+"""Maximum number of workers notified of one superstep: each continues with the rest by itself."""
 
 
 OnCut = Callable[[Any, RunId], object]

@@ -19,7 +19,7 @@ R = TypeVar("R")
 Work = Callable[[LedgerTransaction], R]
 
 MAX_GROUP = 100
-"""Pieces of work that share a transaction at most: the first of them waits for the last."""
+"""Maximum number of calls per transaction: the first of them waits for the last."""
 
 _MAX_CONFLICTS = 20
 _FIRST_PAUSE_S = 0.002

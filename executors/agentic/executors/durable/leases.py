@@ -15,7 +15,7 @@ log = get_logger(__name__)
 
 LEASE_S = 30.0
 MAX_BEAT_S = 2.0
-"""A cancellation is heard of within this time."""
+"""A cancellation is noticed within this time."""
 
 OnChange = Callable[[LeaseState], None]
 

@@ -21,10 +21,10 @@ from agentic.executors.durable.lane import LedgerLane
 log = get_logger(__name__)
 
 LOOK_S = 0.5
-"""An event is on the bus about so long after it happened."""
+"""Delay from an event to its message on the bus."""
 
 _MAX_BATCHES = 200
-"""Decisions whose events are read at a time: some thousand events, which stay in memory meanwhile."""
+"""Decisions whose events are read together: some thousand events, which stay in memory meanwhile."""
 
 _MAX_MESSAGES = 500
 _MAX_BYTES = 4 * 1024 * 1024

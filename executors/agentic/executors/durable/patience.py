@@ -16,7 +16,7 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
-"""Half a minute in all: a server that restarts, a fail-over. What is away for longer is the run's failure."""
+"""Half a minute in all: a server restart, a fail-over. A longer outage fails the run."""
 
 
 def pauses() -> Iterator[float]:

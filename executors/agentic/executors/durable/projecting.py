@@ -15,7 +15,7 @@ from agentic.mappers import Database, DatabaseUnavailableError, ProjectModel
 log = get_logger(__name__)
 
 LOOK_S = 10.0
-"""A project that is new, and has an account of its own, is seen to about so long after it was made."""
+"""Delay until a new project with its own account is served."""
 
 
 async def keep_projecting(database: Database, buses: Buses) -> None:

@@ -24,10 +24,10 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 _OTHERS_S = 5.0
-"""How long to leave it to somebody else who is at it; if that one dies, this is the delay."""
+"""Pause while another process publishes; if that one dies, this is the delay."""
 
 STREAM_LOOK_S = 60.0
-"""A stream that was made anew, while there was nothing to publish, is found about so long after."""
+"""Delay until a recreated stream is found while there is nothing to publish."""
 
 _FIRST_RETRY_S = 0.2
 _LAST_RETRY_S = 5.0

@@ -33,7 +33,7 @@ from agentic.executors.stalling import Stalled
 log = get_logger(__name__)
 
 REDISPATCH_AFTER_S = 30.0
-"""A worker that was told of an activation so long ago will not come any more."""
+"""A worker notified of an activation this long ago will not claim it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,8 +78,8 @@ def _abandoned(ledger: LedgerTransaction) -> Sequence[ActivationRow]:
 def _crash_decisions(row: ActivationRow, settled: Settled) -> Sequence[Decision]:
     """Return what follows a crash; of one that is given up, the run's events tell."""
     kinds = {
-        ActivationStatus.PENDING: (DecisionKind.ATTEMPT_RETRIED, "runs again, by another worker"),
-        ActivationStatus.REVIEW: (DecisionKind.REVIEW_REQUESTED, "waits for a person to say what follows"),
+        ActivationStatus.PENDING: (DecisionKind.ATTEMPT_RETRIED, "runs again, on another worker"),
+        ActivationStatus.REVIEW: (DecisionKind.REVIEW_REQUESTED, "waits for a person to decide"),
     }
     if settled.status not in kinds:
         return ()
@@ -181,7 +181,9 @@ class Reconciler:
             if row in guilty:
                 settled = await self._after_crash(row, reason)
             else:
-                settled = Settled(status=ActivationStatus.PENDING, note="another one held its process up")
+                settled = Settled(
+                    status=ActivationStatus.PENDING, note="another activation blocked its process"
+                )
             await self._settle(row, settled)
 
     async def _settle(self, row: ActivationRow, settled: Settled) -> None:

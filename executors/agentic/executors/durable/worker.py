@@ -54,14 +54,14 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 REFUSED_DELAY_S = 30.0
-"""How long an activation waits that this process cannot run, as it has other code than the run."""
+"""Delay of an activation this process cannot run because it has other code than the run."""
 
 
 EARLY_PAUSE_S = 0.05
-"""How long to wait at least when a message came before its time."""
+"""Minimum delay of a message that came too early."""
 
 OVERRAN = "its time limit passed"
-"""Why work is cancelled that takes longer than a task may."""
+"""Cancel reason of work that exceeds the time limit of its task."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -584,7 +584,7 @@ class _Ended:
 
 
 _LOST = _Ended()
-"""The claim was worth nothing any more."""
+"""The claim was already lost."""
 
 
 class _OnCommitError(Exception):

@@ -16,7 +16,7 @@ from agentic.mappers import ExecutionModel, SourceColumns
 
 BATCH_ROWS = 1_000
 META = "_meta"
-"""Key of what is known of a row besides what the source said."""
+"""Key of facts about a row besides those of the source."""
 
 ITEM = "data"
 """Column of a table of items: its mapping is the row."""

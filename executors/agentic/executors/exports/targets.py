@@ -58,7 +58,7 @@ class Target:
         if chosen is None:
             endings = ", ".join(_FORMATS)
             raise ExportError(
-                f"{name!r} does not say how to write; end it in {endings} (and .gz), or give '-'"
+                f"{name!r} has no known format; use a name that ends in {endings} (and .gz), or '-'"
             )
         return cls(path=path, format=chosen, is_packed=is_packed, is_stream=is_stream)
 
@@ -168,4 +168,6 @@ def _folder(path: Path) -> ExportError:
 
 
 def _unwritable(path: Path, exc: OSError) -> ExportError:
-    return ExportError(f"{path} cannot be written ({exc.strerror}); give another place, or make its folder")
+    return ExportError(
+        f"{path} cannot be written ({exc.strerror}); choose another place, or create its folder"
+    )

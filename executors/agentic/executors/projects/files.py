@@ -29,11 +29,11 @@ from agentic.executors.redaction import MASK
 from agentic.mappers import CatchUp, Overlap
 
 HEAD = """\
-# A project, as `agentic projects export` wrote it; `agentic projects import FILE` takes it.
-# Secrets are not told: store those named here with `agentic secrets set NAME`.
+# A project, written by `agentic projects export`; `agentic projects import FILE` reads it.
+# Secret values are not included: store those named here with `agentic secrets set NAME`.
 """
 MASKED = f"""\
-# {MASK} stands for one in a config or a pipeline: imported, it leaves the one that is there as it is.
+# {MASK} stands for a secret in a config or a pipeline; an import keeps the existing value.
 """
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
@@ -150,7 +150,7 @@ def _misnamed(content: ProjectFile) -> Iterator[Fault]:
         for name, count in Counter(names).items():
             if name and count > 1:
                 place = (kind, len(names) - 1 - names[::-1].index(name))
-                yield Fault(message=f"{name!r} is there twice; take one away, or rename it", place=place)
+                yield Fault(message=f"{name!r} exists twice; remove or rename one", place=place)
 
 
 def _error(source: str, document: Document, faults: Sequence[Fault]) -> ProjectFileError:

@@ -174,7 +174,7 @@ class _Import:
         timing = timing_of(wanted)
         agent = find_named(self.session, self.owner, wanted.agent)
         if agent is None:
-            message = f"there is no agent {wanted.agent!r}, neither in this file nor in the project"
+            message = f"agent {wanted.agent!r} does not exist, neither in this file nor in the project"
             raise FaultyPartError(Fault(message=message, place=("agent",)))
         found = self._known_schedule(wanted.name)
         before = None if found is None else times_of(found)

@@ -88,8 +88,8 @@ def unmasked(
     if isinstance(value, str) and MASK in value:
         if not _stands_for(value, known):
             message = (
-                f"{MASK} stands for a secret that was not told, and the {owner} has none yet, or not in this "
-                f"text; put it in, or better a reference to a stored one"
+                f"{MASK} stands for a hidden secret, but the {owner} has none there yet; enter it, or "
+                "better a reference to a stored one"
             )
             missing.append(Fault(message=message, place=place))
         return known

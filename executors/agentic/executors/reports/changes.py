@@ -14,10 +14,10 @@ from agentic.mappers import ExecutionModel, FrontierModel, FrontierState
 from agentic.mappers.tables.core import CrawlModel
 
 LISTED = 100
-"""Pages of a kind that are named; all are counted."""
+"""Pages listed per kind; all are counted."""
 
 _GONE = ("gone", "http_404", "http_410")
-_WHY = {True: "no page leads there", False: "not found yet"}
+_WHY = {True: "no page links to it", False: "not found yet"}
 
 
 class Change(StrEnum):
@@ -221,7 +221,7 @@ def _kind_and_reason(
         else_="",
     )
     reason = case(
-        (and_(is_done, was_done, ~is_told), "no hash of it is kept"),
+        (and_(is_done, was_done, ~is_told), "its hash is not stored"),
         (is_done, ""),
         else_=func.coalesce(now.failure_class, "not fetched yet"),
     )

@@ -29,7 +29,7 @@ EXAMPLES = 3
 HOSTS = 20
 TRIED_PAGES = 20
 MOST_TRIES = 20_000
-"""Pages with several tries that are looked at."""
+"""Pages with several attempts that are analysed."""
 
 
 class UrlHost(FunctionElement[str]):

@@ -21,7 +21,7 @@ from agentic.executors.reports.sections_rows import changes_section, rows_sectio
 from agentic.executors.reports.sections_run import graph_section, head, moment, steps_section, tiles
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What a browser may do with the page: show it. Nothing in it is run or loaded, whatever it says."""
+"""Browsers may only show the page. Nothing in it is run or loaded."""
 
 DISTRIBUTION = "agentic-pipelines"
 
@@ -64,7 +64,7 @@ def _trouble(report: RunReport) -> Iterator[Section]:
     if report.letters:
         yield letters_section(report.letters, report.letter_count)
     if report.warnings:
-        about = "What was wrong with parts of the results."
+        about = "Problems in parts of the results."
         yield Section("warnings", "Warnings", about, bullets(report.warnings))
 
 
@@ -93,5 +93,5 @@ def _contents(found: Sequence[Section]) -> Html:
 
 def _foot(report: RunReport) -> Html:
     version = importlib.metadata.version(DISTRIBUTION)
-    made = f"Made {moment(report.header.made_at)} by {DISTRIBUTION} {version}, from what the database holds."
+    made = f"Made {moment(report.header.made_at)} by {DISTRIBUTION} {version}, from the database."
     return element("footer", made)

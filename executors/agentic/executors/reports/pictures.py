@@ -21,7 +21,7 @@ from agentic.mappers import ExecutionModel
 from agentic.mappers.runs.reading import LedgerReader
 
 MOST_EVENTS = 5_000
-"""Of a run that is drawn; a longer one is not read."""
+"""Events of a drawn run; a longer one is not read."""
 
 
 def picture(session: Session, spec: PipelineSpec, execution: ExecutionModel, runs: Sequence[str]) -> str:

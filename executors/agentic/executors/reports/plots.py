@@ -56,7 +56,7 @@ def cumulative_plot(timeline: Timeline) -> Html:
     path = "L".join(points)
     told = f"{counted(sums[-1], 'page')} within {duration(frame.span_s)}."
     return _plot(
-        "Pages fetched, added up",
+        "Pages fetched (total)",
         told,
         frame.lines(),
         element("path", d=f"M{path}L{end} {base}L{_at(LEFT)} {base}Z", class_="area"),
@@ -110,7 +110,7 @@ def spark(classes: Sequence[int]) -> Html:
     ]
     return element(
         "svg",
-        element("title", "How long each took"),
+        element("title", "Time per page"),
         element("desc", told or "none"),
         *bars,
         role="img",

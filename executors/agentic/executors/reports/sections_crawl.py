@@ -31,10 +31,10 @@ from agentic.executors.reports.plots import cumulative_plot, rate_plot
 from agentic.executors.reports.scales import counted, duration, median, number, share
 
 _ACTIONS = {
-    "retry": "tried again by {}",
+    "retry": "retried by {}",
     "fallback": "handed to {}",
-    "rerun": "{} run anew, then tried again",
-    "give_up": "given up",
+    "rerun": "{} rerun, then retried",
+    "give_up": "failed",
 }
 
 
@@ -43,7 +43,9 @@ def timeline_section(timeline: Timeline) -> Section:
     rates = [count / timeline.step_s for count in timeline.counts]
     about = f"{counted(timeline.total, 'page')} in intervals of {duration(timeline.step_s)}"
     if timeline.total < timeline.of:
-        about += f"; of {counted(timeline.of - timeline.total, 'page')} more a later execution keeps the time"
+        about += (
+            f"; the times of {counted(timeline.of - timeline.total, 'page')} more belong to a later execution"
+        )
     if timeline.ways:
         about += "; fetched by " + ", ".join(f"{way} {number(n)}" for way, n in timeline.ways.items())
     plots = element(
@@ -98,9 +100,9 @@ def _example(example: FailureExample) -> Html:
 
 def strategies_section(strategies: StrategyReport) -> Section:
     """Tell what was done about failures."""
-    columns = ("after", "what was done", "pages", "had in the end", " ")
+    columns = ("after", "action", "pages", "recovered", " ")
     rows = [_strategy_row(kind) for kind in strategies.kinds]
-    about = f"{counted(strategies.page_count, 'page')} took more than one try"
+    about = f"{counted(strategies.page_count, 'page')} took more than one attempt"
     if strategies.looked_at < strategies.page_count:
         about += f"; this is about the first {number(strategies.looked_at)}"
     pages = [(link(page.url), _tries(page)) for page in strategies.pages]
@@ -110,7 +112,7 @@ def strategies_section(strategies: StrategyReport) -> Section:
         and_more(len(pages), strategies.page_count),
     )
     content = joined([table(columns, rows, numeric=columns[2:4]), listed])
-    return Section("tries", "What was done about it", f"{about}.", content)
+    return Section("tries", "Retries and fallbacks", f"{about}.", content)
 
 
 def _strategy_row(kind: StrategyFacts) -> Sequence[str]:
@@ -121,7 +123,7 @@ def _strategy_row(kind: StrategyFacts) -> Sequence[str]:
         done,
         number(kind.count),
         f"{number(kind.recovered)} · {share(kind.recovered, kind.count)}",
-        track([Part("had", kind.recovered, "ok"), Part("not had", lost, "bad")]),
+        track([Part("recovered", kind.recovered, "ok"), Part("failed", lost, "bad")]),
     )
 
 
@@ -135,14 +137,14 @@ def letters_section(letters: Sequence[LetterFacts], total: int) -> Section:
     """Tell what was given up and kept."""
     rows = [(one.step, shortened(one.item), word(one.failure_class), one.message) for one in letters]
     content = joined([table(("step", "item", "class", "message"), rows), and_more(len(rows), total)])
-    about = f"{counted(total, 'item')} given up and kept."
-    return Section("letters", "Left to be looked at", about, content)
+    about = f"{counted(total, 'item')} failed for good and kept."
+    return Section("letters", "Dead letters", about, content)
 
 
 def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
     """Tell which hosts the pages are on."""
     most = max(host.known for host in hosts)
-    columns = ("host", "fetched", "given up", "left", " ")
+    columns = ("host", "fetched", "failed", "left", " ")
     rows = [
         (
             element("span", host.host, class_="mono"),
@@ -152,7 +154,7 @@ def hosts_section(hosts: Sequence[HostFacts], total: int) -> Section:
             track(
                 [
                     Part("fetched", host.done, ""),
-                    Part("given up", host.failed, "bad"),
+                    Part("failed", host.failed, "bad"),
                     Part("left", host.left, "gray"),
                 ],
                 most,

@@ -41,10 +41,11 @@ def changes_section(changes: ChangeReport) -> Section:
         [Part(str(change), changes.counts.get(change, 0), colour) for change, colour in _CHANGES.items()]
     )
     about = (
-        f"Pages against those of execution {changes.against_id[:SHORT_CHARS]}, by the hashes of their bodies"
+        f"Pages compared with those of execution {changes.against_id[:SHORT_CHARS]}, by the hashes of "
+        "their bodies"
     )
     if not changes.is_whole:
-        about += "; not every page that is known was fetched, so that none counts as gone for not being found"
+        about += "; not every known page was fetched, so missing pages do not count as gone"
     lists = [
         folded(
             f"{str(change).capitalize()}: {counted(changes.counts[change], 'page')}",
@@ -53,7 +54,7 @@ def changes_section(changes: ChangeReport) -> Section:
         )
         for change, pages in changes.pages.items()
     ]
-    return Section("changes", "Since the last time", f"{about}.", joined([bar, *lists]))
+    return Section("changes", "Since the last crawl", f"{about}.", joined([bar, *lists]))
 
 
 def _changed(url: str, reason: str) -> Html:
@@ -66,7 +67,7 @@ def rows_section(counts: Mapping[str, int], tables: Sequence[TableSample]) -> Se
     bar = [big_bar(parts)] if sum(part.count for part in parts) else []
     shown = [joined([element("h3", _heading(main)), _sample(main)]) for main in tables[-1:]]
     shown += [folded(_heading(sample), _sample(sample)) for sample in tables[:-1]]
-    about = "What storing came to, and some of the rows."
+    about = "Stored rows by result, and a sample."
     return Section("rows", "Rows", about, joined([*bar, *shown]))
 
 

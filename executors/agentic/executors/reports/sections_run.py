@@ -55,7 +55,7 @@ def _facts(report: RunReport) -> Iterator[tuple[str, str]]:
     yield "Started", moment(header.started_at or header.created_at)
     yield "Ended", f"{moment(header.finished_at)}{took}" if header.finished_at else ""
     yield "Attempts", str(header.attempts) if header.attempts > 1 else ""
-    yield "Worked on by", _listed(header.workers, LISTED_WORKERS)
+    yield "Workers", _listed(header.workers, LISTED_WORKERS)
     yield "Source", ", ".join(hosts)
 
 
@@ -85,10 +85,10 @@ def _tiles(report: RunReport) -> Iterator[Html]:
         left = f", {number(pages.left)} left" if pages.left else ""
         yield tile("Pages fetched", number(pages.done), "", f"of {number(pages.known)} known{left}")
         yield tile(
-            "Pages given up",
+            "Failed pages",
             number(failed),
             "",
-            f"{share(failed, finished)} of those tried{_excluded(pages)}",
+            f"{share(failed, finished)} of finished pages{_excluded(pages)}",
             is_alarm=failed > 0.1 * finished,
         )
         if seconds:
@@ -96,8 +96,8 @@ def _tiles(report: RunReport) -> Iterator[Html]:
     rows = sum(count for name, count in report.rows.items() if name != "failed")
     yield tile("Rows", number(rows), "", _row_words(report))
     if tried := report.strategies.looked_at:
-        had = f"{number(report.strategies.recovered)} had in the end"
-        yield tile("Pages tried again", number(tried), "", had)
+        had = f"{number(report.strategies.recovered)} recovered"
+        yield tile("Retried pages", number(tried), "", had)
     if seconds is not None:
         run = (
             f"{number(report.header.superstep_count)} supersteps, {number(report.header.event_count)} events"
@@ -106,7 +106,7 @@ def _tiles(report: RunReport) -> Iterator[Html]:
 
 
 def _excluded(pages: PageCounts) -> str:
-    return f"; {number(pages.excluded)} left out by robots.txt" if pages.excluded else ""
+    return f"; {number(pages.excluded)} disallowed by robots.txt" if pages.excluded else ""
 
 
 def _row_words(report: RunReport) -> str:
@@ -122,16 +122,16 @@ def _split(words: str) -> tuple[str, str]:
 
 def graph_section(graph: str, *, is_changed: bool) -> Section:
     """Show the pipeline."""
-    about = "What it compiles to: each step an executor, each arrow a message."
+    about = "The compiled graph: each step is an executor, each arrow a message."
     if is_changed:
-        about = "As the agent is configured now; it was changed since."
+        about = "With the current configuration of the agent, which has changed since."
     return Section("pipeline", "Pipeline", about, element("div", Html(graph), class_="graph"))
 
 
 def steps_section(steps: Sequence[StepFacts]) -> Section:
     """Tell where the time went."""
     most = max(step.total_s for step in steps) or 1.0
-    columns = ("step", "times", "in all", " ", "mean", "longest", "how long they took")
+    columns = ("step", "times", "in all", " ", "mean", "longest", "durations")
     rows = [
         (
             word(step.name),
@@ -145,11 +145,11 @@ def steps_section(steps: Sequence[StepFacts]) -> Section:
         for step in steps
     ]
     about = (
-        "Seconds in the activations of each step; those that go on side by side count each. The small bars "
-        "go from under 3 ms to over 100 s."
+        "Seconds in the activations of each step; parallel ones count each. The small bars range from "
+        "under 3 ms to over 100 s."
     )
     numeric = ("times", "in all", "mean", "longest")
-    return Section("steps", "Where the time went", about, table(columns, rows, numeric=numeric))
+    return Section("steps", "Time by step", about, table(columns, rows, numeric=numeric))
 
 
 def moment(time: datetime) -> str:

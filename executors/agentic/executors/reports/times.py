@@ -32,13 +32,13 @@ from agentic.mappers.database.prefixes import is_within
 from agentic.mappers.tables.ledger import ActivationModel, RunModel
 
 INTERVALS = 60
-"""Of a timeline, at most."""
+"""Maximum number of points of a timeline."""
 
 STEPS = 30
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
 _DAY_S = 86_400.0
 _TEXTS = ((21, 60.0), (19, 7_200.0), (16, math.inf))
-"""How much of a time is looked at, for executions that take less than so many seconds."""
+"""Precision of times, for executions that take less than this number of seconds."""
 
 _RUNS = 500
 

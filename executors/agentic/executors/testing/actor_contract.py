@@ -128,7 +128,7 @@ class ActorContract:
         if not failure_class:
             assert not self.actor.failure_classes
             return
-        assert failure_class in failures, f"`failures` has to say how {failure_class!r} comes about"
+        assert failure_class in failures, f"`failures` must say how to cause {failure_class!r}"
         assert failure_class_of(await self._failure(ctx, failures[failure_class])) == failure_class
 
     async def test_each_failure_it_makes_is_one_it_declares(

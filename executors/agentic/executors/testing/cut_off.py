@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agentic.executors.base import BaseAgentExecutor
 
 LEASE_S = 1.0
-"""How long its work stays its own when it is gone."""
+"""How long a dead worker keeps its work."""
 
 CODE = 9
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentic.executors.testing.postgres_databases import PostgresDatabases
 
 VARIABLE = "AGENTIC_TEST_POSTGRESQL"
-"""Names the URL of a database on a PostgreSQL server whose user may make others."""
+"""Names the URL of a database on a PostgreSQL server whose user may create others."""
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 

@@ -72,7 +72,7 @@ class Home:
         deadline = time.monotonic() + for_s
         while _READY not in (said := self._log.read_text(encoding="utf-8", errors="replace")):
             if self._up is None or self._up.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"`agentic up` did not get ready:\n{said}")
+                raise RuntimeError(f"`agentic up` was not ready in time:\n{said}")
             time.sleep(0.05)
 
     def _end(self) -> None:

@@ -74,14 +74,16 @@ class MapperContract:
         room.save(self.samples.results)
         room.save(self.samples.shorter, room.other)
         known, little = room.rows(without=OF_NO_SOURCE), room.rows(room.other, without=OF_NO_SOURCE)
-        assert set(little) == set(known), "`shorter` has to tell of all that is in `results`, and of no more"
+        assert set(little) == set(known), (
+            "`shorter` must contain only things that are in `results`, and all of their fields"
+        )
         left_out = {
             (*key, name): value
             for key, row in known.items()
             for name, value in row.items()
             if value is not None and little[key][name] != value
         }
-        assert left_out, "`shorter` has to leave out something that is in `results`"
+        assert left_out, "`shorter` must leave out something that is in `results`"
 
         room.save(self.samples.shorter)
 
@@ -104,7 +106,7 @@ class MapperContract:
 
         assert mapper.counts == SaveCounts(inserted=self.samples.row_count, rejected=1)
         assert set(room.rows()) == set(room.rows(room.other))
-        assert len(mapper.warnings) > len(good.warnings), "what was rejected, and why, has to be a warning"
+        assert len(mapper.warnings) > len(good.warnings), "rejected rows, with the reason, must be a warning"
 
     def test_what_is_no_json_is_removed_with_a_warning(self, room: MappingRoom) -> None:
         mapper = room.save(self.samples.with_no_json)
@@ -118,7 +120,7 @@ class MapperContract:
     def test_of_a_failure_only_the_error_is_stored(self, room: MappingRoom, *, has_more: bool) -> None:
         with room.mapping() as mapper:
             failure = {**(self.samples.results if has_more else {}), "error": "no network"}
-            assert not mapper.save_results(failure), "save_results has to return False for a failure"
+            assert not mapper.save_results(failure), "save_results must return False for a failure"
 
         assert mapper.counts == SaveCounts()
         assert room.rows() == {}

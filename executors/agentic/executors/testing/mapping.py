@@ -25,10 +25,10 @@ from agentic.mappers import (
 Row = dict[str, object]
 
 OF_EACH_RUN = frozenset({"execution_id", "last_seen_at"})
-"""Columns that every run changes."""
+"""Columns that change with every run."""
 
 OF_NO_SOURCE = frozenset({*OF_EACH_RUN, "project_id", "agent_id", "first_seen_at", "content_hash", "raw"})
-"""Columns of ``SourceColumns``: all but what the platform's own columns say."""
+"""Columns of ``SourceColumns``, without the platform's own columns."""
 
 
 class MappingRoom:

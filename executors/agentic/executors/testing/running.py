@@ -28,7 +28,7 @@ from agentic.mappers import (
 ModelT = TypeVar("ModelT")
 
 PROJECT = "tests"
-"""The project that agents and secrets of a test belong to, unless it says otherwise."""
+"""The default project of agents and secrets of a test."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from agentic.mappers.tables.core import (
 )
 
 MAX_NAMED = 100
-"""Letters that one decision names."""
+"""Maximum number of letters named in one decision."""
 
 _PAGE = ("project_id", "url_key", "url", "depth")
 _IS_FAILED = and_(
@@ -60,7 +60,7 @@ def retry_letters(
     named = [letter_id(letter) for letter in letters[:MAX_NAMED]]
     # By statement, as it changes a key.
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
-    what = f"{len(letters)} dead letters of execution {execution.id} are tried again by {made.id}"
+    what = f"{len(letters)} dead letters of execution {execution.id} are retried by {made.id}"
     audit(
         session,
         execution.project_id,

@@ -27,7 +27,7 @@ from agentic.mappers.tables.core import DeadLetterModel, ExecutionModel, Frontie
 
 BATCH_SIZE = 500
 CRAWL = "crawl"
-"""Step of the letters that are pages of a crawl."""
+"""Step of the letters of crawled pages."""
 
 
 def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:

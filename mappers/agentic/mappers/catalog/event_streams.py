@@ -11,10 +11,10 @@ from agentic.mappers.ledger.sql import EVENTS, NOW
 from agentic.mappers.tables.core import ProjectModel
 
 KEPT_S = 7 * 86_400.0
-"""A stream keeps events so long: older ones it would have lost by now anyhow."""
+"""Retention of a stream: it would have lost older events by now."""
 
 _MAX_ROWS = 2_000
-"""Batches that one transaction takes back at most; on SQLite others wait for it."""
+"""Maximum number of batches one transaction resets; on SQLite others wait for it."""
 
 _Place = tuple[str, int]
 

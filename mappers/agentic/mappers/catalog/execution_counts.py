@@ -11,7 +11,7 @@ from agentic.core.types import JSONValue
 from agentic.mappers.tables.core import CrawlModel, ExecutionModel
 
 COUNT_NAMES = ("inserted", "updated", "unchanged", "rejected", "failed")
-"""Rows by what storing them did, and the pages, items and steps that failed."""
+"""Rows by result, and failed pages, items and steps."""
 
 
 def counts_so_far(

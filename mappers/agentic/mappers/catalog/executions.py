@@ -22,7 +22,7 @@ from agentic.mappers.tables.core import AgentModel, ExecutionModel, ExecutionSta
 from agentic.mappers.tables.ledger import RunModel
 
 MAX_WARNINGS = 100
-"""Of one execution; there may be one for each row of a source."""
+"""Limit per execution; there may be one warning per row."""
 
 
 _LEFT_OUT = re.compile(r"\.\.\. and (\d+) more")

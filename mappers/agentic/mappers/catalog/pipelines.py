@@ -41,7 +41,7 @@ def store_pipeline(session: Session, project_id: str, spec: PipelineSpec) -> tup
     )
     session.add(made)
     session.flush()
-    what = f"pipeline {made.name}@{made.version} is kept"
+    what = f"pipeline {made.name}@{made.version} is stored"
     audit(session, project_id, DecisionKind.PIPELINE_STORED, made.name, what, version=made.version)
     return made, True
 

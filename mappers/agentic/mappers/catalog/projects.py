@@ -57,7 +57,7 @@ def describe_project(session: Session, project: ProjectModel, description: str |
     """Say what a project is for; None for nothing."""
     before, project.description = project.description, description
     texts: list[JSONValue] = [before, description]
-    what = f"project {project.name} is described anew"
+    what = f"project {project.name} has a new description"
     audit(session, project.id, DecisionKind.PROJECT_CHANGED, project.name, what, description=texts)
 
 
@@ -78,7 +78,7 @@ def remove_project(session: Session, project: ProjectModel, counts: Mapping[str,
     session.execute(select(ProjectModel.id).where(ProjectModel.id == project.id).with_for_update())
     check_idle(session, project)
     session.execute(delete(ProjectModel).where(ProjectModel.id == project.id))
-    what = f"project {project.name} is removed, with all it owned"
+    what = f"project {project.name} is removed with all its contents"
     audit(session, project.id, DecisionKind.PROJECT_REMOVED, project.name, what, counts=dict(counts))
 
 
@@ -199,7 +199,7 @@ def disable_agent(session: Session, agent: AgentModel) -> bool:
     if agent.disabled_at is not None:
         return False
     agent.disabled_at = utc_now()
-    what = f"agent {agent.agent_name} is disabled: nothing new of it begins"
+    what = f"agent {agent.agent_name} is disabled: it starts no new executions"
     audit(session, agent.project_id, DecisionKind.AGENT_DISABLED, agent.agent_name, what)
     return True
 

@@ -104,7 +104,7 @@ def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime
         schedule,
         DecisionKind.SCHEDULE_SKIPPED,
         f"does not run agent {schedule.agent.agent_name} for due times up to {until.isoformat()}",
-        reason=f"nobody fired them in time, and the schedule catches up {schedule.catch_up}",
+        reason=f"they were missed, and the schedule catches up {schedule.catch_up}",
         who=f"schedule:{schedule.name}",
         due_at=until.isoformat(),
     )
@@ -169,7 +169,7 @@ def _wait(session: Session, schedule: ScheduleModel, due: datetime, busy_id: str
         schedule,
         DecisionKind.SCHEDULE_QUEUED,
         f"runs agent {schedule.agent.agent_name} for {due.isoformat()} after execution {busy_id}",
-        reason="that one is still at work, and the schedule says overlap queue",
+        reason="that one is still running, and the schedule says overlap queue",
         who=f"schedule:{schedule.name}",
         execution_id=busy_id,
         due_at=due.isoformat(),
@@ -181,7 +181,7 @@ def _skip(
     session: Session, schedule: ScheduleModel, due: datetime, busy_id: str | None, overlap: Overlap
 ) -> Held:
     _set(session, schedule, skipped_count=ScheduleModel.skipped_count + 1)
-    at_work = f"execution {busy_id} is still at work" if busy_id else "an earlier due time"
+    at_work = f"execution {busy_id} is still running" if busy_id else "an earlier due time"
     waits = " waits already" if busy_id is None else " and an earlier due time waits already"
     reason = f"{at_work}{waits if overlap is Overlap.QUEUE else ''}; the schedule says overlap {overlap}"
     note(

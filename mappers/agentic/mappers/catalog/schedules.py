@@ -48,7 +48,7 @@ ACTIVE = (
     ScheduleModel.paused_at.is_(None),
     ScheduleModel.agent_id.not_in(select(AgentModel.id).where(AgentModel.disabled_at.is_not(None))),
 )
-"""Neither is it paused, nor is its agent disabled."""
+"""Neither paused nor with a disabled agent."""
 
 
 class Timing(TypedDict, total=False):
@@ -106,7 +106,7 @@ def change_schedule(
         session,
         schedule,
         DecisionKind.SCHEDULE_CHANGED,
-        f"has another {', '.join(sorted(changes))}",
+        f"changes {', '.join(sorted(changes))}",
         changed=changed,
     )
 
@@ -154,7 +154,7 @@ def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
     if schedule.paused_at is None:
         schedule.paused_at = store_now(session)
         schedule.waiting_due_at = None
-        note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "fires nothing until it is resumed")
+        note(session, schedule, DecisionKind.SCHEDULE_PAUSED, "starts nothing until it is resumed")
 
 
 def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
@@ -162,7 +162,7 @@ def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
     if schedule.paused_at is not None:
         schedule.paused_at = None
         schedule.settled_until = store_now(session)
-        note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "fires again from now on")
+        note(session, schedule, DecisionKind.SCHEDULE_RESUMED, "starts executions again from now on")
 
 
 def store_now(session: Session) -> datetime:

@@ -187,7 +187,7 @@ PREPARE_HOT_JOINS = HotStatement(PREPARE_JOINS)
 NEWEST_REVISION = HotStatement(_newest)
 
 OLDEST_REVISION = HotStatement(_end_of_run(CHECKPOINTS.c.revision).with_for_update(key_share=True))
-"""Those that remove checkpoints ask for it first: they take turns, and nobody who saves waits for them."""
+"""Removals lock it first: they take turns, and saves never wait for them."""
 
 ADD_CHECKPOINT = HotStatement(_add_checkpoint())
 """Binds its columns by their names; adds nothing unless ``revision`` is the next one."""
@@ -207,19 +207,19 @@ LOCK_CHECKPOINT = (
     .where(_of_run(CHECKPOINTS), CHECKPOINTS.c.revision == REVISION)
     .with_for_update(read=True)
 )
-"""Keeps a checkpoint, and with it its parts, from being removed while it is copied."""
+"""Protects a checkpoint and its parts from removal while it is copied."""
 
 COPY_CHECKPOINT = _copy_checkpoint()
-"""As ``new_run_id``, which was forked from ``origin``; copies nothing when that has checkpoints."""
+"""Copies ``origin`` to its fork ``new_run_id``; copies nothing if the fork has checkpoints."""
 
 COPY_PARTS = _copy_parts()
 
 REMOVE_OLDER = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS), CHECKPOINTS.c.revision < FIRST))
 
 REMOVE_REPLACED = HotStatement(_remove_replaced())
-"""Parts that no checkpoint from ``first`` on sees, as a later row at or below ``first`` hides them.
+"""Parts hidden from all checkpoints from ``first`` on by a later row at or below ``first``.
 
-At or below ``oldest`` there is one row of each part already, so only parts that changed since are looked at.
+At or below ``oldest`` there is one row of each part already, so only parts that changed since are checked.
 """
 
 REMOVE_GONE = HotStatement(
@@ -227,7 +227,7 @@ REMOVE_GONE = HotStatement(
         _of_run(PARTS), PARTS.c.revision >= OLDEST, PARTS.c.revision <= FIRST, PARTS.c.text.is_(None)
     )
 )
-"""Marks of gone parts; only after what they hide is removed, as it would else come back."""
+"""Marks of gone parts; only after the hidden parts are removed, which would come back otherwise."""
 
 REMOVE_RUN = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS)))
 REMOVE_PARTS = HotStatement(delete(PARTS).where(_of_run(PARTS)))

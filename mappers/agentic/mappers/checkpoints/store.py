@@ -206,6 +206,6 @@ def _telling(database: Database, project: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, DatabaseUnavailableError, UnicodeError) as exc:
         raise CheckpointStoreError(
-            f"checkpoints of project {project!r} cannot be kept in {database.url}: {reason_of(exc)}; "
-            f"check that it is running, has room and is up to date (`agentic db check`)"
+            f"checkpoints of project {project!r} cannot be stored in {database.url}: {reason_of(exc)}; "
+            "check that it is running, has space and is up to date (`agentic db check`)"
         ) from exc

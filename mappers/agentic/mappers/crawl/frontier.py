@@ -47,7 +47,7 @@ RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
 
 KNOWN_KEYS = 50_000
-"""Links a store remembers to be in the frontier: a site's pages repeat the same ones."""
+"""Links a store remembers as known: pages of a site repeat the same ones."""
 
 _OPEN = frozenset({FrontierState.NEW, FrontierState.TAKEN})
 

@@ -24,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 KEPT_S = 30 * 86_400.0
-"""How long an answer is kept that nobody asked for again."""
+"""How long an unused answer is kept."""
 
 SWEEP_EVERY = 500  # answers kept between two looks for old ones
 
@@ -88,5 +88,5 @@ class SqlHttpCache:
         try:
             return await asyncio.to_thread(call, *args, **kwargs)
         except (DBAPIError, DataError) as exc:
-            reason = f"the kept answers cannot be reached ({type(exc).__name__}); `agentic doctor` says more"
+            reason = f"the cached answers cannot be reached ({type(exc).__name__}); run `agentic doctor`"
             raise CacheUnavailableError(reason) from exc

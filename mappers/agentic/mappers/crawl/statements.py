@@ -66,7 +66,7 @@ STATES = HotStatement(
         *_mine(FRONTIER), FRONTIER.c.url_key.bool_op("IN")(OneOf(_text("keys")))
     )
 )
-"""Finds where pages stand."""
+"""Reads the states of pages."""
 
 MARK_DONE = HotStatement(
     update(FRONTIER)
@@ -124,7 +124,7 @@ CLAIM = _claim()
 _SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "/") + 8)
 
 CLAIM_ELSEWHERE = _claim(not_(_SITE.bool_op("IN")(OneOf(_text("sites")))))
-"""The same, of no site that is named."""
+"""The same, without the named sites."""
 
 GIVE_BACK = HotStatement(
     update(FRONTIER)
@@ -141,7 +141,7 @@ FREE = HotStatement(
     )
     .values(holder=null(), state=FrontierState.NEW.value)
 )
-"""Makes pages new again that an earlier attempt at a slice had in hand, or a slice of another superstep."""
+"""Resets pages that an earlier attempt at a slice, or a slice of another superstep, had claimed."""
 
 COUNT_NAMES = (
     "total",
@@ -154,7 +154,7 @@ COUNT_NAMES = (
     "unchanged",
     "rejected",
 )
-"""What is counted of a crawl, in the order in which it is read."""
+"""The counts of a crawl, in reading order."""
 
 _COUNTED = insert(CRAWLS).values(
     project_id=_text("project_id"),
@@ -170,9 +170,9 @@ COUNT = HotStatement(
         set_={name: CRAWLS.c[name] + _COUNTED.excluded[name] for name in COUNT_NAMES},
     ).returning(*_COUNT_COLUMNS)
 )
-"""Adds to the counts of a crawl, and tells how it stands then."""
+"""Adds to the counts of a crawl, and returns the new counts."""
 
 COUNTS = HotStatement(select(*_COUNT_COLUMNS).where(*_mine(CRAWLS)))
 
 TAKE_TURN = HotStatement(select(func.pg_advisory_xact_lock(bindparam("crawl", type_=BigInteger))))
-"""On PostgreSQL, waits for others that write to this crawl: their links, in another order, lock ours out."""
+"""On PostgreSQL, waits for others that write to this crawl: their links, in another order, could deadlock."""

@@ -33,10 +33,10 @@ After ``normal`` a loss of power may undo the newest commits; the death of a pro
 """
 
 BUSY_TIMEOUT_S = 30.0
-"""How long a connection to SQLite waits for another one that writes."""
+"""How long a connection to SQLite waits for another writer."""
 
 WAL_PAGES = 4_000
-"""Pages of 4 KiB in the log at which they are moved into the file: four times as rarely as SQLite would."""
+"""Pages of 4 KiB in the log before it is moved into the file: four times SQLite's own limit."""
 
 DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 
@@ -53,12 +53,12 @@ def parse_url(url: str) -> URL:
         parsed = make_url(url)
     except ArgumentError:
         # The text itself stays out: a URL that cannot be read may still hold a password.
-        raise DatabaseUrlError(f"AGENTIC_DATABASE_URL is no database URL; {advice}") from None
+        raise DatabaseUrlError(f"AGENTIC_DATABASE_URL is not a database URL; {advice}") from None
     if parsed.drivername not in DRIVERS:
-        raise DatabaseUrlError(f"{parsed.drivername!r} is no database this project works with; {advice}")
+        raise DatabaseUrlError(f"{parsed.drivername!r} is not a supported database; {advice}")
     if parsed.get_backend_name() == "sqlite" and sqlite_path(parsed) is None:
         raise DatabaseUrlError(
-            f"{safe_url(url)} names no file, so each thread would see a database of its own; {advice}"
+            f"{safe_url(url)} names no file, so each thread would have its own database; {advice}"
         )
     return parsed
 

@@ -22,7 +22,7 @@ CONNECTING = {
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
-"""What the driver is told where the URL says nothing."""
+"""Default options of the driver; those of the URL override them."""
 
 # The first is how long SQLite waits too. The second ends the transaction, and with it the locks, of a process
 # that is frozen or cut off. Asked for here and not when connecting, as many a pooler refuses that.
@@ -33,7 +33,7 @@ WHERE current_setting(name) = '0'
 """
 
 _ABOUT_VALUES = ("22", "23", "42804", "42846", "54")
-"""Bad data, broken constraints, types that do not fit, texts too long for an index."""
+"""Bad data, broken constraints, wrong types, texts too long for an index."""
 
 
 def make_postgresql_engine(url: URL) -> Engine:

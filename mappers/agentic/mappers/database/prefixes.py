@@ -29,7 +29,7 @@ TimeT = TypeVar("TimeT")
 _FOLLOWING = {**{str(digit): str(digit + 1) for digit in range(9)}, "9": "a"} | {
     chr(first + number): chr(first + number + 1) for first in map(ord, "aA") for number in range(25)
 }
-"""What comes after a character, in the order of bytes and of every language that databases know."""
+"""The next character in the order of bytes and of every database collation."""
 
 
 def range_of(prefix: str) -> tuple[str, str] | None:

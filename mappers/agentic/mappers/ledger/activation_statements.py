@@ -68,7 +68,7 @@ ACTIVATION_COLUMNS = (
 IS_OPEN = ACTIVATIONS.c.finished_at.is_(None)
 
 OFFERED, HELD, DELAYED = (literal_column(number, Integer()) for number in "012")
-"""What ``is_held`` says of a pending activation: its turn may come, its run may not go on, it is not due."""
+"""Values of ``is_held`` of a pending activation: ready, held by its run, not due."""
 
 _LEASE_UNTIL = NOW + bindparam("lease_s", type_=Float)
 _IS_HELD_BY_LEASE = (
@@ -127,7 +127,7 @@ _READ = select(*ACTIVATION_COLUMNS).where(of_activation(ACTIVATIONS))
 READ_ACTIVATION = HotStatement(_READ)
 
 LOCK_ACTIVATION = HotStatement(_READ.with_for_update())
-"""As ``READ_ACTIVATION``, but nobody else changes it until the transaction ends."""
+"""Like ``READ_ACTIVATION``, but locks the row until the transaction ends."""
 
 CLAIM = HotStatement(
     update(ACTIVATIONS)
@@ -173,7 +173,7 @@ PARK = _settled(
         waits_for=bindparam("waits_for", type_=ACTIVATIONS.c.waits_for.type),
     )
 )
-"""How an activation is settled that is closed, pending, or waits for something."""
+"""States of a settled activation: closed, pending, or waiting."""
 
 RELEASE_BLOCKED = HotStatement(
     _becomes_pending().where(of_executor(ACTIVATIONS), ACTIVATIONS.c.shard == _next_blocked())
@@ -206,7 +206,7 @@ OFFER_RUN = HotStatement(
         dispatched_at=null(),
     )
 )
-"""Nobody who looks for something to do sees what is held; offered again, it has to be told of anew."""
+"""Held activations are invisible to claims; when offered again, they must be dispatched again."""
 
 COUNT_RUNNING = HotStatement(
     select(func.count())
@@ -224,7 +224,7 @@ _HAS_BLOCKED = exists().where(of_executor(ACTIVATIONS), _has(ActivationStatus.BL
 
 HAS_OPEN = HotStatement(select(_HAS_OPEN))
 WHAT_IS_LEFT = HotStatement(select(_HAS_OPEN, _HAS_BLOCKED))
-"""Whether the superstep waits for an activation still, and whether one of the executor waits for its turn."""
+"""Whether the superstep still waits for an activation, and whether one of the executor is queued."""
 
 OUTCOMES = HotStatement(
     select(
@@ -244,7 +244,7 @@ FENCES = HotStatement(
     )
 )
 REMOVE_ACTIVATION = HotStatement(delete(ACTIVATIONS).where(of_activation(ACTIVATIONS)))
-"""To be made anew."""
+"""To be recreated."""
 
 _NEW = {
     **bound(ACTIVATIONS),

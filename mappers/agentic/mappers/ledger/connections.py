@@ -47,8 +47,8 @@ class LedgerConnections:
         """
         if getattr(self._thread, "is_busy", False):
             raise LedgerError(
-                "this thread is in a transaction of the ledger already; go on in that one, "
-                "or begin a part() of it"
+                "this thread is already in a transaction of the ledger; continue in that one, or open a "
+                "part() of it"
             )
         process = self._process
         if self._takes_turns and not process.turn.acquire(timeout=BUSY_TIMEOUT_S):

@@ -18,10 +18,10 @@ Row = tuple[Any, ...]
 Tell = Callable[[str], LedgerUnavailableError]
 
 _DEADLOCKS = ("40001", "40P01")
-"""What PostgreSQL calls a transaction that is undone to let another one go on."""
+"""SQLSTATEs of PostgreSQL for a transaction that is rolled back in favour of another one."""
 
 _TAKEN = "23505"
-"""What it calls a key that another transaction took at the same moment."""
+"""SQLSTATE for a key that another transaction took at the same moment."""
 
 
 class LedgerCursor(HotCursor):
@@ -188,7 +188,7 @@ class LedgerCursor(HotCursor):
         return compiled
 
     def _lost(self) -> LedgerError:
-        return self._tell("an earlier error undid this transaction")
+        return self._tell("an earlier error rolled back this transaction")
 
     def _failed(self, error: Exception) -> LedgerError:
         self._is_lost = True
@@ -207,4 +207,4 @@ def _reason(error: Exception) -> str:
 
 
 def _conflict(error: Exception) -> str:
-    return f"another transaction of the ledger was in the way ({reason_of(error)}); begin this one again"
+    return f"conflict with another transaction of the ledger ({reason_of(error)}); repeat this one"

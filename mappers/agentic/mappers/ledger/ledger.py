@@ -90,6 +90,6 @@ class SqlLedger:
 def unavailable(database: Database, reason: str) -> LedgerUnavailableError:
     """Return the error that says why a ledger cannot be used."""
     return LedgerUnavailableError(
-        f"the ledger in {database.url} cannot be used: {reason}; "
-        f"check that it is running, has room and is up to date (`agentic db check`)"
+        f"the ledger in {database.url} cannot be used: {reason}; check that it is running, has space and "
+        "is up to date (`agentic db check`)"
     )

@@ -151,7 +151,7 @@ FIRST_IN_LINE = HotStatement(
     .order_by(*_BEST_FIRST)
     .limit(_LIMIT)
 )
-"""What goes first in a queue, and whether there is something that was not due when it was given back."""
+"""The first of a queue, and whether there is one that was not due when it was given back."""
 
 OFFER_LATE = HotStatement(
     update(ACTIVATIONS)
@@ -166,21 +166,21 @@ OFFER_LATE = HotStatement(
     )
     .values(is_held=OFFERED)
 )
-"""Lets those have their turn whose time has come; of several who do so at once each takes others."""
+"""Releases activations whose time has come; concurrent callers release different ones."""
 
 _UNTOLD_FIRST = (ACTIVATIONS.c.dispatched_at, *_BEST_FIRST)
 
 UNTOLD = HotStatement(
     _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at.is_(None)).order_by(*_UNTOLD_FIRST).limit(_LIMIT)
 )
-"""What no worker was told of, the best first."""
+"""Undispatched activations, the best first."""
 
 TOLD_LONG_AGO = HotStatement(
     _dispatchable(_IS_OFFERED, ACTIVATIONS.c.dispatched_at <= NOW - bindparam("older_than_s", type_=Float))
     .order_by(*_UNTOLD_FIRST)
     .limit(_LIMIT)
 )
-"""What a worker was told of so long ago, those first that wait for longest."""
+"""Activations dispatched too long ago, those that wait longest first."""
 
 EXPIRED = HotStatement(
     select(*ACTIVATION_COLUMNS)

@@ -15,7 +15,7 @@ from agentic.mappers.ledger.rows import Row, activation_row, dispatchable
 from agentic.mappers.ledger.sql import ACTIVATIONS, of_project, word
 
 _MAX_LATE = 100
-"""Activations that have their turn at a time because their time has come; the next look finds more."""
+"""Maximum number of activations released together; the next check finds more."""
 
 
 class SqlQueues(UsesCursor):

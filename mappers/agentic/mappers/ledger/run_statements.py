@@ -133,10 +133,10 @@ CHILDREN = HotStatement(
 _FOR_CHANGE = select(*RUN_COLUMNS, _limit()).where(of_run(RUNS))
 
 LOCK_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
-"""As ``READ_RUN``, with the project's limit; on SQLite whoever is in a transaction has the lock."""
+"""Like ``READ_RUN``, with the project's limit; on SQLite every transaction holds the lock."""
 
 LOCK_FREE_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
-"""As ``LOCK_RUN``; finds none while another transaction has the lock."""
+"""Like ``LOCK_RUN``; finds none while another transaction has the lock."""
 
 FIND_RUNS = HotStatement(
     select(RUNS.c.run_id, RUNS.c.idempotency_key).where(
@@ -147,7 +147,7 @@ FIND_RUNS = HotStatement(
         ),
     )
 )
-"""Those that stand in the way of a new one."""
+"""Runs that conflict with a new one."""
 
 ADD_RUN = HotStatement(
     insert(RUNS)
@@ -169,12 +169,12 @@ ADD_RUN = HotStatement(
 
 ADVANCE = _advance(goes_on=False)
 GO_ON = _advance(goes_on=True)
-"""Changes nothing when the run stands elsewhere. The second one is for most steps, which have no ends."""
+"""Changes nothing if the run is at another revision. The second one is for most steps, which have no ends."""
 
 RESUME = HotStatement(
     update(RUNS).where(of_run(RUNS)).values(cancel_reason=null(), cancel_at=null(), is_paused=false())
 )
-"""For one that has ended and goes on after all."""
+"""For an ended run that continues."""
 
 _PARENT = ("parent_run_id", "parent_superstep", "parent_executor_id", "parent_shard")
 
@@ -202,12 +202,12 @@ NOTE = HotStatement(
         decide_at=case((RUNS.c.decide_at < NOW, NOW), else_=RUNS.c.decide_at),
     )
 )
-"""Who cannot decide says so here: other runs come before this one the next time."""
+"""Postpones a run that cannot be decided: other runs come before it next time."""
 
 MARK_IDLE = HotStatement(
     update(RUNS).where(of_run(RUNS), RUNS.c.status == word(RunStatus.RUNNING)).values(decide_at=NOW)
 )
-"""For one whose superstep has no open activation."""
+"""For a run whose superstep has no open activation."""
 
 NEGLECTED = HotStatement(
     select(*RUN_COLUMNS)

@@ -18,7 +18,7 @@ _DONE = str(ActivationStatus.DONE)
 _position = attrgetter("position")
 
 NewRow = dict[str, Value]
-"""An activation that is to be added: its columns."""
+"""The columns of an activation to add."""
 
 Fences = Mapping[tuple[ExecutorId, int], int]
 """Executor and shard -> fence."""

@@ -29,10 +29,10 @@ _LARGE = frozenset({"progress", "result"})
 _LIGHT_COLUMNS = [null().label(one.name) if one.name in _LARGE else one for one in ACTIVATION_COLUMNS]
 
 _LOOKED_AT = 1_000
-"""Activations of a run that are looked at to say whether it is at work."""
+"""Activations of a run that are read to see whether it is active."""
 
 IS_OUTERMOST = RUNS.c.parent_run_id.is_(None)
-"""Of a run: no other one waits for its end."""
+"""Of a run: no other run waits for its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +74,13 @@ class LedgerReader:
             LedgerError: There are several, or the name is empty.
         """
         if not name:  # which every id begins with
-            raise LedgerError("an empty id names no run; see `agentic executions list`")
+            raise LedgerError("the id is empty; give an id or prefix, see `agentic executions list`")
         exactly = self._runs(RUNS.c.run_id == name)
         found = exactly or self._begun_so(name)
         if not found:
             raise UnknownRunError(RunId(name))
         if len(found) > 1:
-            raise LedgerError(f"several runs begin with {name!r}; give more of the id")
+            raise LedgerError(f"several runs begin with {name!r}; use a longer prefix")
         return found[0]
 
     def named(self, run_ids: Collection[RunId]) -> Mapping[RunId, RunRow]:

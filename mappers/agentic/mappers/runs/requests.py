@@ -158,4 +158,4 @@ _PARKED = (
     .where(IS_OUTERMOST, RUNS.c.superstep > literal_column("0"))  # who asks has ended a superstep
     .order_by(RUNS.c.created_at, RUNS.c.run_id, PARTS.c.part)
 )
-"""The activations that are parked in runs that have not ended; those that went on have no text any more."""
+"""The parked activations of open runs; continued ones have no text."""

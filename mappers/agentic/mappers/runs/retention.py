@@ -38,10 +38,10 @@ from agentic.mappers.runs.retention_statements import (
 log = get_logger(__name__)
 
 MAX_ROWS = 5_000
-"""Rows that one transaction removes at most; on SQLite others wait for it."""
+"""Maximum number of rows one transaction removes; on SQLite others wait for it."""
 
 PAGE_SIZE = 500
-"""Runs that are looked for, and removed, together."""
+"""Runs that are selected and removed together."""
 
 CACHE_KIB = 16_384
 """What SQLite may keep of changed pages. A page of runs changes 5 MB: with the usual 2 MB the pages that do

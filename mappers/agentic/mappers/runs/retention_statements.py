@@ -31,7 +31,7 @@ from agentic.mappers.ledger.sql import EVENTS, NOW, RUNS, of_project
 IS_OLD = RUNS.c.finished_at <= NOW - bindparam("older_than_s", type_=Float)
 
 Fact: TypeAlias = Literal["runs within", "events within", "unpublished"]
-"""What is asked of runs by ranges of names; the second column says of ``runs within`` whether one goes on."""
+"""Queries for runs by ranges of names; the second column says of ``runs within`` whether one is active."""
 
 _LIMIT = bindparam("limit", type_=Integer)
 _FACTS: dict[Fact, tuple[Table, ColumnElement[Any]]] = {

@@ -63,7 +63,7 @@ class Span:
 
 
 Count: TypeAlias = Callable[[Session, str, Span], JSONValue]
-"""Counts what a project made in some weeks; None for what is not to be kept, as it may change unseen."""
+"""Counts the results of a project in some weeks; None for counts that may still change and are not stored."""
 
 
 def keep_totals(database: Database, project_id: str, kind: TotalsKind, count: Count) -> None:

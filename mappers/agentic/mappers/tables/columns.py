@@ -47,7 +47,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if not isinstance(value, datetime):
-            raise TypeError(f"a {type(value).__name__} is no time; give a datetime")
+            raise TypeError(f"{type(value).__name__} is not a time; give a datetime")
         if value.tzinfo is None:
             raise ValueError(f"the time {value.isoformat()} has no time zone; use datetime.now(UTC)")
         return value.astimezone(UTC)

@@ -15,10 +15,10 @@ class Cleared(Enum):
 
 
 CLEARED: Final[Literal[Cleared.CLEARED]] = Cleared.CLEARED
-"""In place of a value: the source says that there is none, so what is stored goes.
+"""Used as a value: the source says that there is none, so the stored value is removed.
 
-The column becomes as in a row that never had a value: its default, or else NULL. Not for what stands in
-place of something that is gone (``[deleted]``): mark that in a column of its own, and keep the text.
+The column becomes as in a row that never had a value: its default, or else NULL. Not for a placeholder of
+something that is gone (``[deleted]``): mark that in another column, and keep the text.
 """
 
 

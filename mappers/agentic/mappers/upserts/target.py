@@ -44,10 +44,10 @@ Key = tuple[object, ...]
 Row = Mapping[str, object]
 
 SEEN = ("content_hash", "last_seen_at", "execution_id", "agent_id")
-"""Columns that tell of the newest sight of a row: always written, never part of the content."""
+"""Columns about the newest sight of a row: always written, never part of the content."""
 
 SHORT = 4_000
-"""Bytes of JSON in which no number has too many digits for Python to read: that takes 4,300."""
+"""Bytes of JSON that cannot contain a number with too many digits for Python (4,300)."""
 
 
 @record

@@ -23,12 +23,13 @@ from agentic.mappers.upserts.snapshots import Counters, add_snapshots
 from agentic.mappers.upserts.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
-"""Rows looked for and stored at once: few enough for the 32,766 variables of a statement of SQLite."""
+"""Rows selected and stored together: few enough for the 32,766 variables of a statement of SQLite."""
 
 T = TypeVar("T")
 
 MOST_RESTARTS = 20
-"""Others come in between once or twice. Whoever is not found this often is not stored as it is looked for."""
+"Attempts against concurrent writers, who interfere once or twice. After that the key is not stored as "
+"given."
 
 log = get_logger(__name__)
 

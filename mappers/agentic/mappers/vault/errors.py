@@ -22,8 +22,8 @@ class NoSecretKeyError(VaultError):
 
     def __init__(self, kind: Sealed, name: str) -> None:
         super().__init__(
-            f"the {kind} {name!r} can be neither stored nor read, as there is no key; make one with `agentic "
-            f"secrets new-key`, keep it well, and set AGENTIC_SECRET_KEYS to it wherever pipelines run"
+            f"the {kind} {name!r} can be neither stored nor read without a key; create one with `agentic "
+            "secrets new-key`, keep it safe, and set AGENTIC_SECRET_KEYS to it wherever pipelines run"
         )
         self.kind = kind
         self.name = name
@@ -34,8 +34,8 @@ class BadSecretKeyError(VaultError, ValueError):
 
     def __init__(self, position: int, count: int) -> None:
         super().__init__(
-            f"AGENTIC_SECRET_KEYS: key {position} of {count} is no key; make one with `agentic secrets "
-            f"new-key`, and separate several by commas"
+            f"AGENTIC_SECRET_KEYS: key {position} of {count} is not a valid key; create one with `agentic "
+            "secrets new-key`, and separate keys by commas"
         )
         self.position = position
         self.count = count
@@ -45,10 +45,10 @@ class UnreadableSecretError(VaultError):
     """None of the keys decrypts what is stored, or it was stored under another name."""
 
     def __init__(self, kind: Sealed, name: str) -> None:
-        again = f"`agentic secrets set {name}`" if kind == "secret" else "log in anew"
+        again = f"`agentic secrets set {name}`" if kind == "secret" else "log in again"
         super().__init__(
-            f"none of the keys in AGENTIC_SECRET_KEYS decrypts the {kind} {name!r}; put the key it was "
-            f"stored with after the others, or `agentic secrets remove {name}` and {again}"
+            f"no key in AGENTIC_SECRET_KEYS decrypts the {kind} {name!r}; add the key it was stored with "
+            f"after the others, or `agentic secrets remove {name}` and {again}"
         )
         self.kind = kind
         self.name = name
@@ -58,5 +58,5 @@ class SecretNameError(VaultError, ValueError):
     """No secret can have that name."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"no secret can be called {name!r}: {reason}; choose another name")
+        super().__init__(f"{name!r} is not a valid secret name: {reason}; choose another name")
         self.name = name

@@ -1,4 +1,4 @@
-"""Child runs that have not ended are found by the run around them."""
+"""Unfinished child runs are found by their parent run."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Stored pipelines, dead letters, counts of crawls, and what became of each page."""
+"""Stored pipelines, dead letters, counts of crawls, and the result of each page."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What a project keeps between runs: secrets, sessions, a memory of actors, answers to be asked about."""
+"""Data a project keeps between runs: secrets, sessions, memory of actors, cached answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A page of a crawl is in the hand of a slice, whose end is known: it needs no lease."""
+"""A page of a crawl belongs to a slice, so it needs no lease."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Who decided what: rows that are added, and never changed or removed."""
+"""Audit: who decided what, in rows that are never changed or removed."""
 
 import sqlalchemy as sa
 from alembic import op

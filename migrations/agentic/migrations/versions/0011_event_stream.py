@@ -1,4 +1,4 @@
-"""Which stream the events of a project were published to: one that was made anew is told them again."""
+"""The stream that has the events of a project: a recreated stream gets them again."""
 
 import sqlalchemy as sa
 from alembic import op

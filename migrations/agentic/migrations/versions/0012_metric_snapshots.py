@@ -1,4 +1,4 @@
-"""How numbers of a source moved: a row each time that one of them was found to be another."""
+"""History of a source's numbers: a row for each change."""
 
 import sqlalchemy as sa
 from alembic import op

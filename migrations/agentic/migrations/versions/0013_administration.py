@@ -1,4 +1,4 @@
-"""What a project is for, and agents that are to rest."""
+"""Descriptions of projects, and disabled agents."""
 
 import sqlalchemy as sa
 from alembic import op

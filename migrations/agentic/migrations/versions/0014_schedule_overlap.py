@@ -1,4 +1,4 @@
-"""What a schedule does while its last execution is still at work.
+"""Overlap of schedules while their last execution is still running.
 
 Schedules that catch up each due time keep to that: they go on as before. The others skip.
 """

@@ -1,4 +1,4 @@
-"""Work of the run that began first goes first, and what waits for its time stands in nobody's way."""
+"""Older runs go first, and work that is not due blocks no other work."""
 
 import sqlalchemy as sa
 from alembic import op

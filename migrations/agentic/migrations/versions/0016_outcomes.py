@@ -1,4 +1,4 @@
-"""Rows and items of a crawl, counted with the pages that gave them; outcomes of executions."""
+"""Rows and items of a crawl, counted with their pages; outcomes of executions."""
 
 import sqlalchemy as sa
 from alembic import op

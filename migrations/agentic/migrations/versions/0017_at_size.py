@@ -1,4 +1,4 @@
-"""Indexes for what is looked for among a million runs, and which batches of events tell of decisions."""
+"""Indexes for searches among a million runs, and for batches of events with decisions."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which kinds of events of a batch tell of decisions."""
+"""Kinds of events in a batch that contain decisions."""
 
 import sqlalchemy as sa
 from alembic import op

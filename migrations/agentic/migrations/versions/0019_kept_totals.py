@@ -1,4 +1,4 @@
-"""Totals of weeks that have passed, for as long as no row of the week changes."""
+"""Totals of past weeks, as long as no row of the week changes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -23,11 +23,13 @@ def _group() -> None:
 @fakes_app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 chooses a free one.")] = 0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same pages.")] = 1,
     stories: Annotated[int, typer.Option(min=0, help="Submissions on the fake Hacker News.")] = 500,
     products: Annotated[int, typer.Option(min=0, help="Articles in the fake shop.")] = 240,
-    port_file: Annotated[Path | None, typer.Option(help="Gets the port, once it listens.")] = None,
+    port_file: Annotated[
+        Path | None, typer.Option(help="File to write the port to, once it listens.")
+    ] = None,
 ) -> None:
     """Serve a Hacker News API, a shop, a job board and more on loopback until Ctrl-C or SIGTERM.
 

@@ -13,14 +13,18 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = Field(pattern=r"^[/*]", description="Pattern of paths without query; * also crosses slashes.")
-    status: int | None = Field(default=None, ge=300, le=599, description="Answer with it and nothing else.")
-    times: PositiveInt | None = Field(default=1, description="Requests it happens to; null: until the reset.")
+    status: int | None = Field(
+        default=None, ge=300, le=599, description="Answer with this status and nothing else."
+    )
+    times: PositiveInt | None = Field(
+        default=1, description="Number of requests that fail; null: until the reset."
+    )
     delay_s: float = Field(default=0.0, ge=0, le=600, description="Seconds to wait before answering.")
     retry_after_s: NonNegativeInt | None = Field(
         default=None, description="Sent as Retry-After with the status."
     )
     retry_after_date: bool = Field(
-        default=False, description="Send it as a date, by the clock of the fakes, and not as seconds."
+        default=False, description="Send it as a date, by the clock of the fakes, instead of seconds."
     )
     location: str | None = Field(default=None, description="Where a status below 400 sends the client on to.")
     truncate: NonNegativeInt | None = Field(
@@ -28,10 +32,10 @@ class Fault(BaseModel):
     )
     bad_json: Literal["cut", "text"] | None = Field(
         default=None,
-        description="Half of the body, as if that were all; or words, where JSON was promised.",
+        description="Half of the body, as if complete; or words instead of JSON.",
     )
     html_instead_of_json: Literal[200, 403] | None = Field(
-        default=None, description="Answer with a page that turns one away, and this status."
+        default=None, description="Answer with a challenge page and this status."
     )
     close: Literal["before", "within"] | None = Field(
         default=None, description="Close the connection before a byte is sent, or in the middle of the body."
@@ -47,11 +51,11 @@ class Fault(BaseModel):
             raise ValueError("location and a status below 400, for example 301, need each other")
         kinds = [name for name in KINDS if getattr(self, name) is not None]
         if not kinds and not self.delay_s:
-            raise ValueError(f"nothing would go wrong; give delay_s or one of {', '.join(KINDS)}")
+            raise ValueError(f"no fault is set; give delay_s or one of {', '.join(KINDS)}")
         if len(kinds) > 1 and set(kinds) != {"status", "truncate"}:
-            raise ValueError(f"{' and '.join(kinds)} do not go together")
+            raise ValueError(f"{' and '.join(kinds)} cannot be combined")
         return self
 
 
 KINDS = ("status", "truncate", "bad_json", "html_instead_of_json", "close")
-"""What may go wrong, besides a delay."""
+"""Kinds of faults, besides a delay."""

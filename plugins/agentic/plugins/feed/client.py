@@ -13,7 +13,7 @@ from agentic.plugins.feed.errors import UnreadableFeedError
 from agentic.plugins.feed.polls import FeedState
 
 Connect = Callable[[], AbstractAsyncContextManager[Fetcher]]
-"""Gives the fetcher for one request: a shared one, or one of its own."""
+"""Returns the fetcher for one request: a shared one, or a new one."""
 
 OPML = "text/x-opml, application/xml;q=0.9, */*;q=0.5"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # sqlalchemy is loaded when somebody asks the doctor
 PLATFORM_NAME = "feed"
 
 MOST_TOLD = 10
-"""Feeds of one agent that are told of by name."""
+"""Feeds per agent that are reported by name."""
 
 
 def _feeds(database: Database, agent: AgentModel, settings: FeedSettings) -> Iterator[Finding]:
@@ -34,8 +34,10 @@ def _feeds(database: Database, agent: AgentModel, settings: FeedSettings) -> Ite
 
 def _trouble(feed: FeedState) -> str:
     if feed.disabled_at is not None:
-        return f"is gone (410) since {feed.disabled_at:%Y-%m-%d}; take it off the list, or set ask_disabled"
-    again = f", next try after {feed.next_poll_at:%Y-%m-%d %H:%M} UTC" if feed.next_poll_at else ""
+        return (
+            f"is gone (410) since {feed.disabled_at:%Y-%m-%d}; remove it from the list, or set ask_disabled"
+        )
+    again = f", next attempt after {feed.next_poll_at:%Y-%m-%d %H:%M} UTC" if feed.next_poll_at else ""
     return f"failed {feed.failures} times in a row{again}: {feed.last_error}"
 
 

@@ -15,7 +15,7 @@ class UnreadableFeedError(FeedError, ValueError):
 
     def __init__(self, url: str, reason: str) -> None:
         shown = safe_url(url)
-        super().__init__(f"{shown} is no feed: {reason}")
+        super().__init__(f"{shown} is not a feed: {reason}")
         self.url = shown
 
 

@@ -15,11 +15,11 @@ from agentic.plugins.feed.models import ENTRY_KEY_LENGTH, FeedEntryModel, FeedMo
 from agentic.plugins.feed.polls import FeedState, Poll, Polls
 
 SAID = frozenset({"id", "title", "home_url", "language"})
-"""What of a feed's state the feed itself says; all else is about its polls."""
+"""Fields of a feed's state from the feed itself; the others are about its polls."""
 
 STATE = tuple(name for name in FeedState.model_fields if name not in SAID)
 TOLD = frozenset({"summary", "content"})
-"""Parts of an entry that are not kept twice."""
+"""Parts of an entry that are not stored twice."""
 
 
 class FeedResultMapper(ResultMapper):

@@ -32,7 +32,7 @@ def read_opml(body: bytes, place: str) -> tuple[list[str], list[str]]:
     except MarkupError as exc:
         raise UnreadableOpmlError(place, str(exc)) from None
     if len(urls) > MAX_FEEDS:
-        raise UnreadableOpmlError(place, f"it names {len(urls)} feeds, more than {MAX_FEEDS}")
+        raise UnreadableOpmlError(place, f"it names {len(urls)} feeds; the limit is {MAX_FEEDS}")
     return urls, warnings
 
 

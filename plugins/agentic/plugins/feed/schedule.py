@@ -14,12 +14,12 @@ from agentic.mappers.content import clean_text
 from agentic.plugins.feed.polls import FeedState, Poll, PollOutcome, WatchList
 
 LONGEST_S = 86_400.0
-"""No wish is honoured beyond a day: most that are longer are mistakes."""
+"""Longest accepted poll interval of a feed: most longer ones are mistakes."""
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 PASSING = frozenset({FailureClass.RATE_LIMITED, FailureClass.ROBOTS_DENIED})
-"""What is no failure where somebody says when it ends: a limit, and a robots.txt that cannot be read now."""
+"""Failures that only postpone a poll, if their end is known: a limit, or an unreadable robots.txt."""
 
 MAX_AGE = LinearPattern(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,9})", ignore_case=True)
 NO_CACHE = LinearPattern(r"(?:^|[\s,])no-(?:cache|store)\b", ignore_case=True)
@@ -51,7 +51,8 @@ def watched(urls: Iterable[str], stored: Sequence[FeedState]) -> tuple[list[Feed
         known = found.setdefault(place, feed)
         if known.id != feed.id:
             warnings.append(
-                f"{safe_url(url)} moved to {safe_url(feed.url)}, which is watched too; take it off the list"
+                f"{safe_url(url)} moved to {safe_url(feed.url)}, which is watched too; remove it from the "
+                "list"
             )
             found[place] = min(known, feed, key=lambda one: one.id != place)
     return list(found.values()), warnings
@@ -130,7 +131,7 @@ def failed(feed: FeedState, error: Exception, now: datetime, *, floor_s: float) 
             "last_error": clean_text(str(error)),
         }
     )
-    told = f"{feed.name} failed ({failures} in a row), next try in {_span(wait_s)}: {after.last_error}"
+    told = f"{feed.name} failed ({failures} in a row), next attempt in {_span(wait_s)}: {after.last_error}"
     return Poll(feed=after, outcome=PollOutcome.FAILED, warnings=(told,))
 
 
@@ -167,8 +168,8 @@ def _moved(before: FeedState, after: FeedState) -> tuple[str, ...]:
     told = []
     if before.url != after.url:
         told.append(
-            f"{before.name} moved for good to {safe_url(after.url)}; it is asked there from now on, "
-            f"and may be listed by either"
+            f"{before.name} moved permanently to {safe_url(after.url)}; it is polled there from now on, "
+            "and the list may use either URL"
         )
     if before.disabled_at is not None:
         told.append(f"{before.name} is back; it is watched again")
@@ -178,14 +179,14 @@ def _moved(before: FeedState, after: FeedState) -> tuple[str, ...]:
 def _left_out(feed: FeedState, count: int, left_out: int) -> tuple[str, ...]:
     if not left_out:
         return ()
-    return (f"{feed.name} has {count:,} entries, and {left_out:,} of them were left out; raise max_entries",)
+    return (f"{feed.name} has {count:,} entries, {left_out:,} of them were skipped; raise max_entries",)
 
 
 def _gone(feed: FeedState, error: FetchError, now: datetime) -> Poll:
     after = feed.model_copy(
         update={"polled_at": now, "disabled_at": now, "last_error": clean_text(str(error))}
     )
-    told = f"{feed.name} is gone (410) and is not asked any more; take it off the list, or set ask_disabled"
+    told = f"{feed.name} is gone (410) and no longer polled; remove it from the list, or set ask_disabled"
     return Poll(feed=after, outcome=PollOutcome.GONE, warnings=(told,))
 
 
@@ -195,7 +196,7 @@ def _postponed(feed: FeedState, error: FetchError, now: datetime, floor_s: float
     is_others = error.status is None and error.failure_class == FailureClass.RATE_LIMITED
     wait_s = wait_after(0.0 if is_others else floor_s, [error.retry_after_s])
     after = feed.model_copy(update={"next_poll_at": now + timedelta(seconds=wait_s)})
-    told = f"{feed.name} was put off, next try in {_span(wait_s)}: {clean_text(str(error))}"
+    told = f"{feed.name} was postponed, next attempt in {_span(wait_s)}: {clean_text(str(error))}"
     return Poll(feed=after, outcome=PollOutcome.POSTPONED, warnings=(told,))
 
 

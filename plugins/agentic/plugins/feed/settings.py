@@ -11,11 +11,11 @@ from agentic.core.http import HttpError, HttpPolicy, canonical_url
 MAX_FEEDS = 1_000
 MAX_PARALLEL = 16
 MAX_POLLS = 250
-"""What a run reads is a message of its graph: 300 feeds of 50 short entries took 280 MiB."""
+"""A run's entries are a message of its graph: 300 feeds of 50 short entries took 280 MiB."""
 MIN_INTERVAL_S = 15 * 60
 MAX_INTERVAL_S = 24 * 60 * 60
 MAX_WAIT_S = 5.0
-"""A host that wants peace for longer is asked by a later run: nobody waits for it inside of one."""
+"""If a host asks for a longer pause, a later run polls it."""
 
 
 class FeedSettings(BaseModel):
@@ -31,26 +31,29 @@ class FeedSettings(BaseModel):
         default=MIN_INTERVAL_S,
         ge=MIN_INTERVAL_S,
         le=MAX_INTERVAL_S,
-        description="From one poll of a feed to the next: up to a day, and longer if the feed wants that.",
+        description="Interval between polls of a feed: up to a day, and longer if the feed asks for it.",
     )
-    ignore_schedule: bool = Field(default=False, description="Ask feeds before they are due.")
+    ignore_schedule: bool = Field(default=False, description="Poll feeds before they are due.")
     ask_disabled: bool = Field(
-        default=False, description="Ask feeds that were gone, too; those that are back are enabled again."
+        default=False, description="Poll disabled feeds, too; a feed that works again is enabled."
     )
     max_polls: int = Field(
         default=MAX_POLLS,
         ge=1,
         le=2 * MAX_FEEDS,
-        description="Feeds asked by one run: those that wait longest; others are left to the next.",
+        description="Feeds per run, those that wait longest first; the others follow in the next run.",
     )
     max_entries: int = Field(
-        default=500, ge=1, le=5_000, description="Kept of one answer, the first ones; more are a warning."
+        default=500,
+        ge=1,
+        le=5_000,
+        description="Entries stored per answer, from the top; more are a warning.",
     )
-    obey_robots: bool = Field(default=True, description="Whether robots.txt counts.")
-    requests_per_second: PositiveFloat | None = Field(default=None, description="Per host, if wanted.")
-    timeout_s: PositiveFloat = Field(default=30, description="For one request.")
+    obey_robots: bool = Field(default=True, description="Whether robots.txt is respected.")
+    requests_per_second: PositiveFloat | None = Field(default=None, description="Own rate limit per host.")
+    timeout_s: PositiveFloat = Field(default=30, description="Timeout of one request.")
     allow_private_hosts: tuple[str, ...] = Field(
-        default=(), description='Hosts inside the own network that feeds may be on, as "127.0.0.1:8000".'
+        default=(), description='Private hosts that feeds may be on, such as "127.0.0.1:8000".'
     )
 
     @field_validator("feeds")
@@ -63,7 +66,7 @@ class FeedSettings(BaseModel):
     @model_validator(mode="after")
     def _watches_something(self) -> Self:
         if not self.feeds and self.opml is None:
-            raise ValueError("there is nothing to watch; give feeds, or opml")
+            raise ValueError("no feeds to watch; give feeds, or opml")
         return self
 
     def policy(self) -> HttpPolicy:

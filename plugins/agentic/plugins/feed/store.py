@@ -12,7 +12,7 @@ from agentic.plugins.feed.models import FeedModel
 from agentic.plugins.feed.polls import FeedState
 
 Known = Callable[[Sequence[str]], list[FeedState]]
-"""Returns how those of the given URLs stand that are known; may block."""
+"""Returns the states of those of the given URLs that are known; may block."""
 
 BATCH = 500
 

@@ -22,7 +22,7 @@ from agentic.plugins.feed.settings import MAX_PARALLEL, MAX_WAIT_S, FeedSettings
 from agentic.plugins.feed.store import Known
 
 LET_BE = "let_be"
-"""State of the run: what is known of the feeds that are not asked, as :class:`Polls` without polls."""
+"""State of the run: the feeds that are not polled, as :class:`Polls` without polls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class CollectPolls(Executor):
         """Put the polls in the order of the list; one that broke is a warning, and is asked the next time."""
         polls = tuple(result.value for result in results if isinstance(result.value, Poll))
         broken = tuple(
-            f"poll {result.index} broke: {result.error.message}" for result in results if result.error
+            f"poll {result.index} failed: {result.error.message}" for result in results if result.error
         )
         let_be = Polls.model_validate(ctx.get_state(LET_BE))
         return let_be.model_copy(update={"polls": polls, "warnings": (*let_be.warnings, *broken)})

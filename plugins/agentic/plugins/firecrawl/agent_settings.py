@@ -37,12 +37,12 @@ Mode = Literal["scrape", "crawl", "map", "search"]
 Config = dict[str, JSONValue]
 
 MAX_URLS = 1_000
-"""More pages are not one result of one run."""
+"""Limit of pages per run, because a run has one result."""
 
 MAX_ROWS = 5_000
 PARALLEL = 4
 OWN = frozenset({"mode", "url", "urls", "query", "limit", "http", "error_handling"})
-"""What is the agent's and not its actor's."""
+"""Settings of the agent, not of its actor."""
 
 ACTORS: Mapping[Mode, type[Actor]] = MappingProxyType(
     {
@@ -56,15 +56,15 @@ RECORD = (
     "found.{url: page.final_url, status: page.status, scraped_at: page.fetched_at, metadata: metadata, "
     "markdown: markdown, html: html, links: links, item: item}"
 )
-"""What is kept of each page of mode scrape: not its markup as it came, of a thousand pages in one result."""
+"""Kept fields of each page of mode scrape: without its raw markup, for a thousand pages in one result."""
 
 LIMITS: Mapping[Mode, str] = MappingProxyType({"crawl": "max_pages", "map": "limit", "search": "limit"})
-"""What the actor of a mode calls ``limit``."""
+"""The actor's name for ``limit``, by mode."""
 
 ALWAYS: Mapping[Mode, Config] = MappingProxyType(
     {"crawl": {"as_records": True, "keep_looking": True}, "search": {"as_records": True}}
 )
-"""What an agent tells the actor of a mode: its rows need all there is, and a crawl is paid for."""
+"""Fixed inputs of the actor of a mode: its rows need all fields, and a crawl costs credits."""
 
 
 class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
@@ -74,12 +74,14 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
     """
 
     mode: Mode = Field(
-        default="scrape", description="What to do: scrape pages, crawl a site, map its URLs, search the web."
+        default="scrape", description="Mode: scrape pages, crawl a site, map its URLs, or search the web."
     )
-    url: str | None = Field(default=None, min_length=1, description="The page, or where the site begins.")
-    urls: tuple[str, ...] = Field(default=(), max_length=MAX_URLS, description="Pages, in mode scrape.")
+    url: str | None = Field(default=None, min_length=1, description="URL of the page, or start of the site.")
+    urls: tuple[str, ...] = Field(
+        default=(), max_length=MAX_URLS, description="URLs of pages, in mode scrape."
+    )
     query: str | None = Field(
-        default=None, min_length=1, max_length=500, description="What mode search looks for."
+        default=None, min_length=1, max_length=500, description="Search query of mode search."
     )
     limit: PositiveInt | None = Field(
         default=None,
@@ -87,14 +89,15 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
         description="Pages of a crawl (100), URLs of a map (5,000), results of each source of a search (10).",
     )
     wait_for: str | None = Field(
-        default=None, description="In mode scrape, what has to be on a page: a CSS selector."
+        default=None, description="In mode scrape: CSS selector that the page must match."
     )
     http: HttpPolicy = Field(
-        default_factory=HttpPolicy, description="timeout_s and max_wait_s count; the service has the rest."
+        default_factory=HttpPolicy,
+        description="Only timeout_s and max_wait_s apply; the service does the rest.",
     )
     error_handling: ErrorHandling = Field(
         default_factory=lambda: {"rate_limited": ErrorRule(retry_count=5, backoff_s=2)},
-        description="Rules for failures, as in a pipeline. What is asked for again may be paid for again.",
+        description="Rules for failures, as in a pipeline. Retries may cost credits again.",
     )
 
     @property
@@ -157,7 +160,7 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
         if self.mode == "search" and (self.query is None or self.pages):
             raise ValueError("mode search needs a query, and neither url nor urls")
         if self.mode != "search" and self.query is not None:
-            raise ValueError("a query is for mode search; mode map has search")
+            raise ValueError("a query is for mode search; use search in mode map")
         if self.mode == "scrape" and not self.pages:
             raise ValueError("mode scrape needs url or urls")
         if self.mode in ("crawl", "map") and (self.url is None or self.urls):
@@ -169,7 +172,7 @@ class FirecrawlAgentSettings(CrawlRules, MapRules, SearchRules, PageInput):
         loop = {"max_parallel"} if self.mode == "scrape" else {"limit"}
         others = sorted(self.model_fields_set - (OWN - {"limit"}) - _inputs(ACTORS[self.mode]) - loop)
         if others:
-            raise ValueError(f"mode {self.mode} has no {', '.join(others)}")
+            raise ValueError(f"mode {self.mode} does not take {', '.join(others)}")
         for url in self.pages[:1] or [""]:
             self._check_input({"url": url} if self.mode == "scrape" else {})
         return self

@@ -33,7 +33,7 @@ from agentic.plugins.firecrawl.settings import Service, ServiceInput, service_of
 T = TypeVar("T")
 
 MARGIN_S = 15.0
-"""How much longer than the service may take for a page we wait for its answer."""
+"""Extra wait for an answer after the service's own time limit for a page."""
 
 
 class Firecrawl:

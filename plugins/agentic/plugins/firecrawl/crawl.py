@@ -32,10 +32,12 @@ class FirecrawlCrawlInput(CrawlRules, ListingInput):
     """Where to begin, which links to follow, and what to make of each page."""
 
     url: str
-    max_pages: int = Field(default=100, ge=1, le=MOST_PAGES, description="Pages at most, and so the price.")
+    max_pages: int = Field(
+        default=100, ge=1, le=MOST_PAGES, description="Maximum number of pages, and so of credits."
+    )
     keep_looking: bool = Field(
         default=False,
-        description="Where a look at the crawl fails by what may pass, look again, until deadline_s.",
+        description="Repeat status checks after temporary failures until deadline_s.",
     )
 
     def settings(self, timeout_s: float) -> dict[str, object]:
@@ -87,7 +89,7 @@ class FirecrawlCrawlOutput(BaseModel):
 
 
 class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
-    """Lets Firecrawl crawl a site: begun once, looked at from time to time, by whichever worker is there.
+    """Crawls a site with Firecrawl: started once, then polled by any worker.
 
     The crawl's id is written down as soon as it is known, so that a run whose process was killed goes on to
     look at the crawl it has begun. A run that is broken off cancels it.
@@ -117,7 +119,7 @@ class FirecrawlCrawlActor(PaidActor[FirecrawlCrawlInput, FirecrawlCrawlOutput]):
             if not (given.keep_looking and _may_pass(exc) and elapsed_s < given.deadline_s):
                 raise
             after_s = max(pause_s(elapsed_s, given.deadline_s), exc.retry_after_s or 0.0)
-            return Again(after_s=after_s, note=f"the crawl {job.id} could not be looked at: {exc}")
+            return Again(after_s=after_s, note=f"the status of crawl {job.id} could not be read: {exc}")
 
     async def abandon(self, ctx: ActorContext, given: FirecrawlCrawlInput, /) -> None:
         """Cancel the crawl."""
@@ -162,7 +164,7 @@ def _ended(job: Job, state: State) -> ActorError:
     """Return why there is nothing to be had of a crawl."""
     word = "cancelled" if state.status == "cancelled" else "error"
     message = (
-        f"the crawl {job.id} ended as {state.status!r} with {state.completed} pages; run the pipeline anew"
+        f"the crawl {job.id} ended as {state.status!r} with {state.completed} pages; run the pipeline again"
     )
     return ActorError(message, failure_class=word)
 

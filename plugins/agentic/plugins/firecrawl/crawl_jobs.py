@@ -120,7 +120,7 @@ async def begin(service: Firecrawl, url: str, options: Mapping[str, object], key
         ActorError: There is no answer, it is a refusal, or the crawl that was begun cannot be found.
     """
     try:
-        begun = await service.ask(f"begin the crawl of {safe_url(url)}", partial(_start, url, options, key))
+        begun = await service.ask(f"start the crawl of {safe_url(url)}", partial(_start, url, options, key))
     except ActorError as exc:
         if exc.status != CONFLICT:
             raise
@@ -144,14 +144,14 @@ async def _begun_before(service: Firecrawl, url: str) -> str:
     Raises:
         ActorError: It has ended, or there are several of that address.
     """
-    active = await service.ask("tell which crawls go on", lambda client: client.get_active_crawls())
+    active = await service.ask("list running crawls", lambda client: client.get_active_crawls())
     found = [str(crawl.id) for crawl in active.crawls if canonical_url(crawl.url) == canonical_url(url)]
     if len(found) == 1:
         return found[0]
-    what = f"{len(found)} crawls of that address go on there" if found else "it does not go on any more"
+    what = f"{len(found)} crawls of that address are running there" if found else "it is no longer running"
     message = (
-        f"a crawl of {safe_url(url)} was begun before and its id was lost on the way: {what}; look for it "
-        f"among the activities of the service, or run the pipeline anew, which begins another"
+        f"a crawl of {safe_url(url)} was started before, but its id was lost: {what}; look for it among "
+        "the activities of the service, or run the pipeline again, which starts another"
     )
     raise ActorError(message, failure_class="error", status=CONFLICT)
 
@@ -167,7 +167,7 @@ async def look(service: Firecrawl, job: Job) -> State:
     except ActorError as exc:
         if exc.status != 404:
             raise
-        message = f"Firecrawl no longer has the crawl {job.id}: it keeps results for a day; crawl anew"
+        message = f"Firecrawl no longer has the crawl {job.id}: it keeps results for a day; crawl again"
         raise ActorError(message, failure_class="gone", status=404) from exc
 
 
@@ -193,7 +193,7 @@ async def collect(service: Firecrawl, job: Job, state: State, max_pages: int) ->
         documents += more.documents
         following = more.following
     told = await service.ask(
-        f"tell the errors of the crawl {job.id}", lambda client: client.get_crawl_errors(job.id)
+        f"list the errors of the crawl {job.id}", lambda client: client.get_crawl_errors(job.id)
     )
     return Found(
         documents=tuple(documents[:max_pages]),
@@ -205,7 +205,7 @@ async def collect(service: Firecrawl, job: Job, state: State, max_pages: int) ->
 
 async def _state(service: Firecrawl, address: str) -> State:
     """Return the state at an address; the client asks for it at the service, whatever host it names."""
-    found = await service.ask("tell how the crawl goes", partial(_page, address=address))
+    found = await service.ask("report the status of the crawl", partial(_page, address=address))
     return State(
         status=found.status,
         completed=found.completed,

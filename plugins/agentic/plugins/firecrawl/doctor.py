@@ -17,11 +17,11 @@ PLATFORM_NAME = "firecrawl"
 
 def _look(settings: FirecrawlAgentSettings) -> Iterator[Finding]:
     if find_spec("firecrawl") is None:
-        yield Finding(f"cannot ask Firecrawl: {MissingFirecrawlError()}")
+        yield Finding(f"cannot call Firecrawl: {MissingFirecrawlError()}")
     try:
         place_of(settings)
     except SettingsError as exc:
-        yield Finding(f"cannot ask Firecrawl: {exc}")
+        yield Finding(f"cannot call Firecrawl: {exc}")
 
 
 def _secrets(settings: FirecrawlAgentSettings) -> Iterator[str]:
@@ -35,5 +35,4 @@ def _secrets(settings: FirecrawlAgentSettings) -> Iterator[str]:
 
 
 DOCTOR = AgentsDoctor(platform=PLATFORM_NAME, settings=FirecrawlAgentSettings, look=_look, secrets=_secrets)
-"""Tells of agents that cannot be run: for their config, for a key that is not there, for the library that is
-not installed. Firecrawl is not asked."""
+"""Reports agents that cannot run: invalid config, missing key, missing library. Firecrawl is not called."""

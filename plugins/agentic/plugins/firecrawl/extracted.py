@@ -21,7 +21,7 @@ def _checked(schema: dict[str, JSONValue]) -> dict[str, JSONValue]:
         validator_for(schema, default=Draft202012Validator).check_schema(schema)
     except SchemaError as exc:
         place = "/".join(map(str, exc.absolute_path)) or "its root"
-        raise ValueError(f"it is no JSON Schema: at {place}, {exc.message}") from None
+        raise ValueError(f"it is not a JSON Schema: at {place}, {exc.message}") from None
     return schema
 
 
@@ -41,7 +41,7 @@ def item_of(found: JSONValue, schema: Mapping[str, JSONValue] | None, url: str) 
         ActorError: It is something else (``schema_invalid``).
     """
     if not isinstance(found, dict):
-        raise _misfit(url, f"there is {type(found).__name__} in place of an object")
+        raise _misfit(url, f"{type(found).__name__} found instead of an object")
     item: Item = {name: value for name, value in found.items() if value is not None}
     if schema is not None and (fault := _fault(item, schema)):
         raise _misfit(url, fault)
@@ -66,5 +66,8 @@ def _fault(item: Item, schema: Mapping[str, JSONValue]) -> str | None:
 
 
 def _misfit(url: str, fault: str) -> ActorError:
-    message = f"what Firecrawl read from {url} does not fit: {fault}; make the schema or the prompt clearer"
+    message = (
+        f"the fields that Firecrawl extracted from {url} do not match the schema: {fault}; make the schema "
+        "or the prompt clearer"
+    )
     return ActorError(message, failure_class="schema_invalid")

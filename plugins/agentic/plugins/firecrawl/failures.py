@@ -24,7 +24,7 @@ CODES = {
     "SCRAPE_SSL_ERROR": "tls",
     "SCRAPE_TIMEOUT": "timeout",
 }
-"""What the service says of a site it could not reach, whatever the status."""
+"""Messages of the service about unreachable sites, with any status."""
 
 STATUSES: Mapping[int, tuple[str, str]] = {
     401: (FailureClass.AUTH_REQUIRED, ""),
@@ -32,16 +32,16 @@ STATUSES: Mapping[int, tuple[str, str]] = {
     408: (FailureClass.TIMEOUT, ""),
     429: (FailureClass.RATE_LIMITED, "account"),
 }
-"""Statuses with a word of their own: failure class and detail."""
+"""Statuses with their own failure class and detail."""
 
 ADVICE = {
     "auth_required": "store the key with `agentic secrets set firecrawl_api_key`, or give api_key",
     "quota_exhausted": "buy credits, or wait for the next month's",
-    "unsupported": "Firecrawl does not fetch this site for anybody; fetch it another way",
-    "html_for_json": "something before the service refuses us; look at api_url",
-    "rate_limited": "the account asks too often; raise its plan, or lower max_parallel",
-    "decode": "look at api_url, or update firecrawl-py",
-    "connect": "look at api_url and at the service",
+    "unsupported": "Firecrawl does not fetch this site; fetch it another way",
+    "html_for_json": "a proxy in front of the service refused the request; check api_url",
+    "rate_limited": "the account is over its rate limit; raise its plan, or lower max_parallel",
+    "decode": "check api_url, or update firecrawl-py",
+    "connect": "check api_url and the service",
 }
 
 
@@ -143,7 +143,7 @@ def _reason(answer: Answer) -> str:
     return (
         f"it answered {answer.status}: {mask_known(said)[:MESSAGE_LIMIT]}"
         if isinstance(said, str)
-        else (f"it answered {answer.status} without saying why")
+        else (f"it answered {answer.status} without a reason")
     )
 
 

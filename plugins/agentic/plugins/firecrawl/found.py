@@ -46,7 +46,7 @@ class NothingFoundError(AgenticError):
     """Every single page failed."""
 
     def __init__(self, failed: tuple[str, ...]) -> None:
-        what = "it could not be had" if len(failed) == 1 else f"none of {len(failed)} could be had; the first"
+        what = "no result" if len(failed) == 1 else f"no result of {len(failed)}; the first"
         super().__init__(f"{what}: {failed[0]}")
         self.failed = failed
 

@@ -16,13 +16,13 @@ from agentic.plugins.firecrawl.crawl_jobs import CONFLICT, Job, end, look
 from agentic.plugins.firecrawl.settings import ServiceInput
 
 END_S = 3.0
-"""What the service gets to end a job, in each of three tries."""
+"""Time for the service to end a job, in each of three attempts."""
 
 LAST_S = 10.0
-"""How long the answer is waited for that tells the id of a job nobody wants any more."""
+"""Wait for the id of a job that is no longer needed."""
 
 Begin = Callable[[str | None], Awaitable[JSONValue]]
-"""Begins a job; a second one with the same key is the first one."""
+"""Starts a job; a second one with the same key is the first one."""
 
 
 async def current_job(ctx: ActorContext, name: str, begin: Begin) -> Job:
@@ -162,7 +162,7 @@ def _ended(job: Job) -> str:
 def _unended(job: Job, exc: ActorError | TimeoutError) -> ActorError:
     reason = str(exc) or f"no answer within {END_S:g} s"
     message = (
-        f"the crawl {job.id} may go on at Firecrawl, and be paid for, as it could not be cancelled "
+        f"the crawl {job.id} may continue at Firecrawl and cost credits because it could not be cancelled "
         f"({reason}); cancel it there: DELETE {job.path} with your key"
     )
     return ActorError(message, failure_class=getattr(exc, "failure_class", "timeout"))

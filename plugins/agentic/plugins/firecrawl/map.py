@@ -22,8 +22,8 @@ class FirecrawlMapInput(MapRules, ServiceInput):
     """Which site, and which of its pages."""
 
     url: str
-    limit: int = Field(default=5_000, ge=1, le=100_000, description="URLs at most.")
-    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+    limit: int = Field(default=5_000, ge=1, le=100_000, description="Maximum number of URLs.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
 
 
 class FirecrawlMapOutput(LinksOutput):
@@ -36,7 +36,7 @@ class FirecrawlMapOutput(LinksOutput):
 
 
 class FirecrawlMapActor(PaidActor[FirecrawlMapInput, FirecrawlMapOutput]):
-    """Lets Firecrawl list the URLs of a site; it fetches next to nothing of it, for one credit."""
+    """Lists the URLs of a site with Firecrawl, for one credit and with few requests."""
 
     name = "firecrawl_map"
     version = "1"

@@ -19,33 +19,35 @@ class PageInput(ServiceInput):
     """How pages are fetched; what is left out is as we are used to, and not as the client has it."""
 
     formats: tuple[Format, ...] = Field(
-        default=("markdown",), description="What is made of a page; html is cleaned up."
+        default=("markdown",), description="Formats of the page; html is cleaned up."
     )
     only_main_content: bool = Field(
-        default=True, description="Leave headers, navigation and footers out of what is made of a page."
+        default=True, description="Leave headers, navigation and footers out of these formats."
     )
     json_schema: JsonSchema | None = Field(
         default=None,
         alias="schema",
-        description="Let a model read these fields from a page; costs more credits.",
+        description="Extract these fields with a model; costs more credits.",
     )
     prompt: str | None = Field(
-        default=None, min_length=1, description="What the model is told; alone, it chooses the fields."
+        default=None,
+        min_length=1,
+        description="Prompt for the model; without fields, the model chooses them.",
     )
     headers: dict[str, str] = Field(
-        default_factory=dict, description="The service sends them to the site, so it knows them."
+        default_factory=dict, description="Request headers; the service sees them."
     )
     timeout_s: PositiveFloat | None = Field(
-        default=None, description="For a page, at the service; instead of the policy's."
+        default=None, description="Timeout per page at the service, instead of the policy's."
     )
     wait_s: NonNegativeFloat = Field(
-        default=0, description="Let scripts go on for so long before the page is read."
+        default=0, description="Wait this long for scripts before the page is read."
     )
     max_age_s: NonNegativeFloat = Field(
-        default=0, description="How old a copy the service may give instead; 0 fetches the page anew."
+        default=0, description="Maximum age of a cached copy; 0 always fetches the page."
     )
     proxy: Literal["basic", "enhanced", "auto"] | None = Field(
-        default=None, description="By which addresses the site is asked; enhanced ones cost more credits."
+        default=None, description="Kind of proxy; enhanced ones cost more credits."
     )
 
     def options(self, timeout_s: float, formats: Sequence[JSONValue]) -> Options:
@@ -88,8 +90,8 @@ class ListingInput(PageInput):
 
     as_records: bool = Field(
         default=False,
-        description="Give each page as a record: what the service knows of it in `metadata`, what a model "
-        "read in `item`.",
+        description="Return each page as a record: facts from the service in `metadata`, extracted fields in "
+        "`item`.",
     )
 
 

@@ -51,7 +51,7 @@ class Pause:
         while (left_s := await self._left_s()) > 0:
             if left_s > self._max_wait_s:
                 reason = (
-                    f"it asked for {left_s:.0f} s of peace, more than max_wait_s ({self._max_wait_s:g} s)"
+                    f"it asked for a pause of {left_s:.0f} s, more than max_wait_s ({self._max_wait_s:g} s)"
                 )
                 raise failure(subject, "rate_limited", reason, wait_s=left_s, detail="account")
             await self._sleep(left_s)

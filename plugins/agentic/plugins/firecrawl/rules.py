@@ -13,33 +13,41 @@ class SitemapRule(BaseModel):
     """What sitemaps are for."""
 
     sitemap: Literal["include", "skip", "only"] = Field(
-        default="include", description="Whether URLs are taken from sitemaps, too, or from nowhere else."
+        default="include", description="Use of sitemaps: also, only, or not."
     )
 
 
 class CrawlRules(SitemapRule):
     """Which links a crawl follows, and how fast."""
 
-    max_depth: NonNegativeInt | None = Field(default=None, description="Links away from the first page.")
-    include_paths: tuple[str, ...] = Field(
-        default=(), description="Regular expressions: only paths that one of them is found in."
+    max_depth: NonNegativeInt | None = Field(
+        default=None, description="Maximum number of links from the first page."
     )
-    exclude_paths: tuple[str, ...] = Field(default=(), description="The same; no path that one is found in.")
-    entire_domain: bool = Field(default=False, description="Pages beside and above the first one, too.")
+    include_paths: tuple[str, ...] = Field(
+        default=(), description="Regular expressions; a path must match one of them."
+    )
+    exclude_paths: tuple[str, ...] = Field(
+        default=(), description="Regular expressions; a path may match none of them."
+    )
+    entire_domain: bool = Field(default=False, description="Also pages outside the path of the first one.")
     allow_subdomains: bool = False
     allow_external_links: bool = False
-    ignore_query_parameters: bool = Field(default=False, description="One page for all queries of a path.")
-    delay_s: PositiveInt | None = Field(default=None, description="Between two pages, one at a time.")
-    max_parallel: PositiveInt | None = Field(default=None, description="Pages at a time.")
+    ignore_query_parameters: bool = Field(
+        default=False, description="Ignore query strings: one page per path."
+    )
+    delay_s: PositiveInt | None = Field(
+        default=None, description="Pause between pages, fetched one at a time."
+    )
+    max_parallel: PositiveInt | None = Field(default=None, description="Concurrent pages.")
     deadline_s: PositiveFloat = Field(
-        default=3_600, description="A crawl that takes longer is cancelled, and fails with timeout."
+        default=3_600, description="A longer crawl is cancelled and fails with timeout."
     )
 
 
 class MapRules(SitemapRule):
     """Which URLs of a site a map lists."""
 
-    search: str | None = Field(default=None, min_length=1, description="Only URLs that are about it.")
+    search: str | None = Field(default=None, min_length=1, description="Only URLs that match this search.")
     include_subdomains: bool = False
 
 
@@ -51,4 +59,4 @@ class SearchRules(BaseModel):
     since: str | None = Field(
         default=None, min_length=1, description="qdr:h, qdr:d, qdr:w, qdr:m or qdr:y: the last hour to year."
     )
-    scrape: bool = Field(default=False, description="Fetch each result, too; each costs what a page costs.")
+    scrape: bool = Field(default=False, description="Also fetch each result; each costs as much as a page.")

@@ -31,7 +31,7 @@ def _checked(selector: str) -> str:
     try:
         parse("").select_one(selector)
     except SelectorSyntaxError:
-        raise ValueError(f"{selector!r} is no CSS selector") from None
+        raise ValueError(f"{selector!r} is not a CSS selector") from None
     return selector
 
 
@@ -40,14 +40,14 @@ class FirecrawlScrapeInput(PageInput):
 
     url: str
     params: dict[str, Param | tuple[Param, ...]] | None = Field(
-        default=None, description="Added to the query of the URL."
+        default=None, description="Query parameters to add to the URL."
     )
     method: Literal["GET"] = "GET"
     wait_for: Annotated[str, AfterValidator(_checked)] | None = Field(
-        default=None, description="What has to be on the page, a CSS selector. Else selector_missing."
+        default=None, description="CSS selector that the page must match; otherwise selector_missing."
     )
     screenshot: Literal["viewport", "full_page"] | None = Field(
-        default=None, description="Keep a picture of the page in a file."
+        default=None, description="Store a screenshot in a file."
     )
 
     @property
@@ -77,7 +77,7 @@ class FirecrawlScrapeOutput(PageOutput):
 
 
 class FirecrawlScrapeActor(PaidActor[FirecrawlScrapeInput, FirecrawlScrapeOutput]):
-    """Lets Firecrawl fetch one page, and make Markdown, links, a picture or an item of it."""
+    """Fetches one page with Firecrawl, as Markdown, links, a screenshot or an item."""
 
     name = "firecrawl_scrape"
     version = "1"
@@ -130,10 +130,13 @@ async def _scrape(ctx: ActorContext, given: FirecrawlScrapeInput) -> Document:
 async def _check(page: Page, given: FirecrawlScrapeInput) -> None:
     """Refuse a page that lacks what makes it one."""
     if page.is_html and not page.text.strip():
-        message = f"Firecrawl found nothing on {safe_url(page.final_url)}; give it more time with wait_s"
+        message = f"Firecrawl found no content on {safe_url(page.final_url)}; give it more time with wait_s"
         raise ActorError(message, failure_class="empty", status=page.status)
     if given.wait_for and not (page.is_html and await in_thread(_has, page.text, given.wait_for)):
-        message = f"nothing on {safe_url(page.final_url)} fits {given.wait_for!r}; wait_s lets scripts go on"
+        message = (
+            f"{given.wait_for!r} matches nothing on {safe_url(page.final_url)}; wait_s gives scripts more "
+            "time"
+        )
         raise ActorError(message, failure_class="selector_missing", status=page.status)
 
 

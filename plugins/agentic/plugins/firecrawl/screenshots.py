@@ -42,7 +42,7 @@ async def keep_screenshot(ctx: ActorContext, url: str, document: Document) -> Wr
     """
     picture = document.get("screenshot")
     if not isinstance(picture, str) or not picture:
-        message = f"Firecrawl made no picture of {url}; fetch it with the actor `screenshot`"
+        message = f"Firecrawl returned no screenshot of {url}; fetch it with the actor `screenshot`"
         raise ActorError(message, failure_class="empty")
     content, media_type = _sent_along(picture) or await _fetched(ctx, picture)
     name = f"firecrawl/{_slug(url)}-{url_key(url)[:8]}.{media_type.rpartition('/')[2]}"
@@ -61,7 +61,7 @@ def _sent_along(picture: str) -> tuple[bytes, str] | None:
     try:
         return base64.b64decode(picture[found.end :], validate=True), found[1]
     except binascii.Error as exc:
-        message = "the picture that Firecrawl sent cannot be read; fetch it with the actor `screenshot`"
+        message = "the screenshot of Firecrawl cannot be read; fetch it with the actor `screenshot`"
         raise ActorError(message, failure_class="decode") from exc
 
 

@@ -24,9 +24,9 @@ class FirecrawlSearchInput(SearchRules, ListingInput):
     """What to look for; how pages are fetched counts only with ``scrape``."""
 
     keywords: str | tuple[str, ...] = Field(
-        min_length=1, description="Words, all of them looked for at once; operators as of a search engine."
+        min_length=1, description="Search terms, all required; search operators are allowed."
     )
-    limit: int = Field(default=10, ge=1, le=100, description="Results of each source at most.")
+    limit: int = Field(default=10, ge=1, le=100, description="Maximum number of results per source.")
 
     @property
     def query(self) -> str:
@@ -45,7 +45,7 @@ class FirecrawlSearchOutput(LinksOutput):
 
 
 class FirecrawlSearchActor(PaidActor[FirecrawlSearchInput, FirecrawlSearchOutput]):
-    """Lets Firecrawl search the web, and fetch what it finds if that is wanted."""
+    """Searches the web with Firecrawl, and optionally fetches the results."""
 
     name = "firecrawl_search"
     version = "1"

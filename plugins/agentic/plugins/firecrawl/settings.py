@@ -24,9 +24,7 @@ class FirecrawlSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="AGENTIC_FIRECRAWL_", frozen=True, extra="ignore")
 
-    url: ServiceUrl = Field(
-        default=CLOUD_URL, description="The Firecrawl that is asked where a step names none."
-    )
+    url: ServiceUrl = Field(default=CLOUD_URL, description="Default Firecrawl URL for steps without one.")
 
 
 class ServiceInput(BaseModel):
@@ -35,11 +33,11 @@ class ServiceInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True)
 
     api_url: ServiceUrl | None = Field(
-        default=None, description="A Firecrawl of your own; else AGENTIC_FIRECRAWL_URL, else the cloud."
+        default=None, description="URL of your own Firecrawl; default: AGENTIC_FIRECRAWL_URL, else the cloud."
     )
     api_key: SecretStr | None = Field(
         default=None,
-        description=f"Write ${{secrets.NAME}}; the cloud gets the secret {KEY_SECRET} when left out.",
+        description=f"Write ${{secrets.NAME}}; the cloud gets the secret {KEY_SECRET} by default.",
     )
 
 
@@ -93,7 +91,7 @@ def _usable(key: SecretStr) -> str:
     text = key.get_secret_value().strip()
     if text.isascii() and text.isprintable():
         return text
-    message = "the key to Firecrawl has characters that no key has; store it anew, or correct api_key"
+    message = "the key to Firecrawl has invalid characters; store it again, or correct api_key"
     raise ActorError(message, failure_class="auth_required")
 
 
@@ -102,5 +100,5 @@ def _configured_url() -> str:
         return FirecrawlSettings().url
     except ValidationError:
         raise SettingsError(
-            "AGENTIC_FIRECRAWL_URL is no http:// or https:// URL; correct or unset it"
+            "AGENTIC_FIRECRAWL_URL is not an http:// or https:// URL; correct or unset it"
         ) from None

@@ -102,7 +102,9 @@ class GithubClient:
             yield response
             following = next_page(response.headers)
             if following is not None and (following in seen or not self._is_ours(following)):
-                raise UnexpectedAnswerError("GitHub", response.url, "its Link does not lead to a next page")
+                raise UnexpectedAnswerError(
+                    "GitHub", response.url, "its Link header does not lead to a next page"
+                )
 
     def _is_ours(self, url: str) -> bool:
         return urlsplit(url)[:2] == urlsplit(self._api.base_url)[:2]
@@ -154,9 +156,9 @@ def _search_warnings(target: Target, total: int, *, is_incomplete: bool) -> tupl
     warnings = []
     if total > SEARCH_LIMIT and target.limit > SEARCH_LIMIT:
         warnings.append(
-            f"GitHub gives the first {SEARCH_LIMIT:,} results of a search, and this one has {total:,}; "
-            f"narrow the query, by created:2026-01-01..2026-01-31 say"
+            f"GitHub returns the first {SEARCH_LIMIT:,} results of a search, and this one has {total:,}; "
+            "narrow the query, e.g. with created:2026-01-01..2026-01-31"
         )
     if is_incomplete:
-        warnings.append("GitHub ran out of time and did not search everything; narrow the query")
+        warnings.append("GitHub ran out of time, so its results are incomplete; narrow the query")
     return tuple(warnings)

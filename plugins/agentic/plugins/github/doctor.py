@@ -13,8 +13,8 @@ PLATFORM_NAME = "github"
 
 def _look(settings: GithubSettings) -> Iterator[Finding]:
     if settings.secret is None:
-        yield warning("has no token, so GitHub answers it 60 times an hour; give it token=${secrets.NAME}")
+        yield warning("has no token, so GitHub allows 60 requests an hour; give it token=${secrets.NAME}")
 
 
 DOCTOR = AgentsDoctor(platform=PLATFORM_NAME, settings=GithubSettings, look=_look)
-"""Tells of agents that cannot be run, and of those that have no token. GitHub is not asked."""
+"""Reports agents that cannot run, and agents without a token. GitHub is not called."""

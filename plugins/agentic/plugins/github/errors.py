@@ -14,7 +14,7 @@ class TokenError(GithubError, ValueError):
 
     def __init__(self, secret: str) -> None:
         super().__init__(
-            f"the secret {secret!r} has characters that no token has; store it anew with "
-            f"`agentic secrets set {secret}`"
+            f"the secret {secret!r} has characters that no token has; store it again with `agentic secrets "
+            f"set {secret}`"
         )
         self.secret = secret

@@ -13,7 +13,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.github.settings import Mode, Order, SearchKind, Sort, State
 
 Answer = dict[str, JSONValue]
-"""A thing as the API gives it. Whether it is one shows when it is stored: a bad one costs no other."""
+"""A thing as the API returns it, validated when it is stored: a bad one does not affect the others."""
 
 
 class GithubQuery(BaseModel):

@@ -22,10 +22,10 @@ LONGEST_PAUSE_S = 3_600.0
 SECONDARY = ("secondary rate limit", "abuse detection")
 MESSAGE_LIMIT = 200
 ADVICE = {
-    401: "give the agent a token that is good",
-    403: "give the agent a token that may read it",
-    404: "it is not there, or private and not for this token",
-    410: "the repository has this switched off",
+    401: "give the agent a valid token",
+    403: "give the agent a token with access",
+    404: "it does not exist, or is private and not visible to this token",
+    410: "the feature is disabled in the repository",
     422: "correct the query",
     451: "it is blocked for legal reasons",
 }

@@ -12,7 +12,7 @@ from agentic.plugins.github.items import GithubLabel, GithubRepo, GithubUser, Is
 from agentic.plugins.github.models import GithubIssueModel, GithubReleaseModel, GithubRepoModel
 
 REPO_NUMBERS = {"score": "stars", "forks": "forks", "watchers": "watchers", "open_issues": "open_issues"}
-"""What is followed in ``metric_snapshots``; a repository's score is its stars."""
+"""Fields followed in ``metric_snapshots``; a repository's score is its stars."""
 
 
 class GithubResultMapper(ResultMapper):

@@ -24,14 +24,14 @@ HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_
 
 PER_PAGE = 100
 SEARCH_LIMIT = 1_000
-"""More results of a search GitHub does not give."""
+"""GitHub returns at most this number of search results."""
 
 MAX_ROWS = 5_000
-"""More are not one result of one run."""
+"""Limit of rows, because a run has one result."""
 
 MAX_QUERY = 256
 PATIENCE_S = 30.0
-"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
+"""Longest wait inside a step; a step with a longer one is parked and occupies no worker."""
 
 
 Mode = Literal["repos", "issues", "releases", "search"]
@@ -48,7 +48,7 @@ SORTS: dict[SearchKind, frozenset[Sort]] = {
     "repositories": frozenset({"stars", "forks", "help-wanted-issues", "updated"}),
     "issues": frozenset({"updated", "created", "comments", "reactions", "interactions"}),
 }
-"""What each kind of search can be sorted by."""
+"""Sort keys of each kind of search."""
 
 
 class GithubSettings(ApiSettings):
@@ -58,45 +58,46 @@ class GithubSettings(ApiSettings):
     """
 
     mode: Mode = Field(
-        default="repos", description="What to read: repos, issues (of repos), releases (of repos) or search."
+        default="repos", description="Mode: repos, issues (of repos), releases (of repos) or search."
     )
     repos: tuple[RepoName, ...] = Field(default=(), description="Repositories, each as owner/name.")
     query: str | None = Field(
         default=None,
         min_length=1,
         max_length=MAX_QUERY,
-        description="What to search for, with GitHub's qualifiers; mode repos takes it in place of names.",
+        description="Search query, with GitHub's qualifiers; mode repos takes it instead of names.",
     )
     kind: SearchKind = Field(
-        default="repositories", description="What mode search looks for; issues are pull requests, too."
+        default="repositories", description="Kind of results of mode search; issues include pull requests."
     )
     sort: Sort | None = Field(
         default=None,
-        description="Order of a search: stars, forks, help-wanted-issues or updated for repositories; "
-        "updated, created, comments, reactions or interactions for issues. Best match if left out.",
+        description="Sort key of a search: stars, forks, help-wanted-issues or updated for repositories; "
+        "updated, created, comments, reactions or interactions for issues. Default: best match.",
     )
-    order: Order = Field(default="desc", description="Which end of sort comes first: desc or asc.")
-    state: State = Field(default="all", description="Which issues mode issues reads.")
-    since: AwareDatetime | None = Field(default=None, description="Only issues that changed since then.")
-    days: PositiveInt | None = Field(default=None, description="Only issues that changed in so many days.")
+    order: Order = Field(default="desc", description="Sort order: desc or asc.")
+    state: State = Field(default="all", description="State of issues in mode issues.")
+    since: AwareDatetime | None = Field(default=None, description="Only issues changed since then.")
+    days: PositiveInt | None = Field(default=None, description="Only issues changed in the last N days.")
     limit: int = Field(
         default=PER_PAGE,
         ge=1,
         le=MAX_ROWS,
-        description="Rows of the search, or of each repository: what changed last, the newest releases.",
+        description="Rows of the search, or per repository: last changes, newest releases.",
     )
     token: str | None = Field(
         default=None,
-        description="Who asks: ${secrets.NAME}, never the token itself; nobody gets 60 answers an hour.",
+        description="Token as ${secrets.NAME}, never the token itself; without one GitHub allows 60 "
+        "requests an hour.",
     )
     max_wait_s: PositiveFloat = Field(
         default=3_600,
-        description="Longest wait that a limit of GitHub may ask for; beyond it the agent fails.",
+        description="Longest wait for a limit of GitHub; above it the agent fails.",
     )
     base_url: str = Field(
         default=BASE_URL,
         pattern=API_URL,
-        description="Root of the API; https://HOST/api/v3 of a server of your own.",
+        description="Root of the API; https://HOST/api/v3 for your own server.",
     )
 
     @property
@@ -127,7 +128,7 @@ class GithubSettings(ApiSettings):
             raise ValueError("sort is for a search: give a query")
         known = SORTS[self.kind if self.mode == "search" else "repositories"]
         if self.sort not in known:
-            raise ValueError(f"such a search has no sort {self.sort}; take one of {', '.join(sorted(known))}")
+            raise ValueError(f"such a search has no sort {self.sort}; use one of {', '.join(sorted(known))}")
         return self
 
     @model_validator(mode="after")
@@ -137,13 +138,13 @@ class GithubSettings(ApiSettings):
         if self.mode == "repos" and bool(self.repos) is bool(self.query):
             raise ValueError("mode repos needs either repos or a query")
         if self.mode in ("issues", "releases") and (not self.repos or self.query):
-            raise ValueError(f"mode {self.mode} needs repos, and no query: mode search takes one")
+            raise ValueError(f"mode {self.mode} needs repos instead of a query; mode search takes a query")
         if self.mode != "issues" and (self.since or self.days):
             raise ValueError("since and days are for mode issues; a query takes updated:>2026-01-31")
         if self.since and self.days:
             raise ValueError("give since or days, not both")
         if len(self.repos) * self.limit > MAX_ROWS and self.mode in ("issues", "releases"):
             raise ValueError(
-                f"that is more than {MAX_ROWS} rows in one run; lower limit, or make several agents"
+                f"that is more than {MAX_ROWS} rows in one run; lower limit, or create several agents"
             )
         return self

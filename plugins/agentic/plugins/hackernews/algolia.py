@@ -18,7 +18,7 @@ from agentic.plugins.hackernews.slices import Moment, Sweep, Window
 from agentic.plugins.hackernews.trees import flattened
 
 Kept = dict[str, object]
-"""A page as it is kept for another try."""
+"""A page as stored for a later attempt."""
 
 Read = Callable[[], Awaitable[Kept]]
 Once = Callable[[str, Read], Awaitable[Kept]]
@@ -125,7 +125,7 @@ def _found(query: SearchQuery, haul: _Haul, lost_count: int, failure: FetchError
     if failure is None:
         return Found(hits=hits, warnings=lost)
     wanted = max(min(query.limit, haul.total or 0), len(hits))
-    broken = f"the search broke off after {len(hits):,} of {wanted:,} hits: {failure}"
+    broken = f"the search was interrupted after {len(hits):,} of {wanted:,} hits: {failure}"
     return Found(hits=hits, warnings=(broken, *lost), unread_count=wanted - len(hits))
 
 
@@ -150,5 +150,8 @@ def _lost(count: int) -> tuple[str, ...]:
     if not count:
         return ()
     return (
-        f"{count:,} hits cannot be read, as one second has more than {SEARCH_LIMIT:,}; narrow query or tags",
+        (
+            f"{count:,} hits cannot be read because one second has more than {SEARCH_LIMIT:,}; narrow "
+            "query or tags"
+        ),
     )

@@ -13,7 +13,7 @@ class ItemGoneError(HackerNewsError, LookupError):
     """The API answers ``null`` for an item: it never was, or is no longer there."""
 
     def __init__(self, item_id: int) -> None:
-        super().__init__(f"item {item_id} is gone; the next run reads the list anew")
+        super().__init__(f"item {item_id} is gone; the next run reads the list again")
         self.item_id = item_id
 
 
@@ -29,5 +29,5 @@ class UnknownUserError(HackerNewsError, LookupError):
     """Nobody has that name, as it is written."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no user {name!r}; upper and lower case count, correct the agent's users")
+        super().__init__(f"user {name!r} does not exist; names are case-sensitive, correct the agent's users")
         self.name = name

@@ -14,10 +14,10 @@ from agentic.core.types import JSONValue
 from agentic.plugins.hackernews.settings import MAX_STORIES, Sort, StoryList
 
 END_OF_TIME_S = 253_402_300_799
-"""The last second of the year 9999: what comes later is no date in Python or SQL."""
+"""The last second of the year 9999: later times are not dates in Python or SQL."""
 
 Answer = dict[str, JSONValue]
-"""A thing as Algolia gives it. Whether it is one shows when it is stored: a bad one costs no other."""
+"""A thing as Algolia returns it, validated when it is stored: a bad one does not affect the others."""
 
 
 class HackerNewsItem(BaseModel):

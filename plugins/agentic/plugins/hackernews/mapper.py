@@ -14,10 +14,10 @@ from agentic.plugins.hackernews.items import AlgoliaHit, AlgoliaNode, HackerNews
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel
 
 KINDS = ("story", "comment", "poll", "pollopt", "job")
-"""Tags of Algolia that say what a hit is."""
+"""Tags of Algolia for the kind of a hit."""
 
 NUMBERS = {"score": "score", "comments": "descendants"}
-"""What is followed in ``metric_snapshots``."""
+"""Fields followed in ``metric_snapshots``."""
 
 
 class HackerNewsResultMapper(ResultMapper):

@@ -17,7 +17,7 @@ from agentic.plugins.hackernews.settings import MAX_PARALLEL, MAX_PARALLEL_TREES
 from agentic.plugins.hackernews.trees import joined
 
 DOUBTS = "doubts"
-"""State of the run: what the search that found the trees did not find, as :class:`Found` without hits."""
+"""State of the run: the skipped parts of the search that found the trees, as :class:`Found` without hits."""
 
 
 class Search(Executor):
@@ -105,7 +105,7 @@ class CollectTrees(Executor):
         warnings = (*doubts.warnings, *failures)
         nodes, left_out = joined(trees, self._max_comments)
         if left_out:
-            warnings += (f"{left_out:,} comments were left out; raise max_comments, or lower limit",)
+            warnings += (f"{left_out:,} comments were skipped; raise max_comments, or lower limit",)
         return Found(nodes=nodes, warnings=warnings, unread_count=doubts.unread_count + len(failures))
 
 

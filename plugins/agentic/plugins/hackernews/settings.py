@@ -23,20 +23,20 @@ from agentic.core.http.api import API_URL, ApiSettings
 BASE_URL = "https://hacker-news.firebaseio.com/v0"
 ALGOLIA_URL = "https://hn.algolia.com/api/v1"
 ALGOLIA_PER_S = 10_000 / 3_600
-"""Algolia answers 10,000 requests an hour from one address."""
+"""Algolia allows 10,000 requests an hour from one address."""
 
 PER_PAGE = 100
 SEARCH_LIMIT = 1_000
-"""Hits that Algolia gives of one search, whatever page is asked for."""
+"""Algolia returns at most this number of hits per search, on any page."""
 
 PATIENCE_S = 30.0
-"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
+"""Longest wait inside a step; a step with a longer one is parked and occupies no worker."""
 
 MAX_PARALLEL = 20
 MAX_PARALLEL_TREES = 4
 MAX_STORIES = 500
 MAX_ROWS = 5_000
-"""More are not one result of one run."""
+"""Limit of rows, because a run has one result."""
 
 Mode = Literal["list", "search", "comments", "users"]
 StoryList = Literal["top", "new", "best", "ask", "show", "job"]
@@ -52,10 +52,10 @@ class HackerNewsSettings(ApiSettings):
 
     mode: Mode = Field(
         default="list",
-        description="What to read: the head of a list, a search, comments (of items, of a search or of a "
-        "list) or users.",
+        description="Mode: the head of a list, a search, comments (of items, of a search or of a list) or "
+        "users.",
     )
-    list: StoryList = Field(default="top", description="Which list of stories to read.")
+    list: StoryList = Field(default="top", description="List of stories to read.")
     limit: int = Field(
         default=30,
         ge=1,
@@ -63,34 +63,36 @@ class HackerNewsSettings(ApiSettings):
         description=f"Stories of the list, hits of the search or trees of comments; at most {MAX_STORIES} "
         f"stories and trees.",
     )
-    query: str | None = Field(default=None, min_length=1, max_length=500, description="Words to search for.")
+    query: str | None = Field(default=None, min_length=1, max_length=500, description="Search terms.")
     tags: tuple[Tag, ...] = Field(
         default=(),
-        description="What a hit must all be: story, comment, poll, job, show_hn, ask_hn, front_page, "
-        "author_NAME, story_ID; any of several in one as (story,poll).",
+        description="Tags that a hit must have: story, comment, poll, job, show_hn, ask_hn, front_page, "
+        "author_NAME, story_ID; alternatives in parentheses: (story,poll).",
     )
     sort: Sort = Field(
         default="date", description=f"Newest first, or the {SEARCH_LIMIT:,} most relevant at most."
     )
-    min_points: NonNegativeInt | None = Field(default=None, description="Only hits with so many points.")
+    min_points: NonNegativeInt | None = Field(default=None, description="Minimum points of a hit.")
     min_comments: NonNegativeInt | None = Field(
-        default=None, description="Only hits with so many comments, which are stories."
+        default=None, description="Minimum comments of a hit (stories only)."
     )
-    since: AwareDatetime | None = Field(default=None, description="Only hits made since then.")
-    until: AwareDatetime | None = Field(default=None, description="Only hits made until then.")
-    days: int | None = Field(default=None, ge=1, le=36_500, description="Only hits made in so many days.")
+    since: AwareDatetime | None = Field(default=None, description="Only hits created since then.")
+    until: AwareDatetime | None = Field(default=None, description="Only hits created until then.")
+    days: int | None = Field(
+        default=None, ge=1, le=36_500, description="Only hits created in the last N days."
+    )
     items: tuple[PositiveInt, ...] = Field(
-        default=(), max_length=MAX_STORIES, description="Ids whose trees mode comments reads."
+        default=(), max_length=MAX_STORIES, description="Ids of the trees for mode comments."
     )
     max_comments: int = Field(
-        default=2_000, ge=1, le=MAX_ROWS, description="Comments that mode comments keeps of one run."
+        default=2_000, ge=1, le=MAX_ROWS, description="Maximum number of comments of a run, in mode comments."
     )
     users: tuple[UserName, ...] = Field(
-        default=(), max_length=MAX_STORIES, description="Whom mode users reads; upper and lower case count."
+        default=(), max_length=MAX_STORIES, description="User names for mode users (case-sensitive)."
     )
     max_wait_s: PositiveFloat = Field(
         default=3_600,
-        description="Longest wait that a limit may ask for; beyond it the agent fails.",
+        description="Longest wait for a limit; above it the agent fails.",
     )
     base_url: str = Field(default=BASE_URL, pattern=API_URL, description="Root of the Firebase API.")
     algolia_url: str = Field(
@@ -130,7 +132,7 @@ class HackerNewsSettings(ApiSettings):
             raise ValueError("mode search needs a query or tags")
         if searching and (self.mode in ("list", "users") or not self.is_search):
             raise ValueError(
-                f"{searching[0]} is for a search: give mode search or comments, and query or tags"
+                f"{searching[0]} is for a search: set mode search or comments, and query or tags"
             )
         if self.items and (self.mode != "comments" or searching):
             raise ValueError("items are for mode comments, without a search")

@@ -115,6 +115,6 @@ class ArchiveReader:
         if isinstance(answer, list):
             return answer
         if answer.data is None:
-            said = f"it says {answer.error!r:.200}" if answer.error else "there is no data in it"
+            said = f"it says {answer.error!r:.200}" if answer.error else "it has no data"
             raise UnexpectedAnswerError("Arctic Shift", response.url, said)
         return answer.data

@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from agentic.plugins.reddit.settings import RedditSettings
 
 LISTING_LIMIT = 1_000
-"""More of a listing, or of a search, Reddit does not give."""
+"""Reddit returns at most this part of a listing or search."""
 
 FEED_LIMIT = 100
 """Entries of one feed, which is read as one page."""
 
 MAX_ROWS = 5_000
-"""More are not one result of one run."""
+"""Limit of rows, because a run has one result."""
 
 READS = {
     "oauth": {"posts", "comments", "scores", "subreddits"},
@@ -22,7 +22,7 @@ READS = {
     "archive": {"posts", "comments", "scores"},
     "browser": {"posts"},
 }
-"""What each mode can read."""
+"""Readable kinds of each mode."""
 
 LISTED = {"hot", "new", "top", "rising", "controversial"}
 SEARCHED = {"hot", "new", "top", "relevance", "comments"}
@@ -41,7 +41,7 @@ def _mode_fault(settings: RedditSettings) -> str:
         able = sorted(mode for mode, reads in READS.items() if settings.read in reads)
         return f"mode {settings.mode} cannot read {settings.read}; {' and '.join(able)} can"
     if settings.mode == "browser" and settings.query:
-        return "mode browser reads no searches; mode oauth and mode feed do"
+        return "mode browser cannot search; modes oauth and feed can"
     return ""
 
 
@@ -56,7 +56,7 @@ def _place_fault(settings: RedditSettings) -> str:
     if settings.days and settings.read != "scores":
         return "days are for read scores"
     if settings.query and settings.users:
-        return "a search takes author:NAME in its query, not users"
+        return "for a search, put author:NAME in the query instead of users"
     match settings.read:
         case "posts":
             is_right = places and not settings.ids
@@ -65,20 +65,16 @@ def _place_fault(settings: RedditSettings) -> str:
             return _tree_fault(settings, places=places)
         case "scores":
             is_right = not places and bool(settings.ids) is not bool(settings.days)
-            return "" if is_right else "read scores needs either ids, or days, and nothing else to read"
+            return "" if is_right else "read scores needs either ids or days only"
         case "subreddits":
             others = settings.users or settings.query or settings.ids
             is_each = bool(settings.subreddits) and "+" not in "".join(settings.subreddits)
-            return (
-                ""
-                if is_each and not others
-                else "read subreddits needs subreddits, each by itself, and nothing else"
-            )
+            return "" if is_each and not others else "read subreddits needs a list of single subreddits only"
 
 
 def _tree_fault(settings: RedditSettings, *, places: bool) -> str:
     if places is bool(settings.ids):
-        return "read comments needs either ids, or subreddits, users or a query whose posts are taken"
+        return "read comments needs either ids, or subreddits, users or a query to find posts"
     is_odd = any(name.startswith("t1_") for name in settings.ids)
     return "read comments needs ids of posts: t3_..." if is_odd else ""
 
@@ -89,7 +85,7 @@ def _order_fault(settings: RedditSettings) -> str:
     if settings.sort and settings.read in ("scores", "subreddits"):
         return f"read {settings.read} has no sort"
     if sort not in known:
-        return f"there is no sort {sort} here; take one of {', '.join(sorted(known))}"
+        return f"sort {sort} is not available here; use one of {', '.join(sorted(known))}"
     if settings.t and not settings.query and sort not in TIMED:
         return "t is for sort top, for sort controversial and for a query"
     return ""
@@ -101,8 +97,10 @@ def _archive_fault(settings: RedditSettings) -> str:
     if settings.query and not settings.subreddits:
         return "the archive searches in subreddits only; name them"
     if any("+" in name for name in settings.subreddits):
-        return "the archive knows each subreddit by itself, not joined by +"
-    return "" if (settings.sort or "new") == "new" and not settings.t else "the archive knows sort new only"
+        return "the archive needs single subreddits, not joined by +"
+    return (
+        "" if (settings.sort or "new") == "new" and not settings.t else "the archive supports sort new only"
+    )
 
 
 def _feed_fault(settings: RedditSettings) -> str:
@@ -119,5 +117,5 @@ def _size_fault(settings: RedditSettings) -> str:
     if settings.read in ("posts", "comments") and rows > MAX_ROWS:
         lower = "max_comments or limit" if settings.read == "comments" else "limit"
         more = f"that may be {rows:,} rows in one run, more than {MAX_ROWS:,}"
-        return f"{more}; lower {lower}, or make several agents"
+        return f"{more}; lower {lower}, or create several agents"
     return ""

@@ -22,7 +22,7 @@ def _look(settings: RedditSettings) -> Iterator[Finding]:
         case "feed":
             yield from _feed_findings(settings)
         case "archive":
-            yield warning("reads by mode archive: what others keep, whose scores are those of 36 hours later")
+            yield warning("reads by mode archive: a copy by others, with scores of 36 hours after the post")
         case "browser":
             yield from _browser_findings()
 
@@ -42,10 +42,10 @@ def _browser_findings() -> Iterator[Finding]:
     try:
         asyncio.run(find_browser(load_settings().browser_path))
     except BrowserUnavailableError as exc:
-        yield Finding(f"reads by mode browser, and cannot: {exc}")
+        yield Finding(f"reads by mode browser, but it cannot: {exc}")
     else:
-        yield warning("reads by mode browser: the posts that a page shows at first, and no comments")
+        yield warning("reads by mode browser: the first posts of a page, and no comments")
 
 
 DOCTOR = AgentsDoctor(platform=PLATFORM_NAME, settings=RedditSettings, look=_look)
-"""Tells of agents that cannot be run, and by which mode they read. Reddit is not asked."""
+"""Reports agents that cannot run, and their modes. Reddit is not called."""

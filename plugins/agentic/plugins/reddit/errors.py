@@ -31,5 +31,5 @@ class CredentialsError(RedditError, ValueError):
     failure_class = FailureClass.AUTH_REQUIRED.value
 
     def __init__(self, grant: str, reason: str) -> None:
-        super().__init__(f"Reddit gives no token for grant {grant}: {reason}")
+        super().__init__(f"Reddit returned no token for grant {grant}: {reason}")
         self.grant = grant

@@ -18,7 +18,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.reddit.settings import Mode, Period, Read, Sort
 
 Answer = dict[str, JSONValue]
-"""A thing as Reddit gives it. Whether it is one shows when it is stored: a bad one costs no other."""
+"""A thing as Reddit returns it, validated when it is stored: a bad one does not affect the others."""
 
 Kind = Literal["listing", "search", "user", "tree", "scores", "about"]
 

@@ -18,18 +18,16 @@ LONGEST_PAUSE_S = 3_600.0
 MESSAGE_LIMIT = 200
 ADVICE = {
     "private": "only its members may read it",
-    "quarantined": "the account has to opt in to it on the site",
+    "quarantined": "the account must opt in to it on the site",
     "gold_only": "only subscribers of Reddit Premium may read it",
-    "banned": "it is gone; take it out of the agent's config",
+    "banned": "it is gone; remove it from the agent's config",
 }
 BY_STATUS = {
-    401: "the token is no longer good",
-    403: "this may not be read",
-    404: "there is nothing of that name",
+    401: "the token is no longer valid",
+    403: "access is forbidden",
+    404: "it does not exist",
 }
-BLOCKED = (
-    "Reddit answers nobody like that; mode oauth needs credentials, mode feed and mode archive need none"
-)
+BLOCKED = "Reddit refuses such requests; mode oauth needs credentials, modes feed and archive need none"
 _PLACE = LinearPattern(r"/(r|user|comments)/([\w+-]+)")
 _SHORT = {"r": "r/", "user": "u/", "comments": "post "}
 
@@ -120,5 +118,5 @@ def no_subreddit(name: str, response: HttpResponse) -> FetchError | None:
     """Return that there is no subreddit of that name, if Reddit led to its search for one instead."""
     if "/subreddits/search" not in urlsplit(response.url).path:
         return None
-    reason = f"there is no r/{name}; correct the agent's subreddits"
+    reason = f"r/{name} does not exist; correct the agent's subreddits"
     return FetchError(response.url, "http_404", reason, status=404)

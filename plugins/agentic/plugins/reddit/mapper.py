@@ -17,11 +17,11 @@ from agentic.plugins.reddit.standing import MODES, UNCOUNTED, merged
 from agentic.plugins.reddit.things import GONE, RedditComment, RedditPost, RedditSubreddit
 
 UNRIPE = timedelta(hours=36)
-"""Until a post is about that old, an archive has no score of it, but writes 0 or 1."""
+"""Until a post has about this age, an archive has no score of it, but writes 0 or 1."""
 
 BATCH_SIZE = 500
 NUMBERS = {"score": "score", "comments": "num_comments"}
-"""What is followed in ``metric_snapshots``."""
+"""Fields followed in ``metric_snapshots``."""
 
 Row = dict[str, object]
 Written = type[RedditPostModel] | type[RedditCommentModel]

@@ -85,7 +85,7 @@ class OauthReader:
             if not after or not page.things:
                 return
             if after in seen:
-                raise UnexpectedAnswerError("Reddit", response.url, "its listing goes round in a circle")
+                raise UnexpectedAnswerError("Reddit", response.url, "its listing repeats itself")
             seen.add(after)
 
     async def _tree(self, target: Target) -> Found:
@@ -125,7 +125,7 @@ class OauthReader:
         answer = self._api.read(response, _MORE).get("json", {})
         data = answer.get("data")
         if not isinstance(data, dict) or not isinstance(things := data.get("things"), list):
-            raise UnexpectedAnswerError("Reddit", response.url, "there are no things in it")
+            raise UnexpectedAnswerError("Reddit", response.url, "it contains no things")
         return [*things]
 
     async def _scores(self, target: Target) -> Found:
@@ -137,7 +137,7 @@ class OauthReader:
         )
         missing = len(target.ids) - len(found.posts) - len(found.comments)
         if missing:
-            return found.model_copy(update={"warnings": (f"Reddit knows {missing:,} of the ids no more",)})
+            return found.model_copy(update={"warnings": (f"Reddit no longer has {missing:,} of the ids",)})
         return found
 
     async def _ask(self, path: str, options: Mapping[str, object]) -> HttpResponse:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agentic.plugins.reddit.items import Found, RedditQuery, Target
 
 BATCH = 100
-"""Ids that one request for scores takes."""
+"""Ids per request for scores."""
 
 
 def targets_of(query: RedditQuery) -> list[Target]:

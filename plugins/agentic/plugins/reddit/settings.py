@@ -25,7 +25,7 @@ ARCHIVE_URL = "https://arctic-shift.photon-reddit.com"
 VERSION = "1"
 
 PATIENCE_S = 30.0
-"""Longest wait inside a step; for a longer one the step is put away and no worker waits."""
+"""Longest wait inside a step; a step with a longer one is parked and occupies no worker."""
 
 Mode = Literal["oauth", "feed", "archive", "browser"]
 Read = Literal["posts", "comments", "scores", "subreddits"]
@@ -37,7 +37,7 @@ UserName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,50}$")]
 ThingId = Annotated[str, StringConstraints(pattern=r"^(t[13]_)?[0-9a-z]{1,13}$")]
 
 SECRETS = ("client_secret", "password", "refresh_token", "feed_token")
-"""What is named as ``${secrets.NAME}`` only."""
+"""Settings that must be ``${secrets.NAME}``."""
 
 NEEDED: dict[Grant, tuple[str, ...]] = {
     "client_credentials": ("client_id", "client_secret"),
@@ -45,7 +45,7 @@ NEEDED: dict[Grant, tuple[str, ...]] = {
     "refresh_token": ("client_id", "refresh_token"),
     "installed_client": ("client_id", "device_id"),
 }
-"""What each grant cannot do without."""
+"""Required settings of each grant."""
 
 
 class RedditSettings(ApiSettings):
@@ -57,27 +57,27 @@ class RedditSettings(ApiSettings):
     )
     read: Read = Field(
         default="posts",
-        description="What to read: posts, comments (trees of posts), scores (of what is known already) or "
-        "subreddits (what they say of themselves).",
+        description="Kind: posts, comments (trees of posts), scores (of stored things) or subreddits (their "
+        "descriptions).",
     )
     subreddits: tuple[SubredditName, ...] = Field(
         default=(), description="Names without r/; several in one request as python+django."
     )
-    users: tuple[UserName, ...] = Field(default=(), description="Whose posts to read; names without u/.")
+    users: tuple[UserName, ...] = Field(
+        default=(), description="Users whose posts to read; names without u/."
+    )
     query: str | None = Field(
         default=None,
         min_length=1,
         max_length=512,
-        description="What to search for: in each of subreddits, or everywhere.",
+        description="Search query: in each of subreddits, or everywhere.",
     )
     sort: Sort | None = Field(
         default=None,
         description="Order of a listing: new (the default), hot, top, rising or controversial; of a search: "
         "new, relevance, hot, top or comments.",
     )
-    t: Period | None = Field(
-        default=None, description="The time that top, controversial and a search are of."
-    )
+    t: Period | None = Field(default=None, description="Time range of top, controversial and a search.")
     limit: int = Field(
         default=25,
         ge=1,
@@ -87,17 +87,17 @@ class RedditSettings(ApiSettings):
     ids: tuple[ThingId, ...] = Field(
         default=(),
         max_length=MAX_ROWS,
-        description="Posts whose comments are read, or what scores are read of: t3_... or t1_...; a post may "
-        "leave out its t3_.",
+        description="Posts to read comments of, or things to read scores of: t3_... or t1_...; a post may "
+        "omit its t3_.",
     )
     days: int | None = Field(
-        default=None, ge=1, le=3_650, description="Read scores of the stored posts of so many days."
+        default=None, ge=1, le=3_650, description="Read scores of stored posts of the last N days."
     )
-    max_comments: int = Field(default=200, ge=1, le=MAX_ROWS, description="Comments kept of one post.")
+    max_comments: int = Field(default=200, ge=1, le=MAX_ROWS, description="Comments stored per post.")
     more_requests: NonNegativeInt = Field(
-        default=10, description="Requests for what the tree of one post leaves out at first."
+        default=10, description="Requests for the omitted parts of one post's tree."
     )
-    grant: Grant = Field(default="client_credentials", description="How mode oauth comes by its token.")
+    grant: Grant = Field(default="client_credentials", description="How mode oauth gets its token.")
     client_id: str | None = Field(default=None, description="Of the app, or ${secrets.NAME}.")
     client_secret: str | None = Field(default=None, description="Of the app: ${secrets.NAME}.")
     username: str | None = Field(default=None, description="For grant password, or ${secrets.NAME}.")
@@ -109,27 +109,27 @@ class RedditSettings(ApiSettings):
         description="For grant installed_client: 20 to 30 characters that name this installation.",
     )
     contact: UserName | None = Field(
-        default=None, description="Reddit name of whoever answers for the agent; mode oauth needs it."
+        default=None, description="Reddit name of the contact of the agent; mode oauth needs it."
     )
     app: str = Field(
         default="agentic-pipelines", pattern=r"^[\w.-]+$", description="Name of the app in the User-Agent."
     )
-    feed_user: UserName | None = Field(default=None, description="Whose feed_token it is.")
+    feed_user: UserName | None = Field(default=None, description="User of feed_token.")
     feed_token: str | None = Field(
-        default=None, description="Of the user's own feeds (reddit.com/prefs/feeds): ${secrets.NAME}."
+        default=None, description="Token of the user's own feeds (reddit.com/prefs/feeds): ${secrets.NAME}."
     )
     feed_interval_s: PositiveFloat = Field(
-        default=60, description="Seconds from one feed to the next; Reddit gives about one a minute."
+        default=60, description="Seconds between two feeds; Reddit allows about one a minute."
     )
     obey_robots: bool = Field(
-        default=True, description="Whether mode browser keeps to robots.txt; set it off only with leave."
+        default=True, description="Whether mode browser respects robots.txt; disable it only with permission."
     )
     max_wait_s: PositiveFloat = Field(
         default=3_600,
-        description="Longest wait that a limit of Reddit may ask for; beyond it the agent fails.",
+        description="Longest wait for a limit of Reddit; above it the agent fails.",
     )
     base_url: str = Field(default=BASE_URL, pattern=API_URL, description="Root of the API, for mode oauth.")
-    api_url: str = Field(default=SITE_URL, pattern=API_URL, description="Where tokens are given.")
+    api_url: str = Field(default=SITE_URL, pattern=API_URL, description="URL for tokens.")
     feed_url: str = Field(default=SITE_URL, pattern=API_URL, description="Root of the feeds.")
     archive_url: str = Field(default=ARCHIVE_URL, pattern=API_URL, description="Root of the archive.")
     html_url: str = Field(default=SITE_URL, pattern=API_URL, description="Root of the pages.")

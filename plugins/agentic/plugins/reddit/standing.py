@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping
 from agentic.mappers import CLEARED
 
 MODES = ("oauth", "archive", "browser", "feed")
-"""Ways to read a post: the nearest to what its author wrote first."""
+"""Ways to read a post: the nearest to the author's text first."""
 
 WHOLE = frozenset({"oauth", "archive"})
-"""Ways that tell all of a post."""
+"""Ways that return all fields of a post."""
 
 CLEARABLE = frozenset({"selftext", "flair", "distinguished"})
-"""What may be there no more, though the post is: in a row of a way that tells all, None says so."""
+"""Optional fields of a post: in a row of a complete way, None means that there is none."""
 
 MOVING = frozenset({"id", "score", "num_comments", "upvote_ratio", "removed_by", "deleted_at"})
-"""What every way tells as it is now, if it tells it at all."""
+"""Fields that are current in every way that returns them."""
 
 UNCOUNTED = (0, 1)
-"""What an archive, which counts late, writes before it has counted."""
+"""Values that an archive, which counts late, writes before it has counted."""
 
 Row = Mapping[str, object]
 

@@ -15,7 +15,7 @@ Moment = Annotated[float, Field(ge=0, le=32_503_680_000, allow_inf_nan=False)]
 """Seconds since the epoch, up to the year 3000."""
 
 GONE = frozenset({"[deleted]", "[removed]", "[deleted by user]", "[ Removed by Reddit ]"})
-"""What stands in place of what somebody wrote."""
+"""Placeholders of deleted or removed texts."""
 
 _CONTEXT = LinearPattern(r"/comments/([0-9a-z]+)/")
 

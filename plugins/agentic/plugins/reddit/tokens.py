@@ -21,7 +21,7 @@ Secret = Callable[[str], Awaitable[SecretStr]]
 
 INSTALLED_GRANT = "https://oauth.reddit.com/grants/installed_client"
 EARLY_S = 60.0
-"""So long before its end a token is no longer used."""
+"""A token is no longer used this long before its end."""
 
 
 class _Granted(BaseModel):
@@ -138,5 +138,5 @@ class TokenKeeper:
             granted = None
         token = granted.access_token.get_secret_value() if granted else ""
         if granted is None or not token.isascii() or not token.isprintable():
-            raise CredentialsError(self._settings.grant, "its answer has no token in it; check api_url")
+            raise CredentialsError(self._settings.grant, "its answer has no token; check api_url")
         return granted

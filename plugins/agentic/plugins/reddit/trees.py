@@ -12,7 +12,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.reddit.items import Answer, Listing, More
 
 BATCH = 100
-"""Comments that one request for more gives."""
+"""Comments per request for more."""
 
 
 @dataclass(slots=True)
@@ -66,10 +66,10 @@ class Tree:
         left_out = cut + sum(more.count for more in self.waiting)
         threads = sum(more.is_thread for more in self.waiting)
         advice = f"; raise {to_raise}"
-        found = [f"{left_out:,} comments of {post_id} were left out{advice}"] if left_out else []
+        found = [f"{left_out:,} comments of {post_id} were skipped{advice}"] if left_out else []
         if threads:
             goes = "thread goes" if threads == 1 else "threads go"
-            found.append(f"{threads:,} {goes} on below what was read of {post_id}{advice}")
+            found.append(f"{threads:,} {goes} on below the comments read of {post_id}{advice}")
         return tuple(found)
 
 

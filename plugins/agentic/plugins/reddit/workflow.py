@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 TURNS = 60
-"""How often a feed lets others go first: each time is a minute."""
+"""How often a feed waits for others: each time is a minute."""
 
 POSTS = "posts"
-"""State of the run: what was found before the trees were read, as :class:`Found`."""
+"""State of the run: the results before the trees were read, as :class:`Found`."""
 
 
 class Plan(Executor):
@@ -34,7 +34,7 @@ class Plan(Executor):
     async def plan(self, query: RedditQuery, ctx: WorkflowContext) -> list[Target]:
         """Say what is to be read."""
         if query.is_cut:
-            sentence = f"only the newest {len(query.ids):,} stored posts are looked at; give fewer days"
+            sentence = f"only the newest {len(query.ids):,} stored posts are read; set fewer days"
             ctx.set_state(POSTS, Found(warnings=(sentence,)).model_dump(mode="json", exclude_defaults=True))
         return targets_of(query)
 
@@ -150,7 +150,7 @@ def default_workflow() -> Workflow:
 
 
 async def _no_secrets(name: str) -> SecretStr:
-    raise LookupError(f"there is no secret {name!r} here; run an agent")
+    raise LookupError(f"secret {name!r} is not available here; run an agent")
 
 
 def _whole(results: list[ItemResult]) -> Found:

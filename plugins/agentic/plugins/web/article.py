@@ -14,7 +14,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.web.html import canonical_url_of, document_of, language_of
 
 MAX_TAGS = 60_000
-"""Of a page that an article is looked for on."""
+"""Maximum number of tags of a page with an article."""
 
 
 class ArticleInput(BaseModel):
@@ -28,7 +28,7 @@ class ArticleInput(BaseModel):
 
 
 class ArticleActor(Actor[ArticleInput, ItemOutput]):
-    """Reads an article: its words, and who wrote it when. Needs the extra ``article``.
+    """Extracts an article: text, author and date. Needs the extra ``article``.
 
     The item has ``url``, ``canonical_url``, ``title``, ``author``, ``date``, ``language``, ``description``,
     ``site_name``, ``text`` and ``markdown``; what the page does not tell is null.
@@ -67,7 +67,7 @@ def read_article(given: ArticleInput) -> dict[str, JSONValue] | None:
     """
     # trafilatura takes time by the square of their number: 64,000 take 3 s.
     if (count := given.page.text.count("<")) > MAX_TAGS:
-        message = f"{given.page.final_url} has {count:,} tags, more than {MAX_TAGS:,} for an article"
+        message = f"{given.page.final_url} has {count:,} tags; the limit for an article is {MAX_TAGS:,}"
         raise ActorError(f"{message}; read it with extract_detail", failure_class="too_large")
     require("trafilatura", "article")
     try:

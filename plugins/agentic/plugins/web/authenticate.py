@@ -41,12 +41,10 @@ class AuthenticateInput(BaseModel):
     platform: Name | None = Field(default=None, description="Name of a secret that holds a login as JSON.")
     credential: Name | None = Field(default=None, description="That name, if it is not the platform's.")
     login: Login | None = Field(default=None, description="The login itself; its secrets as ${secrets.NAME}.")
-    session: Name | None = Field(
-        default=None, description="What the session is called; as credential or platform when left out."
-    )
-    reuse: bool = Field(default=True, description="Go on with a kept session that has not expired.")
+    session: Name | None = Field(default=None, description="Session name; default: credential or platform.")
+    reuse: bool = Field(default=True, description="Reuse a stored session that has not expired.")
     browser: bool = Field(
-        default=False, description="The stored login is one `via: browser`: workers with a browser do it."
+        default=False, description="The stored login has `via: browser`: it needs a worker with a browser."
     )
 
     @model_validator(mode="after")
@@ -56,7 +54,7 @@ class AuthenticateInput(BaseModel):
         if self.login is not None and self.credential is not None:
             raise ValueError("give either a credential or a login")
         if not self.name:
-            raise ValueError("a login without platform needs a session: the name it is kept under")
+            raise ValueError("a login without platform needs a session: the name to store it under")
         return self
 
     @property
@@ -77,7 +75,7 @@ class AuthenticateOutput(BaseModel):
 
 
 class AuthenticateActor(Actor[AuthenticateInput, AuthenticateOutput]):
-    """Logs in, and keeps what a site knows us by from then on."""
+    """Logs in to a site and stores the session for later requests."""
 
     name = "authenticate"
     version = "1"

@@ -54,7 +54,7 @@ def read_text(value: object) -> object:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            raise ValueError("it begins like JSON and is none") from None
+            raise ValueError("it begins like JSON, but is not JSON") from None
     return value
 
 
@@ -78,7 +78,7 @@ def import_storage_state(state: JSONValue) -> Imported:
         known = _STATE.validate_python(state)
     except ValidationError as exc:
         faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'all'}: {e['msg']}" for e in exc.errors())
-        raise _unreadable(f"it is no storage state: {faults}") from None
+        raise _unreadable(f"it is not a storage state: {faults}") from None
     storage: list[JSONValue] = [origin.model_dump() for origin in known.origins]
     return Imported(_jar_of(known.cookies) if known.cookies else CookieJar(), storage or None)
 
@@ -105,7 +105,7 @@ def _jar_of(data: JSONValue) -> CookieJar:
         raise _unreadable(str(exc)) from None
     if not jar.to_data():
         raise ActorError(
-            "all cookies of the login have expired, or there are none; log in anew where they came from",
+            "the login has no cookies, or all have expired; log in again at their source",
             failure_class="auth_expired",
         )
     return jar
@@ -120,7 +120,7 @@ def _netscape(text: str) -> Iterator[JSONValue]:
         fields = line.removeprefix(HTTP_ONLY).split("\t")
         if len(fields) != NETSCAPE_FIELDS or not fields[4].lstrip("-").isdecimal():
             raise _unreadable(
-                f"line {number} is no cookie of a Netscape file: it has seven fields between tabs"
+                f"line {number} is not a cookie of a Netscape file, which has seven fields between tabs"
             )
         domain, subdomains, path, secure, expires, name, value = fields
         bare = domain.removeprefix(".")

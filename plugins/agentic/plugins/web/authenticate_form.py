@@ -55,7 +55,7 @@ def fault_of(login: FormLogin, response: HttpResponse) -> str:
     if login.failure or login.success or login.success_url:
         return ""
     form = find_form(document, response.url, frozenset(login.fields), login.form_selector)
-    return "" if form is None else "the form is there again"
+    return "" if form is None else "the form is shown again"
 
 
 def document_of(response: HttpResponse) -> Document:
@@ -77,7 +77,7 @@ def _request(login: FormLogin, page: HttpResponse) -> HttpRequest:
     if form is None:
         raise _no_form(login, page)
     if page.url.startswith("https:") and not form.action.startswith("https:"):
-        raise _refusal(login, "its form is sent without encryption, and so it was not", None)
+        raise _refusal(login, "its form is not encrypted, so it was not sent", None)
     values = {name: value.get_secret_value() for name, value in login.fields.items()}
     return request_of(form, form.filled(values), page.url)
 
@@ -120,8 +120,8 @@ def _refused_or(exc: FetchError, login: FormLogin) -> Exception:
 
 def _refusal(login: FormLogin, reason: str, status: int | None) -> ActorError:
     return ActorError(
-        f"{safe_url(login.login_url)} did not let us in: {reason}; see whether the fields are right, or log "
-        f"in elsewhere and give the cookies",
+        f"{safe_url(login.login_url)} refused the login: {reason}; check the fields, or log in elsewhere "
+        "and give the cookies",
         failure_class="auth_required",
         status=status,
     )

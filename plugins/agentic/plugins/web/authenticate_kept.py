@@ -20,7 +20,7 @@ from agentic.core.types import JSONValue
 from agentic.plugins.web.authenticate_logins import Login
 
 MARGIN = timedelta(seconds=30)
-"""So long before its end a login is made anew: what begins with it should also end with it."""
+"""A login is renewed this long before its end, so that it lasts for the work that starts with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,4 +97,4 @@ def _revealed(value: object) -> object:
         case datetime():
             return value.isoformat()
         case _:
-            raise TypeError(f"a {type(value).__name__} is no part of a login")
+            raise TypeError(f"a {type(value).__name__} cannot be part of a login")

@@ -31,13 +31,13 @@ _HOST = re.compile(r"[^\s/@?#]+")
 def _fit_for_header(secret: SecretStr) -> SecretStr:
     value = secret.get_secret_value()
     if not value or not value.isascii() or not value.isprintable():
-        raise ValueError("it is empty, or has characters that no header may have")
+        raise ValueError("it is empty, or has characters that are invalid in a header")
     return secret
 
 
 def _header_name(name: str) -> str:
     if _HEADER.fullmatch(name) is None:
-        raise ValueError("it is no name of a header")
+        raise ValueError("it is not a header name")
     return name
 
 
@@ -50,7 +50,7 @@ def _plain_hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
 HeaderSecret = Annotated[SecretStr, AfterValidator(_fit_for_header)]
 Hosts = Annotated[
     tuple[str, ...],
-    Field(min_length=1, description="Where it is sent: `host` for any port, or `host:port`."),
+    Field(min_length=1, description="Target host: `host` for any port, or `host:port`."),
     AfterValidator(_plain_hosts),
 ]
 SecretJson = Annotated[Secret[JSONValue], BeforeValidator(read_text)]
@@ -88,12 +88,14 @@ class OAuth2Login(_Login):
     scope: str | None = None
     grant: Literal["client_credentials", "refresh_token"] = "client_credentials"
     refresh_token: SecretStr | None = Field(
-        default=None, description="The first one; those that replace it are kept with the session."
+        default=None, description="The first refresh token; later ones are stored with the session."
     )
     client_auth: Literal["basic", "form"] = Field(
-        default="basic", description="How the client says who it is: HTTP basic, or fields of the form."
+        default="basic", description="How the client identifies itself: HTTP basic, or form fields."
     )
-    hosts: Hosts | None = Field(default=None, description="Where the token is sent; the host of token_url.")
+    hosts: Hosts | None = Field(
+        default=None, description="Host that gets the token; default: the host of token_url."
+    )
 
     @model_validator(mode="after")
     def _can_be_granted(self) -> OAuth2Login:
@@ -112,13 +114,13 @@ class FormLogin(_Login):
     login_url: str
     fields: dict[str, SecretStr] = Field(min_length=1, description="Name of a form field -> its value.")
     form_selector: Selector | None = Field(
-        default=None, description="The form; else the first one that has all the fields."
+        default=None, description="CSS selector of the form; default: the first form with all fields."
     )
-    success: Selector | None = Field(default=None, description="What is on the page after a login.")
-    success_url: str | None = Field(default=None, description="Glob of where a login leads to.")
-    failure: Selector | None = Field(default=None, description="What is on the page if it was refused.")
+    success: Selector | None = Field(default=None, description="Selector that matches after a login.")
+    success_url: str | None = Field(default=None, description="Glob of the URL after a login.")
+    failure: Selector | None = Field(default=None, description="Selector that matches after a refusal.")
     via: Literal["http", "browser"] = Field(
-        default="http", description="browser: for forms that scripts make or send."
+        default="http", description="browser: for forms made or sent by scripts."
     )
 
 
@@ -155,14 +157,14 @@ def read_login(name: str, secret: SecretStr) -> Login:
     except ValidationError as exc:
         faults = [_fault(error["type"], error["loc"], error["msg"]) for error in exc.errors()]
     raise ActorError(
-        f"the secret {name!r} is no login: {'; '.join(faults)}; store it anew with `agentic secrets set "
-        f"{name}`",
+        f"the secret {name!r} is not a login: {'; '.join(faults)}; store it again with `agentic secrets "
+        f"set {name}`",
         failure_class="schema_invalid",
     )
 
 
 def _fault(kind: str, place: Sequence[int | str], message: str) -> str:
     """Say what is wrong and where; messages of pydantic about tags quote what was given."""
-    said = "it is none of the known ones" if kind == "union_tag_invalid" else message
+    said = "it is not a known one" if kind == "union_tag_invalid" else message
     where = "strategy" if kind.startswith("union_tag") else ".".join(map(str, place))
     return f"{where}: {said}" if where else said

@@ -107,14 +107,14 @@ def _read(response: HttpResponse) -> _Granted:
         faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'all'}: {e['msg']}" for e in exc.errors())
         raise _unusable(response, faults) from None
     if granted.token_type.lower() != "bearer":
-        raise _unusable(response, "it is no bearer token")
+        raise _unusable(response, "it is not a bearer token")
     return granted
 
 
 def _unusable(response: HttpResponse, reason: str) -> ActorError:
     return ActorError(
-        f"{safe_url(response.url)} answered without a token that can be used: {reason}; see token_url, grant "
-        f"and scope",
+        f"{safe_url(response.url)} answered without a usable token: {reason}; check token_url, grant and "
+        "scope",
         failure_class="schema_invalid",
         status=response.status,
     )
@@ -122,7 +122,9 @@ def _unusable(response: HttpResponse, reason: str) -> ActorError:
 
 def _refusal(login: OAuth2Login, status: int | None) -> ActorError:
     is_refresh = login.grant == "refresh_token" and status == 400
-    reason = "its refresh token is no longer good" if is_refresh else "see client_id, client_secret and scope"
+    reason = (
+        "its refresh token is no longer valid" if is_refresh else "check client_id, client_secret and scope"
+    )
     return ActorError(
         f"{safe_url(login.token_url)} refused the client with status {status}: {reason}",
         failure_class="auth_expired" if is_refresh else "auth_required",

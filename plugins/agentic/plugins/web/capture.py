@@ -27,20 +27,20 @@ class PdfInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str
-    wait_for: Selector | None = Field(default=None, description="What has to be on the page first.")
-    steps: tuple[BrowserStep, ...] = Field(default=(), description="What is done on the page before.")
+    wait_for: Selector | None = Field(default=None, description="CSS selector that must appear first.")
+    steps: tuple[BrowserStep, ...] = Field(default=(), description="Actions on the page before it.")
     viewport: Viewport = Field(default=Viewport(), description="Size of the window.")
-    file: str | None = Field(
-        default=None, min_length=1, description="Its name; made of the URL when left out."
+    file: str | None = Field(default=None, min_length=1, description="File name; default: from the URL.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
     )
-    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
-    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
 
 
 class ScreenshotInput(PdfInput):
     """What to show, and how much of it to keep."""
 
-    full_page: bool = Field(default=False, description="From top to bottom, not only what the window shows.")
+    full_page: bool = Field(default=False, description="The whole page instead of the window.")
 
 
 class WrittenFile(BaseModel):
@@ -65,7 +65,7 @@ class CaptureOutput(BaseModel):
 
 
 class ScreenshotActor(Actor[ScreenshotInput, CaptureOutput]):
-    """Keeps a picture of a page, PNG."""
+    """Stores a screenshot of a page as PNG."""
 
     name = "screenshot"
     version = "1"
@@ -86,7 +86,7 @@ class ScreenshotActor(Actor[ScreenshotInput, CaptureOutput]):
 
 
 class PdfActor(Actor[PdfInput, CaptureOutput]):
-    """Keeps a page as it would be printed, PDF."""
+    """Stores a printed page as PDF."""
 
     name = "pdf"
     version = "1"

@@ -24,11 +24,11 @@ class DiffInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str | None = Field(
-        default=None, min_length=1, description="What it is remembered under; the page's URL when left out."
+        default=None, min_length=1, description="Key of the stored version; default: the page's URL."
     )
-    content: str | None = Field(default=None, description="The text itself, instead of a page.")
-    page: Annotated[Page | None, FromResults()] = Field(default=None, description="The page to look at.")
-    selector: Selector | None = Field(default=None, description="Look at these elements of the page only.")
+    content: str | None = Field(default=None, description="Text to compare, instead of a page.")
+    page: Annotated[Page | None, FromResults()] = Field(default=None, description="Page to compare.")
+    selector: Selector | None = Field(default=None, description="Compare these elements of the page only.")
 
 
 class DiffOutput(BaseModel):
@@ -60,7 +60,7 @@ class DiffOutput(BaseModel):
 
 
 class DiffActor(Actor[DiffInput, DiffOutput]):
-    """Compares a text with what it was the last time, and remembers it for the next."""
+    """Compares a text with its last version, and stores the new one."""
 
     name = "diff"
     version = "1"
@@ -73,7 +73,7 @@ class DiffActor(Actor[DiffInput, DiffOutput]):
         """Return the differences."""
         lines = lines_of(given)
         if (key := given.key or (given.page.final_url if given.page else None)) is None:
-            raise ActorError("nothing says what the text is of; give `diff` a key", failure_class="empty")
+            raise ActorError("the text has no source; give `diff` a key", failure_class="empty")
         place = f"diff:{key}"
         # Asked for once: a call that is made again must not find what it has itself remembered.
         earlier = await ctx.once(place, lambda: ctx.memory.get(place))
@@ -91,13 +91,13 @@ def lines_of(given: DiffInput) -> list[str]:
     if given.content is not None:
         return _plain(given.content.splitlines())
     if given.page is None:
-        raise ActorError("there is nothing to compare; give `diff` a page or content", failure_class="empty")
+        raise ActorError("nothing to compare; give `diff` a page or content", failure_class="empty")
     if given.page.content_type and not given.page.is_html and given.selector is None:
         return _plain(given.page.text.splitlines())
     document = readable(given.page)
     nodes = document.select(given.selector or "body")
     if given.selector is not None and not nodes:
-        message = f"nothing on {given.page.final_url} fits {given.selector!r}"
+        message = f"{given.selector!r} matches nothing on {given.page.final_url}"
         raise ActorError(message, failure_class="selector_missing", status=given.page.status)
     return _plain(line for node in nodes for text in node.strings for line in text.splitlines())
 

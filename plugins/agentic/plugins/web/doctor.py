@@ -23,7 +23,7 @@ LIBRARIES = {
     "article": (("trafilatura", "article"),),
     "feed": (("fastfeedparser", "feeds"), ("feedparser", "feeds")),
 }
-"""Actor -> libraries it reads with, each with its extra. A JSON Schema is looked at with the config."""
+"""Actor -> its libraries, each with its extra. A JSON Schema is checked with the config."""
 
 
 def _look(settings: WebSettings) -> Iterator[Finding]:
@@ -53,8 +53,8 @@ def _browser_findings() -> Iterator[Finding]:
         asyncio.run(find_browser(load_settings().browser_path))
     except BrowserUnavailableError as exc:
         yield warning(
-            f"has steps for a browser, and cannot run here: {exc}; or let workers that have one listen to "
-            f"the queue agentic.browser"
+            f"has steps for a browser, but cannot run here: {exc}; or start workers with a browser for the "
+            "queue agentic.browser"
         )
 
 
@@ -75,4 +75,4 @@ def _calls(spec: PipelineSpec) -> Iterator[tuple[str, dict[str, JSONValue]]]:
 
 
 DOCTOR = AgentsDoctor(platform=PLATFORM_NAME, settings=WebSettings, look=_look, secrets=_secrets)
-"""Tells of agents that cannot be run, or not here. No site is asked."""
+"""Reports agents that cannot run at all, or not here. No site is contacted."""

@@ -21,12 +21,12 @@ class ExtractDetailInput(BaseModel):
     fields: Schema = Field(alias="schema", description="Field name -> selector or rule.")
     json_schema: JsonSchema | None = Field(
         default=None,
-        description="JSON Schema the fields are fitted to and checked against; needs the extra `schema`.",
+        description="JSON Schema to convert the fields to and check them with; needs the extra `schema`.",
     )
 
 
 class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
-    """Reads a detail page by a schema of selectors. The item also has the page's ``url``."""
+    """Extracts an item from a detail page with selectors. The item also has the page's ``url``."""
 
     name = "extract_detail"
     version = "2"
@@ -42,6 +42,6 @@ class ExtractDetailActor(Actor[ExtractDetailInput, ItemOutput]):
             found = fit(found, given.json_schema, given.page.final_url)
         if not any(value not in (None, "", []) for value in found.values()):
             names = ", ".join(found)
-            ctx.warn(f"no selector of its fields ({names}) fits anything on {given.page.final_url}")
+            ctx.warn(f"no selector of its fields ({names}) matches anything on {given.page.final_url}")
         # Each value is JSON by the way it was read: to check that again takes as long as half the reading.
         return unchecked(ItemOutput, {"item": {"url": given.page.final_url, **found}}, _GIVEN)

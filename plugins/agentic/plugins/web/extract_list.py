@@ -31,10 +31,10 @@ from agentic.plugins.web.limits import check_nesting
 
 MAY_LACK = frozenset({"items", "page"})
 NEXT = 'a[rel~="next"][href], link[rel~="next"][href]'
-"""Where pages say which one comes after them."""
+"""Selectors of links to the next page."""
 
 GONE = frozenset({404, 410})
-"""Answers for a page that is not there, or not any more."""
+"""Statuses of a missing page."""
 
 # turbohtml knows where its elements of a name are: to look for what is not there takes 2 us for a page.
 # Most pages ask nothing, which one look at their text tells in a tenth of the time of the selectors.
@@ -53,22 +53,24 @@ class ExtractListInput(BaseModel):
     page: Page
     item_selector: Selector = Field(description="The items: links, or elements with a link in them.")
     link_selector: Selector = Field(default="a[href]", description="The link within an item.")
-    next_selector: Selector | None = Field(default=None, description="The link to the next page of the list.")
-    fields: Schema | None = Field(
-        default=None, description="Makes an item of each: field name -> selector or rule within it."
+    next_selector: Selector | None = Field(
+        default=None, description="CSS selector of the link to the next page of the list."
     )
-    required: bool = Field(default=False, description="Fail with selector_missing if there is no item.")
+    fields: Schema | None = Field(
+        default=None, description="Extract an item from each: field name -> selector or rule within it."
+    )
+    required: bool = Field(default=False, description="Fail with selector_missing if nothing matches.")
     pages: PositiveInt = Field(
         default=1,
-        description="Pages of the list at most: the next ones are fetched, by next_selector or rel=next.",
+        description="Maximum number of pages of the list: the next ones are fetched, by next_selector or "
+        "rel=next.",
     )
     session: Annotated[str | None, FromResults()] = Field(
-        default=None, description="A login, by its name, for the next pages."
+        default=None, description="Name of a login session, for the next pages."
     )
     obey_nofollow: bool = Field(
         default=False,
-        description="Leave out links that the page asks crawlers not to follow, though not the items with "
-        "them; a crawl does, unless its rules of follow say otherwise.",
+        description="Skip links marked nofollow, but keep their items; a crawl does so by default.",
     )
 
 
@@ -90,7 +92,7 @@ _ALL_OF_LIST = set(ListOutput.model_fields)
 
 
 class ExtractListActor(Actor[ExtractListInput, ListOutput]):
-    """Reads the links of a list page, or of several: absolute and canonical, in order, each once."""
+    """Extracts the links of one or more list pages: absolute, canonical, in order, without duplicates."""
 
     name = "extract_list"
     version = "3"
@@ -157,16 +159,16 @@ def _read(ctx: ActorContext, given: ExtractListInput, next_selector: str | None)
     document, base = source.document, source.base
     nodes = document.select(given.item_selector)
     if given.required and not nodes:
-        message = f"nothing on {given.page.final_url} fits {given.item_selector!r}"
+        message = f"{given.item_selector!r} matches nothing on {given.page.final_url}"
         raise ActorError(message, failure_class="selector_missing", status=given.page.status)
     following = document.select_one(next_selector) if next_selector else None
     fields = given.fields
     urls = _urls(nodes, given.link_selector, base)
     if not nodes:
-        ctx.warn(f"{given.item_selector!r} fits nothing on {given.page.final_url}")
+        ctx.warn(f"{given.item_selector!r} matches nothing on {given.page.final_url}")
     elif not urls and not fields:
         ctx.warn(
-            f"none of the {len(nodes)} elements that fit {given.item_selector!r} has a link that fits "
+            f"none of the {len(nodes)} elements that match {given.item_selector!r} has a link that matches "
             f"{given.link_selector!r} on {given.page.final_url}"
         )
     next_url = next(iter(_urls([following], given.link_selector, base)), None) if following else None

@@ -25,9 +25,13 @@ class FeedInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(description="A feed, or a page that names one.")
-    max_items: PositiveInt = Field(default=1_000, description="Items at most, in the order of the feed.")
-    required: bool = Field(default=False, description="Fail with `empty` if there is no item.")
-    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
+    max_items: PositiveInt = Field(
+        default=1_000, description="Maximum number of items, in the order of the feed."
+    )
+    required: bool = Field(default=False, description="Fail with `empty` if the feed has no items.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
+    )
 
 
 class FeedOutput(LinksOutput):
@@ -46,7 +50,7 @@ class FeedOutput(LinksOutput):
 
 
 class FeedActor(Actor[FeedInput, FeedOutput]):
-    """Reads RSS, Atom, RDF and JSON Feed, also broken ones. Needs the extra ``feeds``."""
+    """Reads RSS, Atom, RDF and JSON Feed, even broken ones. Needs the extra ``feeds``."""
 
     name = "feed"
     version = "1"
@@ -83,7 +87,7 @@ async def _read(response: HttpResponse) -> Feed:
     try:
         return await in_spare_thread(read_feed, response.body, response.url)
     except MarkupError as exc:
-        message = f"{response.url} is no feed: {exc}"
+        message = f"{response.url} is not a feed: {exc}"
         raise ActorError(message, failure_class="decode", status=response.status) from None
 
 

@@ -43,40 +43,44 @@ class FetchInput(BaseModel):
     url: str
     mode: Literal["http", "browser", "auto"] = Field(
         default="http",
-        description="auto: over HTTP, and with a browser if scripts write the page or a wall is before it; "
-        "that is remembered.",
+        description="auto: over HTTP, or with a browser if scripts write the page or a wall blocks it; the "
+        "choice is remembered.",
     )
     use_playwright: bool | None = Field(default=None, description="true is short for mode: browser.")
     wait_for: Selector | None = Field(
-        default=None, description="What has to be on the page; a browser waits for it. Else selector_missing."
+        default=None,
+        description="CSS selector that the page must match; a browser waits for it. Otherwise "
+        "selector_missing.",
     )
     method: Method = "GET"
     params: dict[str, Param | tuple[Param, ...]] | None = Field(
-        default=None, description="Added to the query of the URL."
+        default=None, description="Query parameters to add to the URL."
     )
-    body: str | None = Field(default=None, description="Sent as it is, in UTF-8.")
-    json_body: JSONValue = Field(default=None, alias="json", description="Sent as JSON.")
+    body: str | None = Field(default=None, description="Raw body, in UTF-8.")
+    json_body: JSONValue = Field(default=None, alias="json", description="JSON body.")
     headers: dict[str, str] = Field(
-        default_factory=dict, description="For requests over HTTP; a browser sends its own."
+        default_factory=dict, description="Headers of HTTP requests; a browser sends its own."
     )
     steps: tuple[BrowserStep, ...] = Field(
         default=(),
-        description="What a browser does on the page before it is read: fill, click, press, scroll.",
+        description="Browser actions before the page is read: fill, click, press, scroll.",
     )
-    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
-    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.way == "http" and not (self.use_playwright or self.steps):
             is_sent = self.body is not None or self.json_body is not None
             if is_sent and (self.method == "GET" or (self.body is not None and self.json_body is not None)):
-                raise ValueError("a request has one of body and json, and a method other than GET, POST say")
+                raise ValueError("a request has either body or json, and a method other than GET, e.g. POST")
             return self
         if self.use_playwright is False and self.mode != "http":
             raise ValueError(f"mode {self.mode!r} and use_playwright: false contradict each other")
         if self.method != "GET" or self.body is not None or self.json_body is not None:
-            raise ValueError("a browser only asks with GET; use mode: http, or steps that fill in a form")
+            raise ValueError("a browser supports GET only; use mode: http, or steps that fill in a form")
         if self.way == "http":
             raise ValueError("steps are for a browser; set mode: browser or auto")
         return self
@@ -93,7 +97,7 @@ class FetchInput(BaseModel):
 
 
 class FetchActor(Actor[FetchInput, PageOutput]):
-    """Fetches one page, by the policy of the pipeline."""
+    """Fetches one page with the HTTP policy of the pipeline."""
 
     name = "fetch"
     version = "2"
@@ -182,7 +186,7 @@ async def _past_wall(ctx: ActorContext, given: FetchInput, refusal: FetchError) 
 def _complete(page: Page, given: FetchInput) -> Page:
     if _lacks(page, given):
         message = (
-            f"nothing on {page.final_url} fits {given.wait_for!r}; mode: auto asks a browser where needed"
+            f"{given.wait_for!r} matches nothing on {page.final_url}; mode: auto uses a browser where needed"
         )
         raise ActorError(message, failure_class="selector_missing", status=page.status)
     return page

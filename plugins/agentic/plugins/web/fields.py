@@ -63,29 +63,28 @@ class FieldRule(BaseModel):
     jsonld: str | None = Field(
         default=None,
         min_length=1,
-        description="Where in the page's JSON-LD: a type, then keys: Product.offers.price.",
+        description="Place in the page's JSON-LD: a type, then keys: Product.offers.price.",
     )
     meta: str | None = Field(
         default=None, pattern=r"^[^\s\"\]\\]+$", description="Name or property of a <meta>: og:title."
     )
     attr: str | None = Field(default=None, description="Attribute to read instead of the text.")
     regex: Annotated[str, AfterValidator(_checked_regex)] | None = Field(
-        default=None, description="What to take of the text: the first group, or all that matches."
+        default=None,
+        description="Regular expression for the text: takes the first group, or the whole match.",
     )
     type: FieldType = Field(
         default="string",
-        description="boolean: whether there is such an element; price: {amount, currency}; html: the markup; "
-        "json: what JSON-LD has, as it is.",
+        description="boolean: whether the element exists; price: {amount, currency}; html: the markup; "
+        "json: raw JSON-LD.",
     )
-    date_format: str | None = Field(
-        default=None, description="How a date is written, as for strptime: %d/%m/%Y."
-    )
-    required: bool = Field(default=False, description="Fail with selector_missing if it is not there.")
-    default: JSONValue = Field(default=None, description="What it is if it is not there.")
+    date_format: str | None = Field(default=None, description="Date format, as for strptime: %d/%m/%Y.")
+    required: bool = Field(default=False, description="Fail with selector_missing if it is missing.")
+    default: JSONValue = Field(default=None, description="Value if it is missing.")
     fields: dict[str, Annotated[FieldRule, BeforeValidator(_rule), OR_SELECTOR]] | None = Field(
-        default=None, min_length=1, description="Makes an object: its fields, looked for in the elements."
+        default=None, min_length=1, description="Fields of a nested object, extracted from the elements."
     )
-    list: bool = Field(default=False, description="Every element that fits, instead of the first.")
+    list: bool = Field(default=False, description="All matching elements instead of the first.")
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
@@ -96,7 +95,7 @@ class FieldRule(BaseModel):
             )
             raise ValueError(f"give {wanted}, not {' and '.join(given) or 'nothing'}")
         if self.required and self.default is not None:
-            raise ValueError("a required field needs no default; leave one of the two out")
+            raise ValueError("a required field needs no default; remove one of the two")
         return self
 
     @property
@@ -241,11 +240,11 @@ def _matched(regex: str, value: JSONValue) -> JSONValue:
 def _converted(name: str, value: JSONValue, rule: FieldRule, base: str) -> JSONValue:
     converted = convert(value, rule.type, base, rule.date_format)
     if converted is None:
-        message = f"field {name!r}: {str(value)[:100]!r} on {base} is no {rule.type}"
+        message = f"field {name!r}: {str(value)[:100]!r} on {base} is not a valid {rule.type}"
         raise ActorError(message, failure_class="schema_invalid")
     return converted
 
 
 def _missing(name: str, rule: FieldRule, source: Source) -> ActorError:
-    message = f"field {name!r}: nothing on {source.base} fits {rule.place}"
+    message = f"field {name!r}: {rule.place} matches nothing on {source.base}"
     return ActorError(message, failure_class="selector_missing", status=source.page.status)

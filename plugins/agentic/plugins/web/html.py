@@ -52,7 +52,8 @@ def parse_apart(text: str) -> Document:
     # The text of an element is read anew for each that it is in: of 100,000 that is gigabytes.
     if text.count("<") > MAX_DEPTH and _depth_at_most(text) > MAX_DEPTH and _is_too_deep(text):
         message = (
-            f"its elements are nested more than {MAX_DEPTH} deep; no browser would show that, leave it out"
+            f"its elements are nested more than {MAX_DEPTH} levels deep, deeper than browsers show; leave "
+            "it out"
         )
         raise ActorError(f"a page was not read: {message}", failure_class="too_large")
     document = read_tree(text, positions=False, allow_declarative_shadow_roots=False)
@@ -99,7 +100,7 @@ def _checked(selector: str) -> str:
     try:
         read_tree("").select(selector)
     except SelectorSyntaxError:
-        raise ValueError(f"{selector!r} is no CSS selector") from None
+        raise ValueError(f"{selector!r} is not a CSS selector") from None
     return selector
 
 

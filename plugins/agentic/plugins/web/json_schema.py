@@ -40,7 +40,7 @@ def _validator(text: str) -> Any:  # noqa: ANN401 - a class of jsonschema, which
         kind.check_schema(schema)
     except jsonschema.SchemaError as exc:
         place = "/".join(map(str, exc.absolute_path)) or "its root"
-        raise ValueError(f"it is no JSON Schema: at {place}, {exc.message}") from None
+        raise ValueError(f"it is not a JSON Schema: at {place}, {exc.message}") from None
     _check_patterns(schema)
     # With a registry of its own, a `$ref` to somewhere else is refused instead of fetched.
     registry = load("referencing", EXTRA).Registry()
@@ -77,11 +77,11 @@ def fit(item: Mapping[str, JSONValue], schema: dict[str, JSONValue], url: str) -
     except RegexTooCostlyError as exc:
         raise ActorError(f"{url}: {exc}", failure_class="too_large") from None
     except referencing.Unresolvable as exc:
-        message = f"json_schema refers to {exc.ref!r}, which is not in it; write it into its $defs"
+        message = f"json_schema refers to {exc.ref!r}, which is not in it; add it to its $defs"
         raise ActorError(message, failure_class="schema_invalid") from exc
     if fault is not None:
         place = "/".join(map(str, fault.absolute_path)) or "the item"
-        message = f"{url} does not fit json_schema: {place}: {fault.message[:200]}"
+        message = f"{url} does not match json_schema: {place}: {fault.message[:200]}"
         raise ActorError(message, failure_class="schema_invalid")
     return fitted
 

@@ -30,7 +30,7 @@ def patterns_in(schema: JSONValue) -> Iterator[str]:
             yield pattern
         if isinstance(named := schema.get(_PATTERNS), dict):
             if "unevaluatedProperties" in json.dumps(schema):
-                said = "patternProperties and unevaluatedProperties cannot stand together"
+                said = "patternProperties and unevaluatedProperties cannot be combined"
                 raise ValueError(f"{said}; use additionalProperties")
             yield from named
         for part in schema.values():

@@ -16,10 +16,10 @@ from agentic.mappers.database.expressions import OneOf
 from agentic.plugins.web.models import WebLinkModel
 
 Kept = Mapping[str, tuple[str, PageContents]]
-"""Key of a page -> its address, and what is kept of it."""
+"""Key of a page -> its URL and its stored content."""
 
 Links = dict[tuple[str, str], dict[str, object]]
-"""Keys of the page with the link and of where it leads -> the columns of the link."""
+"""Keys of the linking page and of its target -> the columns of the link."""
 
 
 def kept_of(pages: Iterable[CrawledPage]) -> Kept:

@@ -10,16 +10,16 @@ from agentic.core.actors import ActorError
 from agentic.core.linear import LinearPattern
 
 MAX_TEXT_CHARS = 32_000_000
-"""Read of one page by one actor, over all fields and items."""
+"""Characters one actor reads from one page, over all fields and items."""
 
 MAX_NESTED = 100
-"""Items within each other: comments and their answers, at most."""
+"""Maximum nesting of items: comments and their answers."""
 
 MAX_ELEMENTS = 10_000
-"""Of a page on which an XPath expression looks into the page again from each element."""
+"""Elements of a page whose XPath expression searches the page again from each."""
 
 MAX_CROSSED = 1_000
-"""Of a page on which it looks from each element at all before or after it: that takes time by their cube."""
+"""The same before or after each element at all: that takes cubic time."""
 
 # Axes without a number behind the step.
 _CROSSING = LinearPattern(
@@ -50,8 +50,8 @@ class TextMeter:
         self._left -= characters
         if self._left < 0:
             message = (
-                f"the fields of {self._url} hold more than {MAX_TEXT_CHARS:,} characters, as they stand "
-                f"in each other; select what is within one item only"
+                f"the fields of {self._url} have more than {MAX_TEXT_CHARS:,} characters because they are "
+                "nested in each other; select the fields of one item only"
             )
             raise ActorError(message, failure_class="too_large")
 
@@ -70,7 +70,9 @@ def check_nesting(nodes: Sequence[Element], selector: str, url: str) -> None:
         around = parent.closest(selector) if isinstance(parent, Element) else None
         depths[node] = depth = (depths.get(around, 1) if around is not None else 0) + 1
         if depth > MAX_NESTED:
-            message = f"on {url} more than {MAX_NESTED} elements that fit {selector!r} stand in each other"
+            message = (
+                f"on {url} more than {MAX_NESTED} elements that match {selector!r} are nested in each other"
+            )
             raise ActorError(f"{message}; select fewer", failure_class="too_large")
 
 
@@ -88,7 +90,7 @@ def check_xpath(expression: str, document: Document) -> None:
             "put [1] behind the axis, or use a CSS selector" if most == MAX_CROSSED else "use a CSS selector"
         )
         message = (
-            f"the XPath {expression!r} looks through the page again from each of its elements, and there are "
-            f"{count:,}, more than {most:,}; {advice}"
+            f"the XPath {expression!r} searches the page again from each of its {count:,} elements; the "
+            f"limit is {most:,}; {advice}"
         )
         raise ActorError(message, failure_class="too_large")

@@ -22,7 +22,7 @@ from agentic.plugins.web.keeping import Kept, content_rows, drop_gone_links, kep
 from agentic.plugins.web.models import ItemModel, WebContentModel, WebLinkModel, WebPageModel
 
 WAYS = ("fetched_at", "fetched_by", "attempts")
-"""Columns of a page that tell how it was fetched, and nothing about it."""
+"""Columns about the fetch of a page, not its content."""
 
 
 class _Item(NamedTuple):
@@ -49,7 +49,7 @@ class WebResultMapper(ResultMapper):
             self.counts += SaveCounts(pages.inserted, pages.updated, pages.unchanged, pages.rejected)
         for failed in result.failed_items:
             self.warn(
-                f"{failed.step} gave up {failed.item!r:.200} ({failed.failure_class}): {failed.message}"
+                f"{failed.step} failed for {failed.item!r:.200} ({failed.failure_class}): {failed.message}"
             )
         return True
 
@@ -97,8 +97,8 @@ class WebResultMapper(ResultMapper):
         if item.key is None:
             lacking = f"no {item.key_field!r}" if item.key_field else "not the field"
             self.warn(
-                f"an item was rejected: it has {lacking} that `item_key` names, to tell items apart; set "
-                f"item_key to one of: {', '.join(_with_values(item.data)) or 'none'}"
+                f"an item was rejected: it has {lacking} that `item_key` names as identifier; set item_key "
+                f"to one of: {', '.join(_with_values(item.data)) or 'none'}"
             )
         return item.key is None
 

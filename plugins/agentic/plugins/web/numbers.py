@@ -18,10 +18,10 @@ _NUMBER = LinearPattern(
     """
 )
 COMMA_FORMS = 3
-"""So many of the forms have a comma before the fraction."""
+"""Number forms with a comma before the fraction."""
 
 MAX_DIGITS = 300
-"""A number of more has no use as one, and is too large for a float."""
+"""Longer numbers are useless, and too large for a float."""
 
 _SYMBOLS = {
     "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY",

@@ -21,7 +21,7 @@ from agentic.plugins.web.html import (
 
 LINKS = "a[href], area[href]"
 MAX_TEXT = 500
-"""Characters of a link's text that are kept: some links hold a whole card."""
+"""Characters stored of a link's text: some links contain a whole card."""
 
 
 class PageContentsInput(BaseModel):
@@ -30,14 +30,14 @@ class PageContentsInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     page: Page
-    links: bool = Field(default=False, description="Every page it links to.")
-    text: bool = Field(default=False, description="What people read on it.")
-    markdown: bool = Field(default=False, description="The same as Markdown.")
-    html: bool = Field(default=False, description="The page as it came.")
+    links: bool = Field(default=False, description="All links of the page.")
+    text: bool = Field(default=False, description="Readable text of the page.")
+    markdown: bool = Field(default=False, description="Readable text as Markdown.")
+    html: bool = Field(default=False, description="Raw body of the page.")
 
 
 class PageContentsActor(Actor[PageContentsInput, ContentsOutput]):
-    """Reads a page for keeping: its links, its words, its markup. All of the page, not its article only.
+    """Extracts the links, text and markup of a whole page, to store them.
 
     What is no HTML has no links and no markup; its text is the body, if that is text.
     """

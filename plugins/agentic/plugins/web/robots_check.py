@@ -14,7 +14,7 @@ class RobotsCheckInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str
-    required: bool = Field(default=False, description="Fail with robots_denied if it may not be fetched.")
+    required: bool = Field(default=False, description="Fail with robots_denied if the page is disallowed.")
 
 
 class RobotsCheckOutput(BaseModel):
@@ -29,7 +29,7 @@ class RobotsCheckOutput(BaseModel):
 
 
 class RobotsCheckActor(Actor[RobotsCheckInput, RobotsCheckOutput]):
-    """Tells whether a page may be fetched, also where the pipeline's policy does not obey robots.txt."""
+    """Checks robots.txt for a page, even if the pipeline's policy does not obey it."""
 
     name = "robots_check"
     version = "1"

@@ -28,9 +28,7 @@ class SearchInput(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    keywords: str | tuple[str, ...] = Field(
-        min_length=1, description="Words, all of them looked for at once."
-    )
+    keywords: str | tuple[str, ...] = Field(min_length=1, description="Search terms, all required.")
     url_template: str | None = Field(
         default=None, pattern=r"\{(query|searchTerms)\}", description="https://example.org/search?q={query}"
     )
@@ -40,10 +38,13 @@ class SearchInput(BaseModel):
     )
     platform: str | None = Field(default=None, description="Search with the actor <platform>_search instead.")
     item_selector: Selector | None = Field(
-        default=None, description="The results: links, or elements with one. Without any it is `empty`."
+        default=None,
+        description="CSS selector of the results: links, or elements with one. No match is `empty`.",
     )
-    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
-    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
+    )
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
 
     @property
     def query(self) -> str:
@@ -61,7 +62,7 @@ class SearchOutput(ListOutput):
 
 
 class SearchActor(Actor[SearchInput, SearchOutput]):
-    """Searches a site by a URL template, its form or its OpenSearch description; or a platform."""
+    """Searches a site (by URL template, form or OpenSearch description) or a platform."""
 
     name = "search"
     version = "1"
@@ -92,9 +93,7 @@ async def _request(ctx: ActorContext, given: SearchInput, session: HttpSession |
     elif given.page is not None:
         url, body = await _as_the_site_says(ctx, given, given.page, session)
     else:
-        message = (
-            "nothing says where to search; give `search` a url_template, or let a `fetch` step come first"
-        )
+        message = "no search page is known; give `search` a url_template, or put a `fetch` step first"
         raise ActorError(message, failure_class="reference")
     return HttpRequest(
         url=url,
@@ -115,12 +114,14 @@ async def _as_the_site_says(
         return form.filled(given.query)
     described = description_url(document, base)
     if described is None:
-        message = f"{page.final_url} has neither a search form nor a description of one; give url_template"
+        message = (
+            f"{page.final_url} has neither a search form nor an OpenSearch description; give url_template"
+        )
         raise ActorError(message, failure_class="selector_missing", status=page.status)
     response = await ctx.http.fetch(HttpRequest(url=described, session=session))
     template = template_of(response.text, response.url)
     if template is None:
-        message = f"{response.url} describes no search with pages as results; give url_template"
+        message = f"{response.url} describes no search with HTML results; give url_template"
         raise ActorError(message, failure_class="decode", status=response.status)
     return fill(template, given.query), None
 
@@ -134,7 +135,7 @@ async def _results(ctx: ActorContext, given: SearchInput, page: Page) -> ListOut
     found = await ExtractListActor().run(quiet, asked)
     if given.item_selector is not None and not found.list_item_urls:
         message = (
-            f"nothing was found for {given.query!r}: nothing on {page.final_url} fits {given.item_selector!r}"
+            f"no results for {given.query!r}: {given.item_selector!r} matches nothing on {page.final_url}"
         )
         raise ActorError(message, failure_class="empty", status=page.status)
     return found

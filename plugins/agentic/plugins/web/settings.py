@@ -32,9 +32,9 @@ class WebSettings(BaseModel):
     )
     inputs: dict[str, JSONValue] = Field(default_factory=dict)
     store: StoreRules | None = Field(
-        default=None, description="What its crawl keeps of pages; what it sets wins over the crawl's own."
+        default=None, description="Page content that its crawl stores; overrides the crawl's own settings."
     )
-    http: HttpPolicy | None = Field(default=None, description="What it sets wins over the pipeline's policy.")
+    http: HttpPolicy | None = Field(default=None, description="HTTP policy; overrides that of the pipeline.")
 
     @cached_property
     def spec(self) -> PipelineSpec:
@@ -62,8 +62,8 @@ class WebSettings(BaseModel):
         crawl = next((step for step in self.spec.steps if isinstance(step, CrawlStep)), None)
         if crawl is None:
             raise ValueError(
-                f"store is for the pages of a crawl, and no step of {self.spec.name!r} is one; set it where "
-                f"the crawl is"
+                f"store is for the pages of a crawl, but {self.spec.name!r} has no crawl step; set it "
+                "where the crawl is"
             )
         if fault := store_fault(crawl):
             raise ValueError(f"store: {fault}")

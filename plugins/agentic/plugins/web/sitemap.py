@@ -39,14 +39,16 @@ class SitemapInput(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    urls: tuple[str, ...] = Field(default=(), description="Sitemaps, or indexes of them.")
+    urls: tuple[str, ...] = Field(default=(), description="URLs of sitemaps or sitemap indexes.")
     sites: tuple[str, ...] = Field(
-        default=(), description="Any page of a site: the sitemaps its robots.txt names, else /sitemap.xml."
+        default=(), description="Any page of a site: uses the sitemaps of its robots.txt, else /sitemap.xml."
     )
-    max_urls: PositiveInt = Field(default=50_000, description="Pages at most.")
-    since: datetime | None = Field(default=None, description="Leave out what has not changed since.")
+    max_urls: PositiveInt = Field(default=50_000, description="Maximum number of pages.")
+    since: datetime | None = Field(default=None, description="Skip pages that have not changed since.")
     required: bool = Field(default=False, description="Fail with `empty` if no page is listed.")
-    session: Annotated[str | None, FromResults()] = Field(default=None, description="A login, by its name.")
+    session: Annotated[str | None, FromResults()] = Field(
+        default=None, description="Name of a login session."
+    )
 
 
 class SitemapEntry(BaseModel):
@@ -100,7 +102,7 @@ class _Piece:
 
 
 class SitemapActor(ListingActor[SitemapInput, SitemapOutput]):
-    """Reads sitemaps: XML, text, gzipped, with news, and indexes of them.
+    """Reads sitemaps (XML, text, gzip, news) and sitemap indexes.
 
     A sitemap that fails is listed in ``failed``; it is a failure of the step if it is one of ``urls`` and no
     page was found.
@@ -199,7 +201,7 @@ class _Walk:
             if piece.pages:
                 yield piece.pages
             if piece.fault:
-                message = f"{url} was not read to its end: {piece.fault}"
+                message = f"{url} was not read completely: {piece.fault}"
                 raise ActorError(message, failure_class="decode")
 
     def _listed(self, response: HttpResponse) -> Iterator[_Piece]:

@@ -64,7 +64,7 @@ def _unpacked(body: bytes) -> Iterator[bytes]:
         for piece in Unpacker("gzip").feed(body):
             left -= len(piece)
             if left < 0:
-                raise MarkupError(f"it is more than {MAX_UNPACKED_BYTES} bytes unpacked")
+                raise MarkupError(f"it is larger than {MAX_UNPACKED_BYTES} bytes unpacked")
             yield piece
     except (zlib.error, TooManyMembersError) as exc:
         raise MarkupError(f"its gzip is broken: {exc}") from None

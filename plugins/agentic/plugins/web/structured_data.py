@@ -17,11 +17,11 @@ class StructuredDataInput(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     page: Page
-    required: bool = Field(default=False, description="Fail with `empty` if the page says nothing.")
+    required: bool = Field(default=False, description="Fail with `empty` if the page has no structured data.")
 
 
 class StructuredDataActor(Actor[StructuredDataInput, ItemOutput]):
-    """Reads JSON-LD, microdata, RDFa Lite and OpenGraph.
+    """Extracts JSON-LD, microdata, RDFa Lite and OpenGraph.
 
     The item has ``json_ld``, ``microdata`` and ``rdfa``, lists of objects in the shape of JSON-LD, and
     ``opengraph``, a mapping.
@@ -45,8 +45,8 @@ class StructuredDataActor(Actor[StructuredDataInput, ItemOutput]):
         }
         if given.required and not any(found.values()):
             raise ActorError(
-                f"{given.page.final_url} says nothing about itself in JSON-LD, microdata, RDFa or OpenGraph; "
-                f"read it with `extract_detail` instead",
+                f"{given.page.final_url} has no JSON-LD, microdata, RDFa or OpenGraph; read it with "
+                "`extract_detail` instead",
                 failure_class="empty",
                 status=given.page.status,
             )

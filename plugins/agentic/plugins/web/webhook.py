@@ -28,10 +28,10 @@ class WebhookInput(BaseModel):
 
     url: str
     payload: JSONValue = Field(description="Sent as JSON.")
-    secret: SecretStr | None = Field(default=None, description="Signs it; write ${secrets.NAME}.")
+    secret: SecretStr | None = Field(default=None, description="Signing key; write ${secrets.NAME}.")
     method: Literal["POST", "PUT", "PATCH"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict)
-    timeout_s: PositiveFloat | None = Field(default=None, description="Instead of the policy's.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout, instead of the policy's.")
 
 
 class WebhookOutput(BaseModel):

@@ -20,7 +20,7 @@ def _compiled(expression: str) -> Compiled:
         compiled = Compiled(expression)
         compiled(parse_apart(""))  # functions and variables are looked up when it runs
     except (TypeError, ValueError) as exc:
-        raise ValueError(f"{expression!r} is no XPath: {exc}") from None
+        raise ValueError(f"{expression!r} is not a valid XPath: {exc}") from None
     return compiled
 
 

@@ -115,7 +115,7 @@ async def test_a_full_disk_is_told_and_what_was_saved_stays(tmp_path: Path) -> N
             NatsCheckpointStore.open(supervisor.urls["nats"]) as store,
         ):
             await store.save(checkpoint(1, {"a": "1"}))
-            with filled(folder), pytest.raises(CheckpointStoreError, match="'default' cannot be kept"):
+            with filled(folder), pytest.raises(CheckpointStoreError, match="'default' cannot be stored"):
                 await save_much(store)
             kill_server(tmp_path)  # it takes nothing any more once its disk was full
             saved = await load_all(store)

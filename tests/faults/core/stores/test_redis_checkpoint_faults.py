@@ -243,7 +243,7 @@ async def test_a_full_disk_is_told_and_what_was_saved_stays(tmp_path: Path) -> N
             await store.save(checkpoint(1, {"a": "1"}))
             server.may_write(is_so=False)
             with pytest.raises(
-                CheckpointStoreError, match=r"'default' cannot be kept.*; make room on its disk"
+                CheckpointStoreError, match=r"'default' cannot be stored.*; free space on its disk"
             ):
                 await save_much(store)
             server.may_write(is_so=True)

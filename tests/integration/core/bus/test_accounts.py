@@ -126,7 +126,7 @@ async def test_there_is_room_for_the_streams_of_many_projects(tmp_path: Path) ->
 async def test_a_server_without_room_for_streams_says_so(tmp_path: Path, start_server: StartServer) -> None:
     url = await start_server("jetstream { max_file: 1000000 }")
     bus = NatsBus(url)
-    with pytest.raises(BusUnavailableError, match="no room for another stream; give each project 2 GiB"):
+    with pytest.raises(BusUnavailableError, match="no space for another stream; give each project 2 GiB"):
         await bus.state()
     await bus.aclose()
 
@@ -142,7 +142,8 @@ async def test_without_a_key_nobody_gets_in(settings: Settings) -> None:
 async def test_a_project_without_an_account_is_told_how_to_get_one(settings: Settings) -> None:
     async with open_bus(settings, "new") as bus:
         with pytest.raises(
-            BusAccessError, match=r"no nkey seed .*new\.nk; make it with `agentic nats accounts`"
+            BusAccessError,
+            match=r"nkey seed .*new\.nk does not exist; create it with `agentic nats accounts`",
         ):
             await bus.state()
 
@@ -205,7 +206,7 @@ def test_what_is_no_seed_is_named_by_its_file_and_never_shown(tmp_path: Path, co
     file = tmp_path / "shop.nk"
     file.write_text(content)
 
-    with pytest.raises(BusAccessError, match=r"shop\.nk holds no nkey seed") as caught:
+    with pytest.raises(BusAccessError, match=r"shop\.nk has no nkey seed") as caught:
         NatsAccess(seed_file=file).options()
 
     assert not content or content not in str(caught.value)

@@ -53,7 +53,7 @@ async def test_run_is_drawn_from_its_events_alone(nats_url: str) -> None:
 async def test_run_that_is_not_there_is_named(nats_url: str) -> None:
     code, _, err = await agentic(nats_url, "graph", "svg", "--run", "nobody")
     assert code == 1
-    assert "no event of run 'nobody'" in err
+    assert "no events of run 'nobody'" in err
 
 
 async def test_nothing_to_draw_is_told(nats_url: str) -> None:

@@ -120,7 +120,7 @@ async def test_a_server_that_is_too_old_is_told_with_the_version_it_needs(
     """No package has an older server that starts here, so this one is to be too old."""
     monkeypatch.setattr("agentic.core.bus.nats.link.MIN_API_LEVEL", 1_000)
 
-    with pytest.raises(BusUnavailableError, match=r"it runs version 2\.\d+, and 2\.12 or newer is needed"):
+    with pytest.raises(BusUnavailableError, match=r"it runs version 2\.\d+, but 2\.12 or newer is needed"):
         await nats_bus.state()
 
 

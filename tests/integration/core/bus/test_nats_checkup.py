@@ -78,7 +78,7 @@ async def test_one_that_is_nearly_full_is_told_with_how_full(server: Server) -> 
 
     found = await findings(url, http_url)
 
-    assert [finding.text[:22] for finding in found] == ["JetStream has 90% of t"]
+    assert [finding.text[:22] for finding in found] == ["JetStream uses 90% of "]
 
 
 async def test_monitoring_that_does_not_answer_is_told(server: Server) -> None:
@@ -103,5 +103,5 @@ async def test_a_stream_of_decisions_that_is_nearly_full_is_told_in_time(nats_ur
     await client.close()
     await bus.aclose()
 
-    assert "AGENTIC_AUDIT has 100%" in finding.text
+    assert "AGENTIC_AUDIT uses 100%" in finding.text
     assert "raise its max_bytes" in finding.text

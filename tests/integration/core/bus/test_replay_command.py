@@ -138,9 +138,9 @@ async def test_a_killed_run_is_told_up_to_what_was_in_hand(place: Place) -> None
     code, out, err = await place.agentic("r-1")
 
     assert (code, err) == (0, "")
-    assert re.search(r"superstep 2 {2}no end told", out)
-    assert re.search(r"run r-1 has not ended: last heard of .* s ago, in superstep 2, with 2 in hand", out)
-    assert '  in hand: slow  <- shout: "HO"' in out
+    assert re.search(r"superstep 2 {2}no end recorded", out)
+    assert re.search(r"run r-1 has not ended; last event .* s ago, in superstep 2, 2 still running", out)
+    assert '  running: slow  <- shout: "HO"' in out
     assert "its process was killed" in out
 
 
@@ -176,8 +176,10 @@ async def test_one_step_can_be_chosen_and_one_that_is_not_there_is_named(place: 
     await place.work("r-1")
     out = await place.replay("r-1", "--step", "1")
     assert re.findall(r"^superstep \d", out, flags=re.MULTILINE) == ["superstep 1"]
-    assert "reset by peer; tried again" in out
-    assert "no superstep 9 that is told; it has 0 to 3" in str(await place.fails("r-1", "--step", "9"))
+    assert "reset by peer; retried" in out
+    assert "no events of superstep 9 of run 'r-1'; there are events of 0 to 3" in str(
+        await place.fails("r-1", "--step", "9")
+    )
 
 
 async def test_events_that_the_stream_has_no_more_are_told(place: Place) -> None:
@@ -195,7 +197,7 @@ async def test_events_that_the_stream_has_no_more_are_told(place: Place) -> None
                 again = event.to_dict() | {"run_id": "r-2"}
                 await publisher.publish(WorkflowEvent.from_json(json.dumps(again)))
     out = await place.replay("r-2")
-    assert re.search(r"missing: events \d+-\d+, too old for the stream", out)
+    assert re.search(r"missing: events \d+-\d+, expired or lost before they reached the stream", out)
     assert re.findall(r"^superstep \d", out, flags=re.MULTILINE) == [
         "superstep 0",
         "superstep 2",

@@ -43,7 +43,7 @@ async def test_pages_and_items_are_fetched_from_the_fakes(fakes: FakeServer) -> 
 
 async def test_what_robots_txt_forbids_is_not_asked_for(fakes: FakeServer) -> None:
     async with open_fetcher(LOOPBACK) as fetcher:
-        with pytest.raises(FetchError, match="does not allow it") as caught:
+        with pytest.raises(FetchError, match="disallows it") as caught:
             await fetcher.fetch(f"{fakes.shop_url}private/orders")
     assert caught.value.failure_class == "robots_denied"
     assert requests_to(fakes) == {"/robots.txt": 1}

@@ -266,7 +266,7 @@ async def test_a_password_is_in_no_message(url: str) -> None:
         async with RedisCheckpointStore.open(f"redis://me:hunter2@{address}", project="shop"):
             pass
     assert "hunter2" not in str(caught.value)
-    assert f"'shop' cannot be kept in redis://{address}: " in str(caught.value)
+    assert f"'shop' cannot be stored in redis://{address}: " in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ async def test_a_url_that_cannot_be_read_is_not_shown(url: str) -> None:
 
 
 async def test_an_option_that_the_client_does_not_know_is_named(url: str) -> None:
-    with pytest.raises(CheckpointStoreError, match=r"option that is not known .*'visibility_timeout'"):
+    with pytest.raises(CheckpointStoreError, match=r"unknown option .*'visibility_timeout'"):
         async with RedisCheckpointStore.open(f"{url}?visibility_timeout=60"):
             pass
 

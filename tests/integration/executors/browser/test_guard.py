@@ -34,7 +34,7 @@ async def test_no_redirect_leads_into_the_own_network(local: BrowserFetcher, sit
     with pytest.raises(FetchError) as caught:
         await local.fetch(f"{site.other_url}{way}?url={site.url}/list")
     assert caught.value.failure_class == "private_address"
-    assert f"name '127.0.0.1:{site.port}' in allow_private_hosts" in str(caught.value)
+    assert f"add '127.0.0.1:{site.port}' to allow_private_hosts" in str(caught.value)
     assert "127.0.0.1/list" not in site.asked
 
 

@@ -40,7 +40,7 @@ async def test_a_list_that_a_script_makes_is_read_whole(fetcher: BrowserFetcher,
 async def test_what_never_appears_is_missing(fetcher: BrowserFetcher, site: Site) -> None:
     error = await failure(fetcher, BrowserRequest(url=f"{site.url}/list", wait_for="#never", timeout_s=0.6))
     assert error.failure_class == "selector_missing"
-    assert "'#never' did not come within 0.6 s" in str(error)
+    assert "'#never' did not appear within 0.6 s" in str(error)
 
 
 @pytest.mark.parametrize("path", ["/slow", "/busy", "/alerts"])
@@ -176,7 +176,7 @@ async def test_a_login_that_fails_says_nothing_of_what_was_typed(fetcher: Browse
     steps = (Fill(selector="form", value=SecretStr("hidden word")),)
     error = await failure(fetcher, BrowserRequest(url=f"{site.url}/login", steps=steps))
     assert error.failure_class == "selector_missing"
-    assert "fill 'form' cannot be done" in str(error)
+    assert "fill 'form' failed on the page" in str(error)
     assert error.__cause__ is None
     assert "hidden word" not in repr(steps)
 

@@ -62,7 +62,7 @@ def test_all_of_it_has_run(scene: Scene) -> None:
     ends = facts(scene)
     # All items of `letters` were given up, so it failed.
     assert sum(str(end).startswith(("succeeded", "partial")) for end in ends.values()) == 12
-    assert {name for name, end in ends.items() if "not configured rightly" in str(end)} == set()
+    assert {name for name, end in ends.items() if "has an invalid configuration" in str(end)} == set()
     assert "careless-kill" in ends
 
 

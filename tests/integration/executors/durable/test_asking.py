@@ -86,7 +86,7 @@ async def test_one_answer_counts_and_it_must_be_of_the_type_that_is_asked_for(
             "agentic.request.default/one.one=3Atalk=2E0=2E0=2Fask=2E0=2E0=2E1"
         )
         assert question.question.question == {"who": "hello"}
-        with pytest.raises(AnswerRefusedError, match=r"is no str"):
+        with pytest.raises(AnswerRefusedError, match=r"is not a valid str"):
             await question.answer([5], by="robot")
         await question.answer("ada", by="robot")
         with pytest.raises((AnswerRefusedError, NobodyListensError)):

@@ -43,13 +43,13 @@ def test_a_run_tells_which_way_it_went_and_why(office: Office) -> None:
         (
             "attempt.retried",
             "engine",
-            "try is tried again after try 1",
+            "try is retried after attempt 1",
             "OSError: no route to http://host/5",
         ),
         (
             "executor.given_up",
             "engine",
-            "try is given up after try 2, the run goes on without it",
+            "try failed for good after attempt 2, the run continues without it",
             "OSError: no route to http://host/5",
         ),
         ("route.taken", "engine", "try to mend", "its source failed"),
@@ -68,10 +68,10 @@ def test_what_people_ask_of_a_run_is_told_with_their_name_and_reason(office: Off
     found = told(office, "--run", "one", "--who", "anna")
 
     assert found == [
-        ("run.paused", "anna", "nothing more of it begins", ""),
-        ("run.unpaused", "anna", "the run goes on", ""),
+        ("run.paused", "anna", "nothing more of it starts", ""),
+        ("run.unpaused", "anna", "the run continues", ""),
         ("cancel.requested", "anna", "the run is to end", "too dear"),
-        ("retry.requested", "anna", "the run is to go on where it stands", ""),
+        ("retry.requested", "anna", "the run is to continue where it stopped", ""),
     ]
     ends = told(office, "--run", "one", "--kind", "run.cancelled", "--kind", "run.resumed")
     # Its child run ends with it.
@@ -115,11 +115,11 @@ def test_what_follows_a_crash_is_told_with_who_decides_about_it(office: Office) 
     assert again == (
         "attempt.retried",
         "engine",
-        "first runs again, by another worker",
+        "first runs again, on another worker",
         "its worker host/1 died",
     )
     assert review[:2] == ("review.requested", "engine")
-    assert retried[:3] == ("retry.requested", "anna", "1 activations that waited for a person run again")
+    assert retried[:3] == ("retry.requested", "anna", "1 activations in review run again")
 
 
 def test_a_worker_that_cannot_go_on_with_a_run_says_why_once(

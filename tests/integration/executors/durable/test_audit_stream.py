@@ -188,7 +188,7 @@ async def test_a_stream_that_is_full_holds_up_no_event_and_loses_no_decision(
             await courier.publish_some()
         said = [line for line in logs if line["event"] == "decisions.waiting" and line["project"] == "ours"]
         assert len(said) == 1
-        assert "AGENTIC_AUDIT takes no more" in said[0]["reason"]
+        assert "AGENTIC_AUDIT is full" in said[0]["reason"]
 
         await make_large(post.url)
         await courier.publish_all()

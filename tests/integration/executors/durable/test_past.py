@@ -73,8 +73,8 @@ async def test_a_run_knows_what_became_of_its_executors_in_other_runs(
     assert known(office, "one") == {"tries": [], "errors": [], "patterns": []}
     assert known(office, "two") == {
         "tries": ["OSError", ""],
-        "errors": ["OSError x1: a later try succeeded in 1 of 1 cases: try again"],
-        "patterns": ["succeeded at try 2"],
+        "errors": ["OSError x1: a later attempt succeeded in 1 of 1 cases: retry"],
+        "patterns": ["succeeded on attempt 2"],
     }
 
 

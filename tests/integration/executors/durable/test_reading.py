@@ -42,7 +42,7 @@ def test_the_beginning_of_an_id_is_taken_literally(shelf: Shelf) -> None:
 
 def test_an_empty_id_names_no_run_though_there_is_only_one(shelf: Shelf) -> None:
     shelf.ours.submit("adding", 1, "one")
-    with shelf.database.reading() as session, pytest.raises(LedgerError, match="an empty id names no run"):
+    with shelf.database.reading() as session, pytest.raises(LedgerError, match="the id is empty"):
         LedgerReader(session, shelf.project_id).run("")
 
 

@@ -54,7 +54,7 @@ class TestRequests:
         error = office.fails("requests", "answer", "one", "talk.0.0/ask.0.0.1", "ada")
 
         assert isinstance(error, OptionError)
-        assert "in quotes" in str(error)
+        assert "quote a text" in str(error)
 
     def test_an_answer_of_another_type_is_refused_and_the_request_stays(self, office: Office) -> None:
         office.floor.submit("asking", "hello", "one")
@@ -123,7 +123,7 @@ class TestRuns:
         office.floor.submit("adding", 1, "one")
         office.floor.claim()
 
-        assert "as soon as its handlers stop" in office("runs", "cancel", "one")
+        assert "once its handlers stop" in office("runs", "cancel", "one")
 
         assert office.json("runs", "show", "one")["state"] == "running, to be cancelled"
 
@@ -177,7 +177,7 @@ class TestRuns:
 
     def test_a_note_is_whole_where_there_is_no_terminal(self, office: Office) -> None:
         office.floor.submit("adding", 1, "one")
-        note = "there is no workflow 'adding': " + "it went away with an old release, " * 10
+        note = "workflow 'adding' does not exist: " + "it went away with an old release, " * 10
         with office.floor.store.transaction() as ledger:
             ledger.note(RunId("one"), note + "the end")
 
@@ -190,7 +190,7 @@ class TestRuns:
         with office.floor.store.transaction() as ledger:
             (best,) = ledger.first_in_line("agentic.default")
             assert ledger.claim(best, "host/1", 60.0)
-            ledger.note(RunId("unknown"), "there is no workflow 'adding'")
+            ledger.note(RunId("unknown"), "workflow 'adding' does not exist")
         with office.database.writing() as session:
             session.execute(
                 text("UPDATE activations SET not_before = not_before - 90 WHERE run_id = 'waiting'")
@@ -222,7 +222,7 @@ class TestRuns:
         office.floor.work()
         assert office.row("one").status is RunStatus.FAILED
 
-        assert "goes on" in office("runs", "retry", "one")
+        assert "run one continues" in office("runs", "retry", "one")
 
         assert office.row("one").status is RunStatus.RUNNING
         assert office.floor.work() == 1

@@ -48,7 +48,7 @@ def test_pages_are_new_changed_gone_or_as_they_were(archive: Archive) -> None:
         Change.CHANGED: (ChangedPage(url="http://a/changed"),),
         Change.GONE: (
             ChangedPage(url="http://a/gone", reason="http_404"),
-            ChangedPage(url="http://a/lost", reason="no page leads there"),
+            ChangedPage(url="http://a/lost", reason="no page links to it"),
         ),
     }
     assert found.is_whole
@@ -59,7 +59,7 @@ def test_pages_are_new_changed_gone_or_as_they_were(archive: Archive) -> None:
     [
         (Known(failure="timeout"), "timeout"),
         (NEVER, "not fetched yet"),
-        (Known(content=""), "no hash of it is kept"),
+        (Known(content=""), "its hash is not stored"),
     ],
 )
 def test_a_page_that_could_not_be_compared_is_not_taken_for_gone(

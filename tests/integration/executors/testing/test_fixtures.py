@@ -48,7 +48,7 @@ def test_an_agent_is_run_into_a_database_with_all_tables(
 
 
 def test_a_platform_that_is_not_installed_is_named(run_agent: RunAgent) -> None:
-    with pytest.raises(AgenticError, match="no plugin brings the platform 'nope'"):
+    with pytest.raises(AgenticError, match="no plugin provides the platform 'nope'"):
         run_agent("nope", {})
 
 

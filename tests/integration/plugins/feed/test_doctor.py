@@ -76,9 +76,9 @@ def test_feeds_that_fail_or_are_gone_are_told_with_their_agent(database: Databas
     start = "agent 'watch' of project 'blogs' watches feed "
     assert away.text.startswith(start)
     assert "'away' at https://away.test/feed, which failed 2 times in a row" in away.text
-    assert "next try after 2026-11-02 09:00 UTC: away" in away.text
+    assert "next attempt after 2026-11-02 09:00 UTC: away" in away.text
     assert "'gone' at https://gone.test/feed, which is gone (410) since 2026-11-02" in off.text
-    assert "take it off the list, or set ask_disabled" in off.text
+    assert "remove it from the list, or set ask_disabled" in off.text
     assert "secret" not in away.text + off.text
 
 

@@ -171,8 +171,8 @@ async def test_a_feed_that_moved_for_good_is_asked_there_from_now_on(watcher: Wa
     agent = watcher.agent("old.xml", ignore_schedule=True)
     (warning,) = (await watcher.run(agent)).warnings
     assert warning.endswith(
-        f"old.xml moved for good to {watcher.url('rss.xml')}; it is asked there from now on, "
-        "and may be listed by either"
+        f"old.xml moved permanently to {watcher.url('rss.xml')}; it is polled there from now on, "
+        "and the list may use either URL"
     )
     again = await watcher.run(agent)
     corrected = await watcher.run(watcher.agent("rss.xml", ignore_schedule=True))
@@ -196,7 +196,7 @@ async def test_a_feed_that_is_gone_is_told_once_and_not_asked_again(watcher: Wat
     watcher.fakes.control.add(Fault(path="/feeds/rss.xml", status=410))
     agent = watcher.agent("rss.xml", ignore_schedule=True)
     (warning,) = (await watcher.run(agent)).warnings
-    assert "is gone (410) and is not asked any more" in warning
+    assert "is gone (410) and no longer polled" in warning
     watcher.clock.turn(days=30)
     quiet = await watcher.run(agent)
     assert (quiet.warnings, watcher.asked("rss.xml")) == ((), 1)
@@ -235,12 +235,12 @@ async def test_failures_are_counted_and_end_with_the_next_answer(watcher: Watche
     agent = watcher.agent("rss.xml", "atom.xml")
     first = await watcher.run(agent)
     assert first.status is ExecutionStatus.SUCCEEDED
-    assert "failed (1 in a row), next try in 30 min" in first.warnings[0]
+    assert "failed (1 in a row), next attempt in 30 min" in first.warnings[0]
     failing = next(feed for feed in watcher.feeds() if feed.url.endswith("rss.xml"))
     assert (failing.failures, failing.next_poll_at) == (1, watcher.clock.now + 2 * FLOOR)
     assert "http_500" in (failing.last_error or "")
     watcher.clock.turn(minutes=30)
-    assert "failed (2 in a row), next try in 60 min" in (await watcher.run(agent)).warnings[0]
+    assert "failed (2 in a row), next attempt in 60 min" in (await watcher.run(agent)).warnings[0]
     watcher.clock.turn(minutes=60)
     assert (await watcher.run(agent)).warnings == ()
     well = next(feed for feed in watcher.feeds() if feed.url.endswith("rss.xml"))

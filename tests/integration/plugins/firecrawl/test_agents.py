@@ -123,7 +123,7 @@ def test_an_agent_that_gets_not_one_page_fails_and_says_why(run: Run, fakes: Fak
     for config in ({"url": f"{fakes.hostile_url}status/403"}, {"mode": "crawl", "sitemap": "skip"}):
         ran = run(**{"url": f"{fakes.hostile_url}status/403", **config})
         assert ran.outcome.status is ExecutionStatus.FAILED
-        assert "it could not be had: " in (ran.outcome.error or "")
+        assert "no result: " in (ran.outcome.error or "")
         assert "(http_403)" in (ran.outcome.error or "")
         assert ran.rows(FirecrawlPageModel) == []
 
@@ -141,7 +141,7 @@ def test_an_agent_whose_one_request_is_given_up_fails_and_says_why(
 ) -> None:
     ran = run(**config, api_url="http://127.0.0.1:1", error_handling={"*": {"then": then}})
     assert ran.outcome.status is ExecutionStatus.FAILED
-    assert "it could not be had: Firecrawl did not " in (ran.outcome.error or "")
+    assert "no result: Firecrawl did not " in (ran.outcome.error or "")
     assert "(connect)" in (ran.outcome.error or "")
 
 

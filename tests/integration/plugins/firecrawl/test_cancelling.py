@@ -183,7 +183,7 @@ class TestInOneProcess:
         (decision,) = decisions
         assert decision.kind is DecisionKind.CALL_LEFT
         for text in (str(line["reason"]), decision.reason):
-            assert f"the crawl {FIRST} may go on at Firecrawl, and be paid for" in text
+            assert f"the crawl {FIRST} may continue at Firecrawl and cost credits" in text
             assert f"DELETE /v2/crawl/{FIRST}" in text
 
 

@@ -100,7 +100,7 @@ class TestACrawl:
             (begun,) = [job["id"] for job in active if job["url"] == url]
             assert (await (await service.get(begun)).json())["status"] == "completed"
         for _ in range(2):
-            with pytest.raises(ActorError, match="its id was lost on the way: it does not go on any more"):
+            with pytest.raises(ActorError, match="its id was lost: it is no longer running"):
                 await crawl(url=url, entire_domain=True, max_pages=5)
         assert spent(fakes) == 5
 

@@ -43,7 +43,7 @@ def test_an_agent_of_the_cloud_needs_the_key_and_one_of_a_service_of_its_own_doe
     missing = found()
     assert len(missing) == 2
     assert (
-        "agent 'cloud' of project 'shops' cannot get its secret: there is no secret 'firecrawl_api_key'"
+        "agent 'cloud' of project 'shops' cannot get its secret: secret 'firecrawl_api_key' does not exist"
         in (missing[0])
     )
     assert "agent 'named'" in missing[1]
@@ -58,7 +58,7 @@ def test_a_library_that_is_not_installed_is_told_of(
     add("own", url="https://h.example/", api_url="http://10.0.0.7:3002")
     monkeypatch.setitem(sys.modules, "firecrawl", None)
     (text,) = found()
-    assert "agent 'own' of project 'shops' cannot ask Firecrawl: firecrawl-py is not installed" in text
+    assert "agent 'own' of project 'shops' cannot call Firecrawl: firecrawl-py is not installed" in text
     assert "agentic-pipelines[firecrawl]" in text
 
 
@@ -68,7 +68,7 @@ def test_an_address_in_the_environment_that_is_none_is_told_of(
     add("cloud", url="https://h.example/")
     monkeypatch.setenv("AGENTIC_FIRECRAWL_URL", "ftp://h")
     (text,) = found()
-    assert "AGENTIC_FIRECRAWL_URL is no http:// or https:// URL" in text
+    assert "AGENTIC_FIRECRAWL_URL is not an http:// or https:// URL" in text
 
 
 def test_a_config_that_cannot_be_used_is_told_of(add: Callable[..., None], found: Found) -> None:

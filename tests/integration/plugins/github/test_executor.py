@@ -124,7 +124,9 @@ async def test_a_run_that_reads_nothing_fails_with_what_github_says(run_github: 
     outcome = await run_github(repos=["octo/nothing", PRIVATE])
     assert outcome.status is ExecutionStatus.FAILED
     assert "none of 2 could be read; the first one: " in (outcome.error or "")
-    assert "http_404): GitHub answered 404: Not Found; it is not there, or private" in (outcome.error or "")
+    assert "http_404): GitHub answered 404: Not Found; it does not exist, or is private" in (
+        outcome.error or ""
+    )
 
 
 async def test_the_token_opens_a_private_repository_and_is_told_nowhere(
@@ -147,7 +149,7 @@ async def test_a_token_that_is_missing_or_wrong_fails_the_run_and_is_not_shown(
     run_github: RunGithub, fakes: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = await run_github(repos=[HARBOR], token=TOKEN_NAME)
-    assert "there is no secret 'gh'; store it with `agentic secrets set gh`" in (missing.error or "")
+    assert "secret 'gh' does not exist; store it with `agentic secrets set gh`" in (missing.error or "")
     assert fakes.control.stats()["total"] == 0
     monkeypatch.setenv("AGENTIC_SECRET_GH", "ghp_nobodys")
     wrong = await run_github(name="wrong", repos=[HARBOR], token=TOKEN_NAME)

@@ -55,7 +55,7 @@ async def test_the_graph_of_the_agent_is_part_of_the_execution(run_agent: RunAge
 async def test_the_story_that_is_gone_is_the_one_warning(database: Database, run_agent: RunAgent) -> None:
     outcome = await run_agent(limit=30)
     (warning,) = outcome.warnings
-    assert warning.endswith("is gone; the next run reads the list anew")
+    assert warning.endswith("is gone; the next run reads the list again")
     with database.reading() as session:
         (summary,) = session.scalars(select(AgentResultModel.summary))
     assert summary == {"stories_count": 29, "unread_count": 1, "warnings": [warning]}

@@ -186,7 +186,7 @@ async def test_comments_beyond_the_limit_are_left_out_with_a_warning(
 ) -> None:
     outcome = await run_agent(mode="comments", tags=["story"], min_comments=4, limit=3, max_comments=5)
     assert outcome.counts == SaveCounts(inserted=3 + 5)
-    assert list(outcome.warnings) == ["7 comments were left out; raise max_comments, or lower limit"]
+    assert list(outcome.warnings) == ["7 comments were skipped; raise max_comments, or lower limit"]
 
 
 async def test_a_comment_that_is_deleted_keeps_the_text_it_was_stored_with(
@@ -235,7 +235,7 @@ async def test_users_become_rows_and_one_that_does_not_exist_is_a_warning(
     outcome = await run_agent(mode="users", users=[*wanted], times=2)
     assert (outcome.status, outcome.counts) == (ExecutionStatus.SUCCEEDED, SaveCounts(unchanged=2))
     (warning,) = outcome.warnings
-    assert warning.startswith(f"there is no user '{second.swapcase()}'; upper and lower case count")
+    assert warning.startswith(f"user '{second.swapcase()}' does not exist; names are case-sensitive")
     with database.reading() as session:
         karma = session.execute(select(HackerNewsUserModel.id, HackerNewsUserModel.karma)).all()
     expected = {name: archive.users[name]["karma"] for name in (first, second)}
@@ -245,6 +245,6 @@ async def test_users_become_rows_and_one_that_does_not_exist_is_a_warning(
 async def test_a_run_in_which_no_user_exists_fails(database: Database, run_agent: RunAgent) -> None:
     outcome = await run_agent(mode="users", users=["nobody-at-all"])
     assert outcome.status is ExecutionStatus.FAILED
-    assert "it could not be read: there is no user" in (outcome.error or "")
+    assert "it could not be read: user " in (outcome.error or "")
     with database.reading() as session:
         assert session.scalar(select(func.count()).select_from(HackerNewsUserModel)) == 0

@@ -42,7 +42,7 @@ def test_each_mode_is_named_with_what_it_lacks(
     assert found["bare"][0] is Severity.FAULT
     assert "needs client_id, client_secret, contact" in found["bare"][1]
     assert found["lost"][0] is Severity.FAULT
-    assert "there is no secret 'lost'" in found["lost"][1]
+    assert "secret 'lost' does not exist" in found["lost"][1]
     assert found["one"] == (
         Severity.WARNING,
         "agent 'one' of project 'talk' reads by mode feed, which has no scores",
@@ -50,7 +50,7 @@ def test_each_mode_is_named_with_what_it_lacks(
     assert "one page every 60 s: its 3 feeds take 3 minutes a run; join subreddits as a+b" in found["many"][1]
     assert found["old"][0] is Severity.WARNING
     assert found["shown"][0] is Severity.FAULT
-    assert "reads by mode browser, and cannot: AGENTIC_BROWSER_PATH names" in found["shown"][1]
+    assert "reads by mode browser, but it cannot: AGENTIC_BROWSER_PATH names" in found["shown"][1]
 
 
 def test_a_browser_that_is_there_is_a_warning_of_what_it_does_not_read(
@@ -59,7 +59,7 @@ def test_a_browser_that_is_there_is_a_warning_of_what_it_does_not_read(
     make_agent("shown", mode="browser", subreddits=["python"])
     severity, text = said(database)["shown"]
     assert severity is Severity.WARNING
-    assert "the posts that a page shows at first" in text
+    assert "the first posts of a page" in text
 
 
 def test_feeds_without_their_libraries_are_a_fault(

@@ -159,8 +159,8 @@ async def test_what_is_left_out_of_a_tree_is_told_with_its_count(
     assert few.counts == SaveCounts(inserted=1 + 40)
     first, second = few.warnings
     # 24 comments are one thread, of which the first ten are shown; the other 14 are not counted by Reddit.
-    assert f"{235 - 14 - 40} comments of t3_{TREE.id} were left out; raise max_comments" in first
-    assert f"1 thread goes on below what was read of t3_{TREE.id}" in second
+    assert f"{235 - 14 - 40} comments of t3_{TREE.id} were skipped; raise max_comments" in first
+    assert f"1 thread goes on below the comments read of t3_{TREE.id}" in second
 
 
 @only_sqlite
@@ -197,7 +197,7 @@ async def test_that_older_posts_are_left_out_is_told(
     monkeypatch.setattr("agentic.plugins.reddit.executor.MAX_ROWS", 4)
     outcome = await run_reddit(name="refresh", read="scores", days=365)
     assert stored(outcome.counts) == 4
-    assert any("only the newest 4 stored posts are looked at" in warning for warning in outcome.warnings)
+    assert any("only the newest 4 stored posts are read" in warning for warning in outcome.warnings)
 
 
 @only_sqlite
@@ -205,7 +205,7 @@ async def test_scores_of_named_posts_and_comments_are_read(database: Database, r
     ids = [TREE.id, f"t1_{TREE.comments[0].id}", "t3_zz"]
     outcome = await run_reddit(read="scores", ids=ids)
     assert outcome.counts == SaveCounts(inserted=2)
-    assert outcome.warnings == ("Reddit knows 1 of the ids no more",)
+    assert outcome.warnings == ("Reddit no longer has 1 of the ids",)
 
 
 async def test_subreddits_say_what_they_are(database: Database, run_reddit: RunReddit) -> None:
@@ -215,7 +215,7 @@ async def test_subreddits_say_what_they_are(database: Database, run_reddit: RunR
     assert (row.subscribers or 0) >= 100
     closed, missing = outcome.warnings
     assert "Reddit answered 403 for r/vault: private; only its members may read it" in closed
-    assert "there is no r/nobody_has_this; correct the agent's subreddits" in missing
+    assert "r/nobody_has_this does not exist; correct the agent's subreddits" in missing
 
 
 @only_sqlite
@@ -227,9 +227,9 @@ async def test_what_is_closed_is_a_warning_with_name_and_reason_and_costs_no_oth
     for said, warning in zip(
         (
             "http_403): Reddit answered 403 for r/vault: private; only its members may read it",
-            "http_403): Reddit answered 403 for r/quarry: quarantined; the account has to opt in",
+            "http_403): Reddit answered 403 for r/quarry: quarantined; the account must opt in",
             "http_404): Reddit answered 404 for r/banned: banned; it is gone",
-            "http_404): there is no r/nobody_has_this",
+            "http_404): r/nobody_has_this does not exist",
         ),
         outcome.warnings,
         strict=True,
@@ -264,7 +264,7 @@ async def test_there_are_four_ways_to_a_token(
             {"grant": "password", "username": "ada", "password": "${secrets.reddit}"},
             "grant password: it says 'invalid_grant'",
         ),
-        (None, {}, "there is no secret 'reddit'"),
+        (None, {}, "secret 'reddit' does not exist"),
     ],
 )
 @only_sqlite

@@ -156,7 +156,7 @@ async def test_a_site_is_searched_by_its_description(site: FakeServer, act: Act,
 async def test_a_search_by_template_without_results_can_be_a_failure(site: FakeServer, act: Act) -> None:
     template = f"{site.shop_url}search?q={{query}}"
     assert (await act("search", url_template=template, keywords="xyzzy")).page.status == 200
-    with pytest.raises(ActorError, match="nothing was found for 'xyzzy'") as caught:
+    with pytest.raises(ActorError, match="no results for 'xyzzy'") as caught:
         await act("search", url_template=template, keywords="xyzzy", item_selector="a.product")
     assert caught.value.failure_class == "empty"
 
@@ -202,7 +202,7 @@ async def test_feeds_are_read_and_found_on_pages(site: FakeServer, act: Act, nam
 
 
 async def test_a_page_that_is_no_feed_and_names_none_is_a_failure(site: FakeServer, act: Act) -> None:
-    with pytest.raises(ActorError, match="is no feed") as caught:
+    with pytest.raises(ActorError, match="is not a feed") as caught:
         await act("feed", url=site.shop_url)
     assert (caught.value.failure_class, caught.value.status) == ("decode", 200)
 
@@ -235,7 +235,7 @@ async def test_robots_txt_is_asked_for_a_page(site: FakeServer, act: Act) -> Non
     denied = await act("robots_check", url=f"{site.shop_url}private/orders")
     allowed = await act("robots_check", url=site.shop_url)
     assert (denied.allowed, allowed.allowed, allowed.reason) == (False, True, "")
-    assert "does not allow it" in denied.reason
+    assert "disallows it" in denied.reason
     assert f"{site.news_url}sitemap_index.xml" in allowed.sitemaps
 
 

@@ -182,7 +182,7 @@ async def test_a_whole_page_is_taller_than_a_window(site: FakeServer, ctx: Actor
 async def test_without_a_browser_that_is_the_failure(ctx: ActorContext, category: str, name: str) -> None:
     actor = get_registry().actors[name]
     given = {"url": category, **({"mode": "browser"} if name == "fetch" else {})}
-    with pytest.raises(ActorError, match="there is no browser here") as caught:
+    with pytest.raises(ActorError, match="no browser is available") as caught:
         await actor().run(replace(ctx, pages=None), actor.Input.model_validate(given))
     assert caught.value.failure_class == "browser_crashed"
 

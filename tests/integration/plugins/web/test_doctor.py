@@ -53,7 +53,7 @@ def test_secrets_of_a_pipeline_that_are_not_there_are_faults(
     make_agent(pipeline=spec([login, hook], http={"proxy": "${secrets.way_out}"}), inputs={})
     found = told(database)
     assert {severity for severity, _ in found} == {Severity.FAULT}
-    assert [text.partition("there is no secret ")[2].split()[0] for _, text in found] == [
+    assert [text.partition("its secret: secret ")[2].split()[0] for _, text in found] == [
         "'signature';",
         "'site';",
         "'way_out';",
@@ -105,11 +105,11 @@ def test_the_secrets_that_only_a_file_names_are_looked_for_too(
     )
     make_agent(pipeline=str(path), inputs={})
     ((_, text),) = told(database)
-    assert "there is no secret 'way_out'" in text
+    assert "secret 'way_out' does not exist" in text
 
 
 def test_a_pipeline_whose_file_is_gone_is_a_fault(database: Database, make_agent: MakeAgent) -> None:
     make_agent(pipeline="gone.yaml")
     ((_, text),) = told(database)
-    assert "cannot be run as it is configured" in text
+    assert "cannot run: its configuration is invalid" in text
     assert "gone.yaml" in text

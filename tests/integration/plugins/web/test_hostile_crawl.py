@@ -162,7 +162,7 @@ async def test_pages_that_are_refused_or_not_as_they_should_be_fail_by_class_bes
     outcome = await run_agent(make_agent(pipeline={**spec, "error_handling": RULES}, inputs={}))
 
     assert outcome.status is ExecutionStatus.FAILED  # no page gave an item
-    assert "the crawl read no item: 8 of 9 pages failed" in str(outcome.error)
+    assert "the crawl extracted no items: 8 of 9 pages failed" in str(outcome.error)
     assert frontier(database, "") == {
         good: (FrontierState.DONE, None),
         **{url: (FrontierState.FAILED, word) for url, word in expected.items()},

@@ -104,11 +104,11 @@ async def test_a_retry_and_the_edge_that_takes_the_failure_are_told_with_the_err
     flow = WorkflowBuilder("w").set_start(fetch).add_edge(fetch, mend, on="failure").build()
     retried, given_up, route = await decisions(flow)
 
-    assert (retried.kind, retried.what) == (DecisionKind.ATTEMPT_RETRIED, "fetch is tried again after try 1")
+    assert (retried.kind, retried.what) == (DecisionKind.ATTEMPT_RETRIED, "fetch is retried after attempt 1")
     assert retried.reason == "OSError: no route to http://host/1"
     assert retried.details["attempt"] == 1
     assert given_up.kind is DecisionKind.EXECUTOR_GIVEN_UP
-    assert given_up.what == "fetch is given up after try 2, the run goes on without it"
+    assert given_up.what == "fetch failed for good after attempt 2, the run continues without it"
     assert (route.what, route.reason) == ("fetch to mend", "its source failed")
 
 
@@ -118,7 +118,7 @@ async def test_a_run_that_fails_says_of_what() -> None:
         raise ValueError(f"{number} is too few")
 
     given_up, ended = await decisions(WorkflowBuilder("w").set_start(fail).build())
-    assert given_up.what == "fail is given up after try 1, the run fails"
+    assert given_up.what == "fail failed for good after attempt 1, the run fails"
     assert (ended.kind, ended.reason) == (DecisionKind.RUN_FAILED, "1 is too few")
     assert ended.details["error_type"] == "ValueError"
 
@@ -150,8 +150,8 @@ def an_event(kind: EventKind, **data: object) -> WorkflowEvent:
         (
             an_event(EventKind.REQUEST_RAISED, request="one:ask", question="password?", response_type="str"),
             "engine",
-            "ask asks, and waits for the answer",
-            "it needs an answer to go on",
+            "ask asks and waits for the answer",
+            "it needs an answer to continue",
         ),
         (
             an_event(EventKind.REQUEST_ANSWERED, request="one:ask", answer="geheim", answered_by="anna"),
@@ -163,19 +163,19 @@ def an_event(kind: EventKind, **data: object) -> WorkflowEvent:
             an_event(EventKind.REQUEST_EXPIRED, request="one:ask", deadline=6.0),
             "engine",
             "one:ask expires",
-            "nobody answered in time",
+            "no answer in time",
         ),
         (
             an_event(EventKind.RUN_RESUMED, was="failed", checkpoint="one@3", changed=[]),
             "engine",
-            "the run goes on where it stood",
+            "the run continues where it stopped",
             "it was failed",
         ),
         (an_event(EventKind.RUN_CANCELLED), "engine", "the run ends", "it was asked for"),
         (
             an_event(EventKind.MESSAGE_UNDELIVERABLE, type="str", reason="no out-edge", message="geheim"),
             "engine",
-            "a str of ask goes to nobody",
+            "a str of ask is not delivered",
             "no out-edge",
         ),
     ],

@@ -35,12 +35,12 @@ async def test_an_executors_history_tells_what_worked_and_how_errors_ended() -> 
 
     assert [(one.run_id, one.number) for one in known.attempts][-2:] == [("r1", 3), ("r2", 1)]
     assert [(p.description, p.count) for p in known.successful_patterns] == [
-        ("succeeded at try 3", 2),
-        ("succeeded at try 1", 1),
+        ("succeeded on attempt 3", 2),
+        ("succeeded on attempt 1", 1),
     ]
     (error,) = known.errors  # ports differ, the error is one
     assert (error.error_type, error.count) == ("OSError", 4)
-    assert error.suggestion == "a later try succeeded in 4 of 4 cases: try again"
+    assert error.suggestion == "a later attempt succeeded in 4 of 4 cases: retry"
 
 
 async def test_it_is_what_the_same_events_teach_within_one_process() -> None:
@@ -60,7 +60,7 @@ async def test_an_error_that_no_try_mended_says_so() -> None:
     apply_patterns(told([ended(f"r{number}", error="gone") for number in range(3)]), documents)
 
     (error,) = (await history_of(documents, "fetch")).errors
-    assert error.suggestion == "no later try of 3 succeeded: change the input, or ask somebody"
+    assert error.suggestion == "no later attempt of 3 succeeded: change the input, or ask a person"
 
 
 async def test_a_success_elsewhere_mends_nothing() -> None:
@@ -68,7 +68,7 @@ async def test_a_success_elsewhere_mends_nothing() -> None:
     apply_patterns(told([ended("r1", error="gone"), ended("r2")]), documents)
 
     (error,) = (await history_of(documents, "fetch")).errors
-    assert error.suggestion.startswith("no later try of 1 succeeded")
+    assert error.suggestion.startswith("no later attempt of 1 succeeded")
 
 
 async def test_the_twenty_newest_kinds_of_errors_and_hundred_tries_are_kept() -> None:

@@ -35,12 +35,12 @@ def test_unreachable_executor_is_refused() -> None:
 
 def test_two_executors_of_one_name_are_refused() -> None:
     builder = WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b")).add_edge("b", Node("b"))
-    assert "two executors are called 'b'" in faults_of(builder)
+    assert "two executors have the id 'b'" in faults_of(builder)
 
 
 def test_duplicate_edge_is_refused_but_conditions_tell_edges_apart() -> None:
     builder = WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b")).add_edge("a", "b")
-    assert "the edge a->b is there twice" in faults_of(builder)
+    assert "the edge a->b exists twice" in faults_of(builder)
     told_apart = (
         WorkflowBuilder("w").set_start(Node("a")).add_edge("a", Node("b"), bool).add_edge("a", "b", callable)
     )
@@ -80,16 +80,15 @@ def test_a_message_that_two_edges_of_any_kind_bring_to_one_executor_is_refused(p
     if set(pair) in ALLOWED:
         assert builder.build().id == "w"
     else:
-        fault = (
-            f"'b' gets what 'a' sends over two edges, {pair[0]} and {pair[1]}; remove 'b' from one of them"
-        )
+        edges = f"{pair[0]} and {pair[1]}"
+        fault = f"'b' gets the messages of 'a' over two edges, {edges}; remove 'b' from one of them"
         assert fault in faults_of(builder)
 
 
 @pytest.mark.parametrize("name", CROSSED)
 def test_an_edge_for_other_outcomes_is_no_second_one(name: str) -> None:
     assert five(CROSSED[name], lambda w: w.add_edge("a", "b", on="failure")).build().id == "w"
-    assert "gets what 'a' sends" in faults_of(
+    assert "gets the messages of 'a'" in faults_of(
         five(CROSSED[name], lambda w: w.add_fan_out_edge("a", ["b", "c", "d"], on="always"))
     )
 
@@ -115,13 +114,13 @@ def test_every_fault_is_reported_at_once() -> None:
     )
     faults = faults_of(builder)
     for part in (
-        "no executor is called 'nobody'",
-        "no executor is called 'nowhere'",
+        "no executor has the id 'nobody'",
+        "no executor has the id 'nowhere'",
         "the fan-in to 'c' has 1 source",
         "the fan-out from 'a' has no target",
         "the fan-out from 'a' names a target twice",
         "needs max_parallel and window of at least 1",
-        "'b' is the body of a map edge and connected otherwise, too",
+        "'b' is the body of a map edge and has other edges, too",
     ):
         assert part in faults
 
@@ -199,7 +198,7 @@ def starts() -> WorkflowBuilder:
 @pytest.mark.parametrize(
     ("builder", "fault"),
     [
-        (lambda: starts().set_start("a", "a"), "'a' is given as a start twice; name it once"),
+        (lambda: starts().set_start("a", "a"), "'a' is a start executor twice; name it once"),
         (
             lambda: starts().add_fan_in_edge([], Join("b")),
             "the fan-in to 'b' has 0 sources; give it two or more, or use add_edge",
@@ -212,7 +211,7 @@ def starts() -> WorkflowBuilder:
         ),
         (
             lambda: starts().add_switch_edge("a", [Case(bool, Node("b")), Case(bool, "b"), Default("b")]),
-            "the switch from 'a' has one condition in two cases, so the second is never taken",
+            "the switch from 'a' has the same condition in two cases, so the second never matches",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c"), window=0),
@@ -222,15 +221,15 @@ def starts() -> WorkflowBuilder:
         (lambda: maps().add_map_edge("a", Join("b"), "b"), "source, body and join must be three executors"),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_edge("c", "b"),
-            "'b' is the body of a map edge and connected otherwise, too",
+            "'b' is the body of a map edge and has other edges, too",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_retry_edge("c", "b", when=bool),
-            "'b' is the body of a map edge and connected otherwise, too",
+            "'b' is the body of a map edge and has other edges, too",
         ),
         (
             lambda: maps().add_map_edge("a", Node("b"), Join("c")).add_map_edge("a", "b", Join("d")),
-            "'b' is the body of a map edge and connected otherwise, too",
+            "'b' is the body of a map edge and has other edges, too",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, max_passes=0),
@@ -238,15 +237,15 @@ def starts() -> WorkflowBuilder:
         ),
         (
             lambda: retries().add_retry_edge("a", "b", when=bool).add_edge("a", Node("c")),
-            "the retry edge a->b is in vain, as nothing leads from 'b' to 'a'; add an edge on that way",
+            "the retry edge a->b has no effect: no path leads from 'b' to 'a'; add an edge on that path",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="gone"),
-            "no executor is called 'gone' (known: a, b); add it with add_executor(...)",
+            "no executor has the id 'gone' (known: a, b); add it with add_executor(...)",
         ),
         (
             lambda: retries().add_retry_edge("b", "a", when=bool, exhausted="a"),
-            "goes to 'a' when it is exhausted, too, so it never ends; name another executor",
+            "also goes to 'a' when it is exhausted, so it never ends; name another executor",
         ),
         (
             lambda: starts().add_edge("a", Node("b"), cast(Any, "yes")),
@@ -287,13 +286,13 @@ def test_one_executor_object_under_two_ids_is_refused() -> None:
     executors = {ExecutorId("a"): one, ExecutorId("b"): one}
     edge = DirectEdge(source=ExecutorId("a"), target=ExecutorId("b"))
     assert find_faults(executors, [edge], [ExecutorId("a")]) == [
-        "'a' and 'b' are one executor object; make a second one"
+        "'a' and 'b' are the same executor object; create a second one"
     ]
 
 
 def test_edge_that_carries_both_repeats_those_that_carry_one() -> None:
     builder = starts().add_edge("a", Split("b"), on="always").add_edge("a", "b", on="failure")
-    assert "the edge a->b is there twice" in faults_of(builder)
+    assert "the edge a->b exists twice" in faults_of(builder)
     assert starts().add_edge("a", Node("b")).add_edge("a", "b", on="failure").build().id == "w"
 
 
@@ -307,7 +306,7 @@ def test_unknown_executor_does_not_make_those_behind_it_unreachable() -> None:
     with pytest.raises(InvalidGraphError) as caught:
         builder.build()
     [fault] = caught.value.faults
-    assert fault == "no executor is called 'gone' (known: a, b); add it with add_executor(...)"
+    assert fault == "no executor has the id 'gone' (known: a, b); add it with add_executor(...)"
 
 
 def test_executor_that_only_a_failure_leads_to_can_be_reached() -> None:
@@ -334,7 +333,7 @@ def test_executor_that_only_a_failure_leads_to_can_be_reached() -> None:
 def test_circle_without_condition_or_pass_limit_is_warned_of(
     builder: Callable[[], WorkflowBuilder], circle: str
 ) -> None:
-    with pytest.warns(GraphWarning, match=f"the circle {circle} has neither a condition nor a pass limit"):
+    with pytest.warns(GraphWarning, match=f"the cycle {circle} has neither a condition nor a pass limit"):
         assert builder().build().id == "w"
 
 
@@ -363,7 +362,7 @@ def test_ten_thousand_executors_in_a_row_and_back_are_checked_without_recursion(
 
 def test_text_in_place_of_a_list_of_ids_is_a_fault_and_not_a_list_of_letters() -> None:
     builder = WorkflowBuilder("w").set_start(Node("a")).add_executor(Node("bc"))
-    with pytest.raises(InvalidGraphError, match="'bc' is one id where several are needed"):
+    with pytest.raises(InvalidGraphError, match="'bc' is a single id where a list is needed"):
         builder.add_fan_out_edge("a", "bc").build()
 
 
@@ -378,7 +377,7 @@ def test_join_that_a_retry_leaves_half_full_is_warned_of() -> None:
             .build()
         )
 
-    with pytest.warns(GraphWarning, match="does not bring b again, for which the fan-in to 'join' waits"):
+    with pytest.warns(GraphWarning, match="does not rerun b, but the fan-in to 'join' waits for it"):
         built("all")
     built("latest")
 

@@ -192,7 +192,7 @@ async def test_timeout_of_an_executor_ends_the_try(stubborn: Stubborn) -> None:
         tries.append(ctx.attempt)
         return await stubborn(number)
 
-    with pytest.raises(ExecutorTimeoutError, match=r"'slow' took longer than its timeout_s of 0.01 s"):
+    with pytest.raises(ExecutorTimeoutError, match=r"'slow' exceeded its timeout_s of 0.01 s"):
         await WorkflowBuilder("w").set_start(slow).build().run(0)
     assert tries == [1, 2]
 

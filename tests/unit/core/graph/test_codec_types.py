@@ -205,7 +205,7 @@ def test_a_type_that_refers_to_itself_where_it_is_defined_is_found() -> None:
 
 
 LOCK = f"_thread.{threading.Lock.__qualname__}"
-NO_DATA = "it is no data; use a dataclass or a pydantic model"
+NO_DATA = "it is not a data type; use a dataclass or a pydantic model"
 
 
 @dataclass
@@ -275,7 +275,7 @@ def test_a_type_of_which_some_value_can_be_stored_is_not_refused(annotation: obj
         (Account, "pydantic.types.SecretStr", ".password", "secrets are never stored; send the name"),
         (Chain, "pydantic.types.SecretStr", ".account.password", "secrets are never stored"),
         (Guarded, LOCK, ".lock", NO_DATA),
-        (Scaled, f"{__name__}.Scaled", "", "its constructor does not take just its fields"),
+        (Scaled, f"{__name__}.Scaled", "", "its constructor does not take exactly its fields"),
     ],
     ids=str,
 )

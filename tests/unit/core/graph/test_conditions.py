@@ -171,7 +171,8 @@ async def test_user_code_is_asked_only_about_messages_that_its_target_takes(kind
 async def test_message_that_nobody_takes_is_undeliverable_whatever_a_condition_makes_of_it() -> None:
     flow = WorkflowBuilder("w").set_start(both).add_edge(both, numbers, Asked().is_positive).build()
     with pytest.raises(
-        UndeliverableMessageError, match="a str sent by 'both' reached nobody: 'numbers' takes no str"
+        UndeliverableMessageError,
+        match="message str from 'both' was not delivered to any executor: 'numbers' does not accept str",
     ):
         await flow.run(1)
 

@@ -244,10 +244,10 @@ def test_annotation_decides_what_is_taken(
         (GenericAlias(list, (ItemT,)), "ItemT is a type variable"),
         (Plain, "the protocol Plain is not @runtime_checkable; make it so"),
         (dict[str, Plain], "the protocol Plain is not @runtime_checkable"),
-        (Never, "no message is of type Never"),
-        (LiteralString, "LiteralString says nothing at run time"),
-        ("Missing", r"the type 'Missing' of 'm' cannot be read \(name 'Missing' is not defined\)"),
-        ("not an expression", "cannot be read"),
+        (Never, "Never has no values"),
+        (LiteralString, "LiteralString cannot be checked at run time"),
+        ("Missing", r"the type 'Missing' of 'm' cannot be resolved \(name 'Missing' is not defined\)"),
+        ("not an expression", "cannot be resolved"),
     ],
 )
 def test_annotation_that_cannot_be_checked_is_refused_with_the_reason(annotation: Any, reason: str) -> None:
@@ -520,7 +520,7 @@ async def generator(m: str) -> AsyncIterator[str]:
         (Point, "Point is a class; give a function"),
         (generator, "is a generator; return one value"),
         (print, "must take"),
-        (max, "has no signature to read; wrap it"),
+        (max, "has no readable signature; wrap it"),
     ],
 )
 def test_what_cannot_be_called_with_one_typed_message_is_refused(function: Any, message: str) -> None:
@@ -590,11 +590,14 @@ class Twins(Executor):
         (lambda: SyncHandler("x"), "must be `async def`"),
         (lambda: NoAnnotation("x"), "annotate 'm'"),
         (lambda: Twins("x"), "both take str"),
-        (lambda: SameAtRunTime("x"), r"both take .*Crate\[str\], as .*Crate\[int\] is the same at run time"),
-        (lambda: Static("x"), "run is a staticmethod; handlers are plain methods"),
-        (lambda: WrongContext("x"), "'times' is given the WorkflowContext, not 'int'"),
+        (
+            lambda: SameAtRunTime("x"),
+            r"both take .*Crate\[str\], because .*Crate\[int\] is the same at run time",
+        ),
+        (lambda: Static("x"), "run is a staticmethod; handlers must be plain methods"),
+        (lambda: WrongContext("x"), "'times' receives the WorkflowContext, not 'int'"),
         (lambda: Yields("x"), "run is a generator"),
-        (lambda: Many("a/b"), "must not be empty or hold '/'"),
+        (lambda: Many("a/b"), "must not be empty or contain '/'"),
         (lambda: Many(""), "must not be empty"),
         (lambda: Many("x", max_parallel=0), "max_parallel is 0"),
     ],

@@ -137,7 +137,7 @@ async def test_available_waits_for_a_long_arm_that_is_still_under_way() -> None:
     assert (await flow.run("")).outputs == ("sa+sb1b2b3",)
 
 
-@pytest.mark.filterwarnings("ignore:.*circle")
+@pytest.mark.filterwarnings("ignore:.*the cycle")
 async def test_joins_that_wait_for_each_other_fire_in_declaration_order_when_nothing_else_moves() -> None:
     def joins(name: str) -> FunctionExecutor:
         @executor(id=name, max_parallel=1)

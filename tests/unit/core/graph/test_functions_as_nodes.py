@@ -51,17 +51,17 @@ async def test_decorator_without_an_id_takes_the_name_of_the_function() -> None:
     [
         (
             lambda text: text,
-            r"<lambda>.* has no name that could be its id; .* executor\(id=\.\.\.\)\(function\)",
+            r"<lambda>.* has no name to use as id; .* executor\(id=\.\.\.\)\(function\)",
         ),
-        (functools.partial(as_text, 1), "has no name that could be its id"),
+        (functools.partial(as_text, 1), "has no name to use as id"),
         (Greeter, r"Greeter is a class; give an instance: Greeter\(\.\.\.\)"),
-        (3, "3 is no executor: give an Executor, a function, a workflow or the id of one"),
+        (3, "3 is not an executor; give an Executor, a function, a workflow or the id of one"),
     ],
 )
 def test_what_has_no_name_or_cannot_be_called_is_refused(node: object, fault: str) -> None:
     with pytest.raises(HandlerError, match=fault):
         WorkflowBuilder("w").set_start(node)  # type: ignore[arg-type]  # as a user may
-    with pytest.raises(HandlerError, match=r"has no name|is a class|is no executor|NoneType|decorator"):
+    with pytest.raises(HandlerError, match=r"has no name|is a class|is not an executor|NoneType|decorator"):
         executor(node)  # type: ignore[call-overload]  # as a user may
 
 
@@ -79,7 +79,5 @@ def test_two_functions_of_one_name_are_refused() -> None:
 
     builder = WorkflowBuilder("w").set_start(double)
     builder.add_edge(double, other())  # type: ignore[arg-type]  # a function
-    with pytest.raises(
-        InvalidGraphError, match="two executors are called 'double'; give one of them another id"
-    ):
+    with pytest.raises(InvalidGraphError, match="two executors have the id 'double'; rename one"):
         builder.build()

@@ -43,7 +43,7 @@ async def test_executor_is_told_what_failed_and_what_worked_in_other_runs() -> N
 
     flow = WorkflowBuilder("w", config=WorkflowConfig(history=past)).set_start(fetch).build()
     assert (await flow.run("x")).outputs == (
-        "5; 4 ConnectionError: a later try succeeded in 1 of 4 cases: try again; succeeded at try 2",
+        "5; 4 ConnectionError: a later attempt succeeded in 1 of 4 cases: retry; succeeded on attempt 2",
     )
 
 

@@ -349,7 +349,7 @@ async def test_unknown_target_is_told_beside_a_condition_that_does_not_hold() ->
     flow = (
         WorkflowBuilder("w").set_start(send).add_conditional_edge(send, taking("b"), lambda _: False).build()
     )
-    with pytest.raises(UndeliverableMessageError, match="'nobody' is no target"):
+    with pytest.raises(UndeliverableMessageError, match="'nobody' is not a target"):
         await flow.run(1)
 
 

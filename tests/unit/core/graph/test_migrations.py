@@ -47,9 +47,9 @@ def in_place(document: Document) -> None:
         (without_parked, r"dropped request 'ask\.0\.0\.1', which the run waits for; keep the parts parked/"),
         (
             lambda document: Document(document.head, {**document.parts, "x": cast(Any, {1, 2})}),
-            "a part that is no JSON",
+            "a part that is not JSON",
         ),
-        (lambda document: Document({}, document.parts), "gave what is no checkpoint: .*superstep"),
+        (lambda document: Document({}, document.parts), "returned an invalid checkpoint: .*superstep"),
     ],
 )
 async def test_are_refused_and_leave_the_run_as_it_was(migration: Migration, fault: str) -> None:

@@ -187,15 +187,15 @@ async def test_names_that_no_store_takes_are_refused_where_they_are_given() -> N
     @executor(id="writes")
     async def writes(text: str, ctx: WorkflowContext) -> None:
         with pytest.raises(
-            HandlerError, match=r"the key 'name-\\ud800' of ctx\.set_state holds lone surrogates"
+            HandlerError, match=r"the key 'name-\\ud800' of ctx\.set_state contains lone surrogates"
         ):
             ctx.set_state(BROKEN, 1)
-        with pytest.raises(HandlerError, match=r"of ctx\.once holds lone surrogates"):
+        with pytest.raises(HandlerError, match=r"of ctx\.once contains lone surrogates"):
             await ctx.once(BROKEN, lambda: 1)
         ctx.set_state("é", 1)
 
     assert (await WorkflowBuilder("w").set_start(writes).build().run("x")).is_success
-    with pytest.raises(HandlerError, match=r"executor id 'name-\\ud800' holds lone surrogates"):
+    with pytest.raises(HandlerError, match=r"executor id 'name-\\ud800' contains lone surrogates"):
         executor(id=BROKEN)(lambda text: text)
 
 
@@ -211,7 +211,7 @@ def test_a_workflow_whose_names_no_store_takes_is_not_built() -> None:
     with pytest.raises(InvalidGraphError) as refused:
         builder.build()
     assert refused.value.faults == tuple(
-        rf"{what}, 'name-\ud800', holds lone surrogates, which no store takes; clean the text"
+        rf"{what}, 'name-\ud800', contains lone surrogates, which no store accepts; clean the text"
         for what in ("the workflow's id", "the workflow's version", "the state's key", "the queue of 'e'")
     )
 

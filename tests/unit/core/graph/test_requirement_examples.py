@@ -294,5 +294,5 @@ async def test_json_values_pass_between_executors_and_each_checks_what_it_takes(
 
     workflow = WorkflowBuilder("json").set_start(parse).add_edge(parse, count).build()
     assert (await workflow.run('{"a": 1, "b": 2}')).outputs == (3,)
-    with pytest.raises(UndeliverableMessageError, match="'count' takes no dict"):
+    with pytest.raises(UndeliverableMessageError, match="'count' does not accept dict"):
         await workflow.run('{"a": "one"}')

@@ -61,9 +61,7 @@ async def test_what_is_read_cannot_be_changed_for_others() -> None:
 
 async def test_two_writers_of_one_key_are_a_reported_conflict() -> None:
     flow = WorkflowBuilder("w").set_start(writer("a", "key", 1), writer("b", "key", 2)).build()
-    with pytest.raises(
-        StateConflictError, match=r"'a' and 'b' wrote the shared state's key 'key'.*add_state"
-    ):
+    with pytest.raises(StateConflictError, match=r"'a' and 'b' wrote the state key 'key'.*add_state"):
         await flow.run("x")
 
 

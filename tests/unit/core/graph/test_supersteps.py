@@ -181,7 +181,7 @@ async def test_selector_that_chooses_an_undeclared_target_fails_the_run() -> Non
         .add_fan_out_edge("s", [Tag("a")], select=lambda m, ids: ["z"])
         .build()
     )
-    with pytest.raises(UndeliverableMessageError, match="its selector chose z, declared are a"):
+    with pytest.raises(UndeliverableMessageError, match="its selector chose z, but declares a"):
         await flow.run("x")
 
 
@@ -315,7 +315,7 @@ async def test_explicit_target_limits_a_message_to_one_edge() -> None:
 
 @pytest.mark.parametrize(
     ("message", "target", "reason"),
-    [(7, None, "'t' takes no int"), ("x", "nobody", "'nobody' is no target of an edge of 's'")],
+    [(7, None, "'t' does not accept int"), ("x", "nobody", "'nobody' is not a target of an edge of 's'")],
 )
 async def test_message_that_reaches_nobody_fails_the_run_and_says_why(
     message: object, target: str | None, reason: str
@@ -334,9 +334,9 @@ async def test_message_that_reaches_nobody_fails_the_run_and_says_why(
 
 
 async def test_run_without_end_is_stopped_with_a_typed_error() -> None:
-    with pytest.warns(GraphWarning, match="circle a -> a has neither a condition nor a pass limit"):
+    with pytest.warns(GraphWarning, match="the cycle a -> a has neither a condition nor a pass limit"):
         flow = WorkflowBuilder("spin").set_start(Tag("a")).add_edge("a", "a").build()
-    with pytest.raises(ConvergenceError, match=r"did not come to rest within 5 supersteps \(still due: a\)"):
+    with pytest.raises(ConvergenceError, match=r"did not finish within 5 supersteps \(still due: a\)"):
         await flow.run("x", config=WorkflowConfig(max_supersteps=5))
 
 
@@ -431,7 +431,7 @@ async def test_message_that_can_change_and_cannot_be_copied_is_refused_at_the_se
         return {"lock": threading.Lock()}
 
     flow = WorkflowBuilder("w").set_start(s).add_edge(s, Tag("t")).build()
-    with pytest.raises(MessageCopyError, match="a dict cannot be sent, as it cannot be copied"):
+    with pytest.raises(MessageCopyError, match="a dict cannot be sent because it cannot be copied"):
         await flow.run("x")
 
 

@@ -285,7 +285,7 @@ async def test_timeout_reaches_a_sub_run_that_the_handler_left_behind(log: list[
         await begun.wait()
         return text
 
-    with pytest.raises(TimeoutError, match=r"'node' took longer than its timeout_s"):
+    with pytest.raises(TimeoutError, match=r"'node' exceeded its timeout_s"):
         await WorkflowBuilder("w").set_start(node).build().run("x")
     assert (left[0].cancelled(), log) == (True, ["stopped"])
 

@@ -101,7 +101,7 @@ RESULTS = list[ItemResult]
         ),
         (
             lambda: verdict().add_edge("a", node("b", Good)),
-            "'a' may send Bad, which no target of its edges takes (b); let one of them take it, or add an",
+            "'a' may send Bad, which no target of its edges takes (b); add it to one of them, or add an",
         ),
         (
             lambda: text().add_edge("a", node("b", str), on="failure"),
@@ -169,15 +169,18 @@ RESULTS = list[ItemResult]
         ),
         (
             lambda: WorkflowBuilder("w").set_start(node("a", str)).add_edge("a", node("b", str)),
-            "'a' declares that it sends nothing, but has the edge a->b; annotate what it sends",
+            "'a' declares that it sends nothing, but has the edge a->b; annotate its messages",
         ),
         (
             lambda: WorkflowBuilder("w").set_start(sender("a", Never)).add_edge("a", node("b", str)),
-            "'a' declares that it sends nothing, but has the edge a->b; annotate what it sends",
+            "'a' declares that it sends nothing, but has the edge a->b; annotate its messages",
         ),
         (
             lambda: WorkflowBuilder("w").set_start(node("a", str), node("b", int | bytes)),
-            "no input fits all start executors: 'a' takes str, 'b' takes int or bytes; each gets the same",
+            (
+                "no input fits all start executors: 'a' takes str, 'b' takes int or bytes; "
+                "all get the same input, so declare a common type"
+            ),
         ),
         (
             lambda: (

@@ -60,7 +60,7 @@ def logging_in() -> Workflow:
 
 AT_PASSWORD = (
     "a value of type pydantic.types.SecretStr at .password, which cannot be stored: "
-    "secrets are never stored; send the name of the secret, and look it up where it is used"
+    "secrets are never stored; send the name of the secret, and read the secret where it is used"
 )
 FAULTS = (f"'open' returns {AT_PASSWORD}", f"'use' takes {AT_PASSWORD}")
 

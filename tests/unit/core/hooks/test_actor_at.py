@@ -44,7 +44,9 @@ def test_it_is_the_class_at_that_place() -> None:
 
 @pytest.mark.parametrize(("name", "aliases"), [("compare", []), ("diff", ["Compare"])])
 def test_what_is_said_of_it_has_to_be_so(name: str, aliases: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"is the actor 'diff' with the aliases \[\], not .*say the same in"):
+    with pytest.raises(
+        ValueError, match=r"is the actor 'diff' with the aliases \[\], not .*use the same values in"
+    ):
         actor_at(PLACE, name=name, aliases=aliases).load()
 
 

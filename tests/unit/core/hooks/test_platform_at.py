@@ -34,7 +34,9 @@ def test_it_is_the_platform_at_that_place_once_it_is_looked_at() -> None:
 
 @pytest.mark.parametrize(("name", "migrations"), [("feeds", MIGRATIONS), ("feed", None)])
 def test_what_is_said_of_it_has_to_be_so(name: str, migrations: str | None) -> None:
-    with pytest.raises(ValueError, match=r"is the platform 'feed' with the migrations .*say the same in"):
+    with pytest.raises(
+        ValueError, match=r"is the platform 'feed' with the migrations .*use the same values in"
+    ):
         _ = platform_at(PLACE, name=name, migrations=migrations).executor
 
 

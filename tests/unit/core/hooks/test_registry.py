@@ -137,7 +137,7 @@ def test_a_misspelt_hook_is_named_with_the_known_ones(site: Site) -> None:
         """,
     )
     (error,) = site.registry().plugins["typo"].errors
-    assert "'agentic_platform' is no hook" in error
+    assert "'agentic_platform' is not a hook" in error
     assert "agentic_platforms" in error
 
 
@@ -357,7 +357,7 @@ def test_a_check_that_hangs_is_a_fault_and_keeps_what_it_found_and_nobody_waitin
     )
     texts = [finding.text for finding in site.registry().findings(deadline_s=0.1)]
     assert texts[0] == "slow: the disk is full; make room"
-    assert texts[1].startswith("slow: its checks have not ended after 0.1 s")
+    assert texts[1].startswith("slow: its checks did not end within 0.1 s")
 
 
 @pytest.mark.parametrize(
@@ -387,11 +387,11 @@ def test_a_plugin_made_for_another_version_is_not_loaded_and_says_what_to_do(sit
     installed = importlib.metadata.version("agentic-pipelines")
     (error,) = registry.plugins["old"].errors
     assert error == (
-        f"agentic-plugin-old 0.3 is made for agentic-pipelines <0.1,>=0.0.1, and {installed} is installed; "
+        f"agentic-plugin-old 0.3 needs agentic-pipelines <0.1,>=0.0.1, but {installed} is installed; "
         "upgrade it (pip install --upgrade agentic-plugin-old), or install 'agentic-pipelines<0.1,>=0.0.1'"
     )
     assert list(registry.platforms) == ["good"]
-    assert [finding.text.partition(" is made")[0] for finding in registry.findings()] == [
+    assert [finding.text.partition(" needs ")[0] for finding in registry.findings()] == [
         "old: agentic-plugin-old 0.3"
     ]
 

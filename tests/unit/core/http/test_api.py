@@ -60,7 +60,7 @@ async def test_a_path_stands_below_the_root_and_a_url_for_itself(path: str, url:
 async def test_an_answer_of_another_shape_names_service_address_and_fault_but_no_value(body: bytes) -> None:
     api = JsonApi("Numbers", "https://api.test", Script(body).connect)
     with pytest.raises(
-        UnexpectedAnswerError, match=r"something else than Numbers does: .*check base_url"
+        UnexpectedAnswerError, match=r"did not answer as Numbers does: .*check base_url"
     ) as caught:
         await api.get("x?key=secret", NUMBERS)
     assert (caught.value.failure_class, caught.value.url) == ("schema_invalid", "https://api.test/x")

@@ -269,7 +269,7 @@ async def test_what_a_proxy_answers_counts_for_those_who_use_it() -> None:
     for other in (None, proxied(2), proxied(1, "you:one")):
         await world.fetcher(budget, proxy=other).fetch("http://h/")
     assert len(world.sent) == 4
-    with pytest.raises(FetchError, match="asked for 3600 s of peace"):
+    with pytest.raises(FetchError, match="asked for a pause of 3600 s"):
         await world.fetcher(budget, proxy=proxied(1, "me:two")).fetch("http://h/")
 
 
@@ -578,5 +578,5 @@ async def test_who_would_wait_too_long_for_a_part_of_a_host_is_told_which() -> N
         await fetcher.fetch("http://api.test/one/spent")
     with pytest.raises(FetchError) as caught:
         await fetcher.fetch("http://api.test/one/spent")
-    assert "api.test:80 (one) asked for 60 s of peace" in str(caught.value)
+    assert "api.test:80 (one) asked for a pause of 60 s" in str(caught.value)
     assert (caught.value.detail, len(world.sent)) == ("resource", 1)

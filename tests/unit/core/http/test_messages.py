@@ -64,7 +64,7 @@ def test_json_is_parsed() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"a": 1', b"\xff\xff", b"[" * 100_000])
 def test_a_body_that_is_no_json_is_a_decode_failure(body: bytes) -> None:
-    with pytest.raises(FetchError, match="is no JSON") as caught:
+    with pytest.raises(FetchError, match="is not JSON") as caught:
         page(body).json()
     assert caught.value.failure_class == "decode"
 

@@ -62,7 +62,7 @@ def test_a_socks_proxy_needs_a_transport_that_knows_it(transport: str) -> None:
     proxy = "socks5://me:hunter2@proxy.example:1080"
     policy = HttpPolicy.model_validate({"proxy": proxy, "transport": "curl_cffi"})
     assert "hunter2" not in f"{policy!r} {policy.model_dump_json()}"
-    with pytest.raises(ValidationError, match=f"{transport} has no socks5"):
+    with pytest.raises(ValidationError, match=f"{transport} does not support socks5"):
         HttpPolicy.model_validate({"proxy": proxy, "transport": transport})
 
 

@@ -66,7 +66,7 @@ steps:
         assert words(await run(text)) == ["yes it is"]
 
     def test_a_condition_on_what_nobody_gives_is_found(self, actors: dict[str, type[Actor]]) -> None:
-        with pytest.raises(SpecError, match="nothing before this step gives 'wrods'; did you mean 'words'"):
+        with pytest.raises(SpecError, match="no earlier step provides 'wrods'; did you mean 'words'"):
             parse_spec(
                 """
 steps:
@@ -177,7 +177,7 @@ steps:
         assert words(result) == ["a", "b"]
 
     async def test_it_sees_nothing_but_its_inputs(self, actors: dict[str, type[Actor]]) -> None:
-        with pytest.raises(SpecError, match=r"pipeline.steps\[0\].*nothing before this step gives 'word'"):
+        with pytest.raises(SpecError, match=r"pipeline.steps\[0\].*no earlier step provides 'word'"):
             parse_spec(
                 """
 inputs: {word: {}}
@@ -230,5 +230,5 @@ steps:
         assert (result.items, result.skipped) == ((), ("pipeline",))
 
     def test_a_name_that_nobody_knows_is_found(self, actors: dict[str, type[Actor]]) -> None:
-        with pytest.raises(SpecError, match="no pipeline 'letters' is known here"):
+        with pytest.raises(SpecError, match="pipeline 'letters' is unknown here"):
             parse_spec("steps: [{type: pipeline, pipeline: letters}]", actors)

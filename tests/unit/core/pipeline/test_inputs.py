@@ -32,10 +32,10 @@ def test_every_bad_input_is_named_and_no_value_is_quoted() -> None:
     message = str(caught.value)
     assert "unknown input 'strat'; did you mean 'start'?" in message
     assert "'start' is missing (first page)" in message
-    assert "'pages' is no integer" in message
+    assert "'pages' is not a valid integer" in message
     assert "hunter2" not in message
 
 
 def test_a_string_is_not_made_of_a_number() -> None:
-    with pytest.raises(PipelineInputError, match="'start' is no string"):
+    with pytest.raises(PipelineInputError, match="'start' is not a valid string"):
         read_inputs(SPEC, {"start": 3})

@@ -16,7 +16,7 @@ from agentic.core.types import JSONValue, SaveCounts
 
 FETCH: dict[str, Any] = {"actor": "fetch", "config": {"url": "http://a/"}}
 CRAWL: dict[str, Any] = {"type": "crawl", "start": "http://a/", "detail": {"match": ["*"]}}
-NO_FIT = "step 2 extract_list: 'div.x' fits nothing on http://a/"
+NO_FIT = "step 2 extract_list: 'div.x' matches nothing on http://a/"
 
 
 def lost(item: JSONValue = "http://a/1", failure_class: str = "timeout") -> FailedItem:
@@ -77,7 +77,7 @@ def test_a_source_that_has_nothing_new_is_a_success() -> None:
 
 
 def test_no_item_after_a_selector_that_fits_nothing_is_a_failure() -> None:
-    assert judged(warnings=[NO_FIT]) == Judgement(outcome="failed", reason=f"there is no item: {NO_FIT}")
+    assert judged(warnings=[NO_FIT]) == Judgement(outcome="failed", reason=f"no items: {NO_FIT}")
 
 
 def test_items_of_which_no_selector_fitted_are_no_items() -> None:
@@ -136,7 +136,7 @@ def test_pages_that_robots_txt_forbids_have_not_failed() -> None:
 
 def test_a_crawl_that_read_no_item_is_a_failure() -> None:
     found = judged(crawl=pages(12, 108))
-    reason = "the crawl read no item: 108 of 120 pages failed: http_500 108"
+    reason = "the crawl extracted no items: 108 of 120 pages failed: http_500 108"
     assert found == Judgement(outcome="failed", reason=reason)
 
 
@@ -153,7 +153,7 @@ def test_a_crawl_that_is_to_read_no_items_needs_none() -> None:
 def test_a_pipeline_that_gives_nothing_to_store_is_partial_and_told_what_to_do() -> None:
     found = judged(gives_nothing=True)
     assert found.outcome == "partial"
-    assert "no step gives an `item` or `items`" in str(found.reason)
+    assert "no step returns an `item` or `items`" in str(found.reason)
 
 
 class TestLimits:
@@ -182,7 +182,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("amount", ["5", "5 percent", "-1%", "101%", -1, 1.5, True, "1e1%", "٥%"])
     def test_what_is_no_amount_is_refused_with_examples(self, amount: object) -> None:
-        with pytest.raises(ValidationError, match="is not a number, as 10, and not a share of all, as 5%"):
+        with pytest.raises(ValidationError, match="is neither a number such as 10 nor a share such as 5%"):
             Limits.model_validate({"max_failed": amount})
 
     def test_shares_are_exact(self) -> None:

@@ -111,8 +111,8 @@ async def test_pages_have_rows_unless_only_their_items_are_wanted(
 @pytest.mark.parametrize(
     ("store", "message"),
     [
-        ("{pages: false}", "stores items alone; say in detail what to read"),
-        ("{pages: false, links: true}", "belongs to its row; leave out pages: false"),
+        ("{pages: false}", "stores items only; set detail to extract items"),
+        ("{pages: false, links: true}", "belongs to the page's row; remove pages: false"),
     ],
 )
 def test_a_crawl_that_would_store_nothing_or_what_has_no_place_is_refused(

@@ -38,7 +38,7 @@ steps:
 def faults(text: str, actors: Actors | None = None) -> list[str]:
     with pytest.raises(SpecError) as caught:
         parse_spec(text, actors, source="shop.yaml")
-    assert str(caught.value).startswith("pipeline shop.yaml cannot be used: ")
+    assert str(caught.value).startswith("pipeline shop.yaml is invalid: ")
     return [str(fault) for fault in caught.value.faults]
 
 
@@ -111,7 +111,7 @@ def test_one_fault_makes_one_sentence(actors: Actors) -> None:
     with pytest.raises(SpecError) as caught:
         parse_spec("steps: [{actor: fetch, config: {url: x}}, {actor: fetsh}]", actors, source="shop.yaml")
     assert str(caught.value) == (
-        "pipeline shop.yaml cannot be used: steps[1].actor, line 1 column 44: unknown actor 'fetsh'; did "
+        "pipeline shop.yaml is invalid: steps[1].actor, line 1 column 44: unknown actor 'fetsh'; did "
         "you mean 'fetch'? (known: aggregate, extract_detail, extract_list, fetch)"
     )
 
@@ -119,7 +119,7 @@ def test_one_fault_makes_one_sentence(actors: Actors) -> None:
 def test_a_loop_over_nothing_names_what_there_is(actors: Actors) -> None:
     [fault] = faults(SPEC.replace("source: list_item_urls", "source: list_item_url"), actors)
     assert fault == (
-        "steps[2].source, line 8 column 5: nothing before this step gives 'list_item_url'; did you mean "
+        "steps[2].source, line 8 column 5: no earlier step provides 'list_item_url'; did you mean "
         "'list_item_urls'? (known: extract_list, fetch, inputs, list_item_urls, next_url, page, start, title)"
     )
 
@@ -141,8 +141,8 @@ def test_a_value_an_actor_cannot_take_is_found(actors: Actors) -> None:
 def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
     [fault] = faults("steps: [{actor: extract_list}]", actors)
     assert fault == (
-        "steps[0].config, line 1 column 9: actor 'extract_list' needs 'page', and nothing before this step "
-        "gives it; set it here"
+        "steps[0].config, line 1 column 9: actor 'extract_list' needs 'page', but no earlier step "
+        "provides it; set it here"
     )
 
 
@@ -151,11 +151,11 @@ def test_an_input_nothing_gives_is_found(actors: Actors) -> None:
     [
         (
             "${inputs.strat}",
-            "${inputs.strat}: 'inputs' gives no 'strat'; did you mean 'start'? (known: start)",
+            "${inputs.strat}: 'inputs' does not provide 'strat'; did you mean 'start'? (known: start)",
         ),
-        ("${later.page}", "nothing before this step gives 'later'"),
-        ("${1 + 1}", "is no dotted path and no JMESPath expression"),
-        ("${inputs.start", "has a '${' without its '}'"),
+        ("${later.page}", "no earlier step provides 'later'"),
+        ("${1 + 1}", "is neither a dotted path nor a JMESPath expression"),
+        ("${inputs.start", "has a '${' without '}'"),
     ],
 )
 def test_a_dangling_or_clever_reference_is_found(actors: Actors, config: str, reason: str) -> None:
@@ -188,7 +188,7 @@ steps:
         ),
         (
             "timeout: {retry_with_actor: {actor: fetch, config: {url: '${x}'}}}",
-            "the config of a fallback has plain values",
+            "the config of a fallback takes plain values only",
         ),
     ],
 )
@@ -207,21 +207,21 @@ steps:
 """
     [fault] = faults(text, actors)
     assert fault.startswith("steps[0].error_handling.timeout.retry_with_actor, line 5 column 32: ")
-    assert fault.endswith("'aggregate' cannot stand in here: the step gives page")
+    assert fault.endswith("'aggregate' cannot be a fallback here: the step returns page")
 
 
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        ("[{type: crawl, start: x}, {type: crawl, start: x}]", "one crawl step at most"),
+        ("[{type: crawl, start: x}, {type: crawl, start: x}]", "only one crawl step"),
         (
             "[{actor: fetch, id: a, config: {url: x}}, {actor: fetch, id: a, config: {url: x}}]",
-            "two steps are called 'a'",
+            "two steps have the name 'a'",
         ),
-        ("[{actor: fetch, id: inputs, config: {url: x}}]", "'inputs' has a meaning of its own"),
-        ("[{type: crawl, start: x, links: {actor: fetch}}]", "gives list_item_urls; 'fetch' does not"),
+        ("[{actor: fetch, id: inputs, config: {url: x}}]", "'inputs' is reserved"),
+        ("[{type: crawl, start: x, links: {actor: fetch}}]", "returns list_item_urls; 'fetch' does not"),
         ("[{type: crawl, start: x, max_pages: 0}]", "Input should be greater than 0"),
-        ("[{type: crawl, start: '${inputs.x}'}]", "'inputs' gives no 'x'"),
+        ("[{type: crawl, start: '${inputs.x}'}]", "'inputs' does not provide 'x'"),
         ("[]", "should have at least 1 item"),
         ("[fetch]", "a step is a mapping with 'actor' or 'type', not 'fetch'"),
     ],
@@ -232,12 +232,12 @@ def test_a_bad_step_is_found(actors: Actors, steps: str, reason: str) -> None:
 
 def test_a_crawl_within_a_loop_is_refused(actors: Actors) -> None:
     text = SPEC.replace("loop_steps: [", "loop_steps: [{type: crawl, start: x}, ")
-    assert any("a crawl cannot stand in a loop" in fault for fault in faults(text, actors))
+    assert any("a crawl cannot be in a loop" in fault for fault in faults(text, actors))
 
 
 def test_a_default_of_another_type_is_refused() -> None:
     [fault] = faults("inputs: {n: {type: integer, default: many}}\nsteps: [{actor: fetch}]")
-    assert "inputs.n, line 1 column 10: the default is no integer" in fault
+    assert "inputs.n, line 1 column 10: the default is not a valid integer" in fault
 
 
 @pytest.mark.parametrize(
@@ -248,11 +248,11 @@ def test_a_default_of_another_type_is_refused() -> None:
         ("- a\n", "it is a list; a pipeline is a mapping with 'steps'"),
         (
             "steps:\n  - {actor: fetch\n",
-            "line 3 column 1: it is no valid YAML: expected ',' or '}'",
+            "line 3 column 1: it is not valid YAML: expected ',' or '}'",
         ),
-        ("steps: []\nsteps: []\n", "steps, line 2 column 1: this key is there twice; keep one"),
+        ("steps: []\nsteps: []\n", "steps, line 2 column 1: duplicate key; keep one"),
         ("name: shop", "steps: 'steps' is missing"),
-        ("steps: !!python/object:os.system {}", "line 1 column 8: it is no valid YAML: could not determine"),
+        ("steps: !!python/object:os.system {}", "line 1 column 8: it is not valid YAML: could not determine"),
         (
             "schema_version: 2\nsteps: [{actor: fetch}]",
             "schema_version, line 1 column 1: Input should be 1 (it is 2)",
@@ -273,7 +273,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "binary.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SpecError, match="no UTF-8"):
+    with pytest.raises(SpecError, match="not UTF-8"):
         load_spec(path)
 
 
@@ -402,5 +402,5 @@ steps:
 
 
 def test_who_takes_a_kind_of_step_for_an_actor_is_told_how_to_write_it(actors: Actors) -> None:
-    with pytest.raises(SpecError, match="write `type: crawl` in place of `actor: crawl`"):
+    with pytest.raises(SpecError, match="write `type: crawl` instead of `actor: crawl`"):
         parse_spec("steps:\n  - {actor: crawl, config: {start: 'http://a/'}}", actors)

@@ -77,7 +77,7 @@ inputs: {user: {default: ann}}
             (
                 'config: {user: "${inputs.user}"}',
                 'config: {user: "${user}"}',
-                "step 'login' cannot be run anew: it needs user",
+                "step 'login' cannot be rerun: it needs user",
             ),
         ],
     )
@@ -198,9 +198,9 @@ class TestDecisions:
             ("item.given_up", "engine"),
         ]
         assert [one.what for one in decisions] == [
-            "read, of which read failed, is tried again in 0 s",
-            "read, of which read failed, is tried with ask instead",
-            "read, of which ask failed, is given up, then: skip",
+            "read: read failed; retry in 0 s",
+            "read: read failed; fallback to ask",
+            "read: ask failed; failed for good, then: skip",
         ]
         assert {one.reason for one in decisions} == {"http_403: go away, http://shop/"}
         assert decisions[1].details["next"] == "ask"
@@ -289,7 +289,7 @@ class TestSecrets:
 
     async def test_one_that_is_not_there_is_named(self, run: Run, make_actor: MakeActor) -> None:
         make_actor("read", lambda url: [], gives="items")
-        with pytest.raises(StepFailedError, match="there is no secret 'kye'; store it with"):
+        with pytest.raises(StepFailedError, match="secret 'kye' does not exist; store it with"):
             await run(self.TEXT.replace("secrets.key", "secrets.kye"))
 
     @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ class TestSecrets:
         self, actors: Mapping[str, type[Actor]], make_actor: MakeActor, text: str
     ) -> None:
         make_actor("read", lambda url: [], gives="items")
-        with pytest.raises(SpecError, match="a secret can only be given to an actor"):
+        with pytest.raises(SpecError, match="secrets are allowed only in the config of an actor"):
             parse_spec(text, actors)
 
 

@@ -18,10 +18,10 @@ from agentic.executors.durable.catalog import Flow, WorkflowCatalog
     ("name", "said"),
     [
         ("json.tool:main", "its factory raised SystemExit"),
-        ("json:codecs", "it is a module, and neither a Workflow nor a function that makes one"),
+        ("json:codecs", "it is a module, but must be a Workflow or a function that returns one"),
         ("json:__name__", "it is a str"),
         ("json:loads", "its factory raised TypeError"),
-        ("json:JSONDecoder", "its factory returned JSONDecoder, no Workflow"),
+        ("json:JSONDecoder", "its factory returned JSONDecoder, not a Workflow"),
         ("json:nothing", "has no attribute 'nothing'"),
         ("json.nothing:make", "No module named 'json.nothing'"),
     ],

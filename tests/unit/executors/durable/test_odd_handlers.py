@@ -335,5 +335,5 @@ def test_a_builder_that_ends_the_process_ends_none(error: BaseException) -> None
         raise error
 
     catalog = WorkflowCatalog({}, builders={"agent": build})
-    with pytest.raises(UnknownWorkflowError, match=f"to build it raised {type(error).__name__}"):
+    with pytest.raises(UnknownWorkflowError, match=f"building it raised {type(error).__name__}"):
         catalog.get("agent:x")

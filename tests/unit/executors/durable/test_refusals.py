@@ -88,8 +88,8 @@ def mistyped(code: Code) -> Workflow:
 @pytest.mark.parametrize(
     ("make", "error", "again", "kept", "outputs"),
     [
-        (conflicting, "wrote the shared state's key 'k'", ["a", "b"], [], (7, 7, 7)),
-        (mistyped, "reached nobody: 'take' takes no str", ["send"], ["send"], (7,)),
+        (conflicting, "wrote the state key 'k'", ["a", "b"], [], (7, 7, 7)),
+        (mistyped, "was not delivered to any executor: 'take' does not accept str", ["send"], ["send"], (7,)),
     ],
 )
 async def test_what_was_refused_runs_again_and_nothing_else(
@@ -137,7 +137,7 @@ async def test_the_last_superstep_that_is_allowed_keeps_what_it_has_done() -> No
     ):
         failed = await (await runs.submit("w", 7)).result()
     assert (failed.status, code.kept) == (RunStatus.FAILED, ["send"])
-    assert "did not come to rest within 1 supersteps" in str(failed.error)
+    assert "did not finish within 1 supersteps" in str(failed.error)
 
 
 def grading(limits: Mapping[str, int]) -> Workflow:

@@ -106,7 +106,7 @@ async def test_handler_that_keeps_a_deadline_to_itself_does_not_outlast_it() -> 
         handle = await runs.submit("stubborn", 7)
         result = await handle.result()
     assert (result.status, log) == (RunStatus.FAILED, ["first"])
-    assert "did not end within its run_timeout_s" in str(result.error)
+    assert "exceeded its run_timeout_s" in str(result.error)
 
 
 async def test_an_output_is_shown_while_its_handler_is_at_work() -> None:

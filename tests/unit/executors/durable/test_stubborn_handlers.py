@@ -68,7 +68,7 @@ async def test_its_run_fails_when_its_own_time_is_over(stubborn: Stubborn) -> No
     async with LocalRuns(MemoryLedger(), catalog, concurrency=1) as runs:
         result = await (await runs.submit("stubborn", 1)).result(GRACE_S)
         assert (result.status, type(result.error).__name__) == (RunStatus.FAILED, "RestoredError")
-        assert "longer than its timeout_s of 0.05 s" in str(result.error)
+        assert "exceeded its timeout_s of 0.05 s" in str(result.error)
         stubborn.released.set()
         assert (await (await runs.submit("stubborn", 2)).result(GRACE_S)).outputs == (2,)
 

@@ -123,7 +123,7 @@ def test_a_failed_run_says_why_at_the_top(header: Header) -> None:
 
 def test_times_that_a_later_execution_took_over_are_told(full: RunReport) -> None:
     assert full.timeline is not None
-    assert "of 1 page more a later execution keeps the time" in render(full)
+    assert "the times of 1 page more belong to a later execution" in render(full)
     whole: Timeline = replace(full.timeline, of=14)
     assert "a later execution" not in render(replace(full, timeline=whole))
 

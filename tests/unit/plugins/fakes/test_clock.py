@@ -48,9 +48,9 @@ def test_a_reset_shows_the_time_of_the_machine_again() -> None:
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [
-        ({"bad_json": "cut", "close": "before"}, "bad_json and close do not go together"),
-        ({"status": 500, "html_instead_of_json": 403}, "status and html_instead_of_json do not go together"),
-        ({}, "nothing would go wrong"),
+        ({"bad_json": "cut", "close": "before"}, "bad_json and close cannot be combined"),
+        ({"status": 500, "html_instead_of_json": 403}, "status and html_instead_of_json cannot be combined"),
+        ({}, "no fault is set"),
         ({"status": 429, "retry_after_date": True}, "retry_after_date needs retry_after_s"),
     ],
 )

@@ -30,7 +30,7 @@ def agent(**config: JSONValue) -> AgentModel:
 @pytest.mark.parametrize(
     ("config", "fault"),
     [
-        ({}, "there is nothing to watch"),
+        ({}, "no feeds to watch"),
         ({"feeds": [URL], "feed": 1}, "feed"),
         ({"feeds": ["blog.test"]}, "feed 0: "),
         ({"feeds": [URL, "ftp://blog.test/"]}, "feed 1: "),

@@ -107,7 +107,7 @@ def test_what_a_server_writes_that_is_no_text_or_no_place_is_not_kept(place: str
 def test_a_feed_that_moved_keeps_its_id_and_says_where_it_is() -> None:
     poll = schedule.unchanged(state(), answer(304, moved_to="https://new.test/f"), NOW, floor_s=FLOOR_S)
     assert (poll.feed.id, poll.feed.url) == (url_key(URL), "https://new.test/f")
-    assert "moved for good to https://new.test/f" in poll.warnings[0]
+    assert "moved permanently to https://new.test/f" in poll.warnings[0]
 
 
 def test_failures_are_counted_and_wait_twice_as_long_each_time() -> None:
@@ -161,7 +161,7 @@ def test_that_entries_were_left_out_is_a_warning_with_their_count() -> None:
     poll = schedule.read(state(), answer(), feed(count=5), NOW, floor_s=FLOOR_S, max_entries=3)
     (told,) = poll.warnings
     assert told.endswith(
-        "at https://blog.test/feed.xml has 5 entries, and 2 of them were left out; raise max_entries"
+        "at https://blog.test/feed.xml has 5 entries, 2 of them were skipped; raise max_entries"
     )
     whole = schedule.read(state(), answer(), feed(count=3), NOW, floor_s=FLOOR_S, max_entries=3)
     assert whole.warnings == ()
@@ -220,7 +220,7 @@ def test_a_feed_that_moved_to_where_another_one_is_watched_is_left_out_with_a_wa
     for urls in ([URL, other.url], [other.url, URL]):
         feeds, (warning,) = watched(urls, [moved, other])
         assert feeds == [other]
-        assert "take it off the list" in warning
+        assert "remove it from the list" in warning
 
 
 def test_a_feed_is_named_by_its_title_and_shows_no_query() -> None:

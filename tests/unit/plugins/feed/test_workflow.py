@@ -61,7 +61,7 @@ async def test_one_that_cannot_be_read_says_so_and_the_others_are_read(
     sites.answers[A] = Answer(b"<html><body>Moved!</body></html>")
     broken, fine = (await poll(client, A, B)).polls
     assert (broken.outcome, fine.outcome) == (PollOutcome.FAILED, PollOutcome.READ)
-    assert "a.xml is no feed: it is neither RSS" in broken.warnings[0]
+    assert "a.xml is not a feed: it is neither RSS" in broken.warnings[0]
 
 
 async def test_a_page_in_place_of_the_feed_moves_nothing(client: FeedClient, sites: ScriptedSites) -> None:

@@ -127,7 +127,7 @@ async def test_a_search_that_was_given_up_half_way_is_a_warning(
     api.put("search/issues?q=is%3Apr+graph&per_page=100", answer)
     found = await client.read(Target(what="search", name="is:pr graph", kind="issues"))
     assert (found.issues[0].repo, found.issues[0].repo_id) == ("o/n", None)
-    assert found.warnings == ("GitHub ran out of time and did not search everything; narrow the query",)
+    assert found.warnings == ("GitHub ran out of time, so its results are incomplete; narrow the query",)
 
 
 async def test_a_search_is_asked_for_in_an_order(api: ScriptedApi, client: GithubClient) -> None:
@@ -145,7 +145,7 @@ async def test_a_link_in_a_circle_or_to_elsewhere_is_refused(
 ) -> None:
     api.put("repos/o/n", repo())
     api.put(ISSUES, issues(1), link=f'<{following}>; rel="next"')
-    with pytest.raises(UnexpectedAnswerError, match="its Link does not lead to a next page"):
+    with pytest.raises(UnexpectedAnswerError, match="its Link header does not lead to a next page"):
         await client.read(Target(what="issues", name="o/n", limit=2))
 
 
@@ -161,7 +161,7 @@ async def test_an_answer_of_another_shape_names_the_url(
 async def test_a_refusal_keeps_its_failure_class(api: ScriptedApi, client: GithubClient) -> None:
     api.put("repos/o/n", {"message": "Not Found"}, status=404)
     with pytest.raises(
-        FetchError, match="Not Found; it is not there, or private and not for this token"
+        FetchError, match="Not Found; it does not exist, or is private and not visible to this token"
     ) as caught:
         await client.read(Target(what="repos", name="o/n"))
     assert caught.value.failure_class == "http_404"

@@ -109,11 +109,11 @@ def test_a_403_that_is_no_limit_says_what_it_is_for() -> None:
 @pytest.mark.parametrize(
     ("status", "word", "advice"),
     [
-        (404, "http_404", "private and not for this token"),
-        (410, "gone", "switched off"),
+        (404, "http_404", "private and not visible to this token"),
+        (410, "gone", "disabled in the repository"),
         (422, "http_422", "correct the query"),
         (451, "http_451", "blocked for legal reasons"),
-        (401, "auth_required", "a token that is good"),
+        (401, "auth_required", "a valid token"),
     ],
 )
 def test_refusals_are_the_projects_failure_classes_with_what_github_says(

@@ -36,9 +36,9 @@ NOW = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
         ({"repos": ["o/n"], "sort": "stars"}, "sort is for a search"),
         (
             {"mode": "search", "query": "x", "kind": "issues", "sort": "stars"},
-            "has no sort stars; take one of",
+            "has no sort stars; use one of",
         ),
-        ({"query": "x", "sort": "comments"}, "has no sort comments; take one of forks"),
+        ({"query": "x", "sort": "comments"}, "has no sort comments; use one of forks"),
         ({"query": "x", "order": "asc"}, "order needs a sort"),
         ({"repos": ["o"]}, "pattern"),
         ({"repos": ["o/n/x"]}, "pattern"),

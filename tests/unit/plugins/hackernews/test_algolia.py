@@ -121,7 +121,7 @@ async def test_a_search_that_breaks_off_keeps_what_it_has_with_a_warning(
     found = await client.search(SearchQuery(tags=("(story,comment)",), limit=400))
     assert (len(found.hits), found.unread_count) == (100, 300)
     (warning,) = found.warnings
-    assert warning.startswith("the search broke off after 100 of 400 hits: ")
+    assert warning.startswith("the search was interrupted after 100 of 400 hits: ")
     assert "http_500" in warning
 
 
@@ -141,10 +141,10 @@ async def test_the_trees_of_a_search_that_breaks_off_are_read_with_its_warning(
     workflow = tree_workflow(HackerNewsClient(URL, api.connect), client, max_comments=5, max_wait_s=5.0)
     found = (await workflow.run(TreeQuery(search=search))).output(Found)
     assert [warning.partition(":")[0] for warning in found.warnings][:1] == [
-        "the search broke off after 100 of 120 hits"
+        "the search was interrupted after 100 of 120 hits"
     ]
     assert "http_500" in found.warnings[1]
-    assert found.warnings[-1].endswith("comments were left out; raise max_comments, or lower limit")
+    assert found.warnings[-1].endswith("comments were skipped; raise max_comments, or lower limit")
     assert len(found.nodes) == 99 + 5
     assert found.unread_count == 20 + 1
 
@@ -165,7 +165,7 @@ async def test_a_search_that_fails_in_the_middle_for_good_says_what_is_missing(
     api.broken = SECOND_PAGE
     found = await searched(client, tags=("(story,comment)",), limit=300)
     assert (len(found.hits), found.unread_count) == (100, 200)
-    assert found.warnings[0].startswith("the search broke off after 100 of 300 hits: ")
+    assert found.warnings[0].startswith("the search was interrupted after 100 of 300 hits: ")
     assert [asked["page"] for asked in api.asked] == ["0", *["1"] * TRIES]
 
 

@@ -39,9 +39,9 @@ def refusal(
     ("status", "reason", "advice"),
     [
         (403, "private", "only its members may read it"),
-        (403, "quarantined", "the account has to opt in"),
-        (404, "banned", "it is gone; take it out of the agent's config"),
-        (403, "something_new", "this may not be read"),
+        (403, "quarantined", "the account must opt in"),
+        (404, "banned", "it is gone; remove it from the agent's config"),
+        (403, "something_new", "access is forbidden"),
     ],
 )
 def test_what_is_closed_is_named_with_reddits_reason(status: int, reason: str, advice: str) -> None:
@@ -103,7 +103,7 @@ def test_rest_is_due_when_not_one_request_is_left(fields: Mapping[str, str], wai
 def test_a_page_in_place_of_json_is_a_wall_and_says_which_ways_are_open() -> None:
     found = refusal(403, b"<html></html>", session=None, fields={"content-type": "text/html"})
     assert (found.failure_class, found.detail) == ("blocked", "html_for_json")
-    assert "mode feed and mode archive need none" in str(found)
+    assert "modes feed and archive need none" in str(found)
 
 
 def test_a_refusal_that_says_nothing_is_judged_as_any_sites_is() -> None:

@@ -53,8 +53,8 @@ def test_what_is_left_is_told_with_its_count() -> None:
     tree.add([comment("a"), comment("b"), comment("c"), more(7, "d"), more(0), more(0)])
     assert (tree.is_full, len(tree.kept())) == (True, 2)
     assert tree.warnings("t3_p", "max_comments or more_requests") == (
-        "8 comments of t3_p were left out; raise max_comments or more_requests",
-        "2 threads go on below what was read of t3_p; raise max_comments or more_requests",
+        "8 comments of t3_p were skipped; raise max_comments or more_requests",
+        "2 threads go on below the comments read of t3_p; raise max_comments or more_requests",
     )
     whole = Tree(2)
     whole.add([comment("a")])

@@ -89,7 +89,9 @@ async def test_a_feed_that_leads_to_the_search_for_subreddits_says_that_there_is
 ) -> None:
     api.put(f"{SITE}/r/python/new/.rss", b"", 302, location=f"{SITE}/subreddits/search?q=python")
     api.put(f"{SITE}/subreddits/search", b"<html></html>", content_type="text/html")
-    with pytest.raises(FetchError, match=r"there is no r/python; correct the agent's subreddits") as caught:
+    with pytest.raises(
+        FetchError, match=r"r/python does not exist; correct the agent's subreddits"
+    ) as caught:
         await api.client(**FEED, feed_interval_s=0.01).read(LISTING)
     assert caught.value.failure_class == "http_404"
 
@@ -111,7 +113,7 @@ async def test_after_a_feed_that_cannot_be_read_its_host_is_left_alone_too(
 @pytest.mark.parametrize("body", [b"<html>oops</html>", b"", b"\x00\x01"])
 async def test_what_is_no_feed_names_the_url(api: ScriptedApi, body: bytes) -> None:
     api.put(f"{SITE}/r/python/new/.rss", body, content_type="text/html")
-    with pytest.raises(UnexpectedAnswerError, match=r"https://site\.test/r/python/new/\.rss answered"):
+    with pytest.raises(UnexpectedAnswerError, match=r"https://site\.test/r/python/new/\.rss did not answer"):
         await api.client(**FEED).read(LISTING)
 
 
@@ -144,7 +146,7 @@ async def test_an_archive_that_goes_in_a_circle_is_read_to_what_is_known(api: Sc
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [({"data": None, "error": "too slow"}, "it says 'too slow'"), ({}, "there is no data"), ("x", "valid")],
+    [({"data": None, "error": "too slow"}, "it says 'too slow'"), ({}, "it has no data"), ("x", "valid")],
 )
 async def test_an_archive_that_answers_nothing_says_what_it_says(
     api: ScriptedApi, answer: object, said: str
@@ -161,7 +163,7 @@ async def test_a_tree_of_an_archive_may_be_things_or_bare_comments(api: Scripted
     client = api.client(mode="archive", read="comments", ids=["p"])
     found = await client.read(Target(what="tree", name="p"))
     assert [comment["id"] for comment in found.comments] == ["a", "b", "d"]
-    assert found.warnings == ("4 comments of t3_p were left out; raise max_comments",)
+    assert found.warnings == ("4 comments of t3_p were skipped; raise max_comments",)
     assert api.asked == [(f"{ARCHIVE}/api/comments/tree", {"link_id": "t3_p", "limit": "200"})]
 
 

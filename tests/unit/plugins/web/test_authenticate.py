@@ -254,7 +254,7 @@ async def test_a_token_endpoint_that_gives_no_token_is_a_failure(
 async def test_a_refresh_token_that_is_refused_is_a_login_that_has_ended() -> None:
     login = oauth(grant="refresh_token", refresh_token="refresh-0")
     stage = Stage(lambda request: reply(request, "{}", 400, "application/json"), Api=login)
-    with pytest.raises(ActorError, match="no longer good") as caught:
+    with pytest.raises(ActorError, match="no longer valid") as caught:
         await stage.run(platform="Api")
     assert caught.value.failure_class == "auth_expired"
 
@@ -265,7 +265,7 @@ async def test_a_refresh_token_that_is_refused_is_a_login_that_has_ended() -> No
         ("hunter2", "Invalid JSON"),
         ("[]", "should be an object"),
         ({}, "strategy"),
-        ({"strategy": "hunter2"}, "strategy: it is none of the known ones"),
+        ({"strategy": "hunter2"}, "strategy: it is not a known one"),
         (bearer(tokn="x"), "bearer.tokn"),
         (bearer(token="hunter2\n"), "bearer.token: Value error, it is empty, or has characters"),
         (bearer(hosts=["https://hunter2/"]), "bearer.hosts"),
@@ -279,7 +279,7 @@ async def test_a_refresh_token_that_is_refused_is_a_login_that_has_ended() -> No
 async def test_a_secret_that_is_no_login_is_refused_with_its_faults_and_no_value(
     stored: object, said: str
 ) -> None:
-    with pytest.raises(ActorError, match="the secret 'Api' is no login") as caught:
+    with pytest.raises(ActorError, match="the secret 'Api' is not a login") as caught:
         await Stage(Api=stored).run(platform="Api")
     assert caught.value.failure_class == "schema_invalid"
     assert said in str(caught.value)
@@ -312,7 +312,7 @@ def test_an_input_that_does_not_say_who_logs_in_is_refused(config: dict[str, Any
 async def test_a_form_that_would_be_sent_without_encryption_is_not_sent() -> None:
     page = PAGE.format(method="post").replace("<form", '<form action="http://jobs.example/in"')
     stage = Stage(lambda request: reply(request, page))
-    with pytest.raises(ActorError, match="without encryption"):
+    with pytest.raises(ActorError, match="its form is not encrypted"):
         await stage.run(platform="Jobs", login=form())
     assert [asked.method for asked in stage.site.asked] == ["GET"]
 

@@ -59,7 +59,7 @@ def test_what_are_no_cookies_is_refused_without_a_value(cookies: JSONValue) -> N
 
 @pytest.mark.parametrize("cookies", [[cookie(expires=1)], [], "# only a comment"])
 def test_cookies_that_have_all_expired_are_a_login_that_has_ended(cookies: JSONValue) -> None:
-    with pytest.raises(ActorError, match="log in anew") as caught:
+    with pytest.raises(ActorError, match="log in again") as caught:
         import_cookies(cookies)
     assert caught.value.failure_class == "auth_expired"
 

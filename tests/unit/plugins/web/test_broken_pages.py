@@ -146,7 +146,7 @@ def test_what_is_around_an_element_counts_for_what_fits_in_it() -> None:
     ],
 )
 def test_what_is_no_selector_is_refused(selector: str) -> None:
-    with pytest.raises(ValidationError, match="is no CSS selector"):
+    with pytest.raises(ValidationError, match="is not a CSS selector"):
         SELECTORS.validate_python(selector)
 
 

@@ -36,15 +36,15 @@ def test_one_rule_and_several_are_written_as_they_were_read(detail: str) -> None
     [
         (
             "detail: {match: ['*'], actor: extract_list, config: {item_selector: a}}",
-            "steps[0].detail.config, line 4 column 49: set 'fields', so that 'extract_list' makes items",
+            "steps[0].detail.config, line 4 column 49: set 'fields', so that 'extract_list' returns items",
         ),
         (
             "links: {actor: extract_list, config: {item_selector: a, fields: {text: b}}}",
-            "steps[0].links.config, line 4 column 34: links are followed and not stored; put 'fields'",
+            "steps[0].links.config, line 4 column 34: links are followed, not stored; move 'fields'",
         ),
         (
             "detail: {match: ['*'], actor: fetch}",
-            "a crawl needs an actor here that gives item or items; 'fetch' does not",
+            "a crawl needs an actor here that returns item or items; 'fetch' does not",
         ),
         (
             f"detail: [{ITEM}, {{match: ['*'], actor: extract_lits}}]",

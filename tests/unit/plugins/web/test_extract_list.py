@@ -64,7 +64,7 @@ async def test_a_page_that_is_no_html_is_a_failure(act: Any, page: Any) -> None:
 async def test_a_selector_that_is_none_is_refused_before_anything_runs(
     act: Any, page: Any, selector: str
 ) -> None:
-    with pytest.raises(ValidationError, match="is no CSS selector"):
+    with pytest.raises(ValidationError, match="is not a CSS selector"):
         await act(ExtractListActor, page=page(LIST), item_selector=selector)
 
 

@@ -73,11 +73,11 @@ def test_the_word_of_the_first_sketch_asks_for_a_browser() -> None:
     [
         ({"mode": "telnet"}, "'http', 'browser' or 'auto'"),
         ({"mode": "auto", "use_playwright": False}, "contradict each other"),
-        ({"mode": "browser", "method": "POST"}, "a browser only asks with GET"),
+        ({"mode": "browser", "method": "POST"}, "a browser supports GET only"),
         ({"steps": [{"type": "click", "selector": "a"}]}, "steps are for a browser"),
         ({"body": "a"}, "a method other than GET"),
-        ({"method": "POST", "body": "a", "json": {}}, "one of body and json"),
-        ({"wait_for": "a["}, "is no CSS selector"),
+        ({"method": "POST", "body": "a", "json": {}}, "either body or json"),
+        ({"wait_for": "a["}, "is not a CSS selector"),
     ],
 )
 def test_wishes_that_do_not_go_together_are_refused(given: dict[str, object], reason: str) -> None:
@@ -107,7 +107,7 @@ def test_params_join_the_query_that_is_there() -> None:
 
 
 async def test_what_has_to_be_on_a_page_and_is_not_is_a_failure() -> None:
-    with pytest.raises(ActorError, match=r"nothing on http://shop\.example/a fits '\.product'") as caught:
+    with pytest.raises(ActorError, match=r"'\.product' matches nothing on http://shop\.example/a") as caught:
         await fetch(Recorded(WORDS), wait_for=".product")
     assert (caught.value.failure_class, caught.value.status) == ("selector_missing", 200)
 
@@ -156,7 +156,7 @@ def test_a_verdict_holds_for_a_day() -> None:
 
 
 async def test_a_page_that_scripts_write_needs_a_browser_and_says_so_where_there_is_none() -> None:
-    with pytest.raises(ActorError, match="there is no browser here") as caught:
+    with pytest.raises(ActorError, match="no browser is available") as caught:
         await fetch(Recorded(SCRIPT), mode="auto")
     assert caught.value.failure_class == "browser_crashed"
 

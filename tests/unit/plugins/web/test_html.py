@@ -22,7 +22,7 @@ READERS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("name", READERS)
 async def test_a_page_nested_for_ever_is_a_failure(act: Any, page: Any, name: str) -> None:
-    with pytest.raises(ActorError, match="nested more than 2000 deep") as caught:
+    with pytest.raises(ActorError, match="nested more than 2000 levels deep") as caught:
         await act(get_registry().actors[name], page=page("<div>" * 100_000), **READERS[name])
     assert caught.value.failure_class == "too_large"
 

@@ -23,7 +23,7 @@ def _nested(count: int, text: str = FILLER) -> str:
 async def test_items_that_stand_in_each_other_are_refused_beyond_a_limit(
     act: Any, page: Any, fields: dict[str, object]
 ) -> None:
-    with pytest.raises(ActorError, match=r"more than 100 elements that fit '\.item' stand") as caught:
+    with pytest.raises(ActorError, match=r"more than 100 elements that match '\.item' are nested") as caught:
         await act(ExtractListActor, page=page(_nested(1_900)), item_selector=".item", fields=fields)
     assert caught.value.failure_class == "too_large"
 
@@ -40,7 +40,7 @@ async def test_comments_and_their_answers_are_read(act: Any, page: Any) -> None:
 
 async def test_objects_that_stand_in_each_other_are_refused_beyond_a_limit(act: Any, page: Any) -> None:
     schema = {"all": {"selector": ".item", "list": True, "fields": {"text": "p"}}}
-    with pytest.raises(ActorError, match="stand in each other"):
+    with pytest.raises(ActorError, match="are nested in each other"):
         await act(ExtractDetailActor, page=page(_nested(1_900)), schema=schema)
 
 
@@ -56,7 +56,7 @@ async def test_objects_that_stand_in_each_other_are_refused_beyond_a_limit(act: 
 )
 async def test_one_page_gives_so_much_text_and_no_more(act: Any, page: Any, rule: dict[str, object]) -> None:
     large = page(_nested(1_900))
-    with pytest.raises(ActorError, match="hold more than 32,000,000 characters") as caught:
+    with pytest.raises(ActorError, match="have more than 32,000,000 characters") as caught:
         await act(ExtractDetailActor, page=large, schema={"all": {**rule, "list": True}})
     assert caught.value.failure_class == "too_large"
     # What one actor read does not count for the next.
@@ -66,13 +66,13 @@ async def test_one_page_gives_so_much_text_and_no_more(act: Any, page: Any, rule
 @pytest.mark.parametrize(
     ("xpath", "said"),
     [
-        ("//p[preceding-sibling::p]", "more than 1,000; put"),
-        ("//p/following-sibling::p", "more than 1,000; put"),
-        ("//p/preceding::node()", "more than 1,000; put"),
-        ("//p[count( following :: * ) > 3]", "more than 1,000; put"),
-        ("//p[../q = 'x']", "more than 10,000; use"),
-        ("//p[//q]", "more than 10,000; use"),
-        ("//p/following-sibling::p[1]", "more than 10,000; use"),
+        ("//p[preceding-sibling::p]", "the limit is 1,000; put"),
+        ("//p/following-sibling::p", "the limit is 1,000; put"),
+        ("//p/preceding::node()", "the limit is 1,000; put"),
+        ("//p[count( following :: * ) > 3]", "the limit is 1,000; put"),
+        ("//p[../q = 'x']", "the limit is 10,000; use"),
+        ("//p[//q]", "the limit is 10,000; use"),
+        ("//p/following-sibling::p[1]", "the limit is 10,000; use"),
     ],
 )
 async def test_an_xpath_that_looks_through_a_large_page_again_and_again_is_refused(

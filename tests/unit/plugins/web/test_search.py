@@ -44,13 +44,13 @@ async def test_a_platform_nobody_searches_is_named(act: Any) -> None:
 
 
 async def test_a_search_needs_a_place_to_search(act: Any) -> None:
-    with pytest.raises(ActorError, match="nothing says where to search") as caught:
+    with pytest.raises(ActorError, match="no search page is known") as caught:
         await act(SearchActor, keywords="a")
     assert caught.value.failure_class == "reference"
 
 
 async def test_a_page_without_a_search_is_a_failure(act: Any, page: Any) -> None:
-    with pytest.raises(ActorError, match="has neither a search form nor a description") as caught:
+    with pytest.raises(ActorError, match="has neither a search form nor an OpenSearch description") as caught:
         await act(SearchActor, keywords="a", page=page("<p>hi</p>"))
     assert caught.value.failure_class == "selector_missing"
 

@@ -61,13 +61,13 @@ def test_there_is_nothing_to_keep_without_a_crawl() -> None:
 
 def test_an_agent_cannot_take_the_rows_of_pages_from_a_crawl_that_gives_nothing_else() -> None:
     spec = {"steps": [{"type": "crawl", "start": "http://a.example/"}]}
-    assert "store: a crawl without rows of its pages stores items alone" in refusal(
+    assert "store: a crawl without page rows stores items only" in refusal(
         pipeline=spec, store={"pages": False}
     )
 
 
 def test_a_pipeline_nobody_knows_is_named_with_those_there_are() -> None:
-    assert "pipeline 'shop' cannot be used: no pipeline has that name (known: docs, site)" in refusal(
+    assert "pipeline 'shop' is invalid: no pipeline has that name (known: docs, site)" in refusal(
         pipeline="shop"
     )
 

@@ -69,17 +69,20 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<!doctype html><html><body>Not found</body></html>", "it is no XML"),
+        (b"<!doctype html><html><body>Not found</body></html>", "it is not XML"),
         (b"<rss><channel/></rss>", "its root is <rss>"),
         (b"Not found", "neither XML nor a list of URLs: 'Not found'"),
-        (gzip.compress(URLS.encode())[:-20], "it is no XML"),
+        (gzip.compress(URLS.encode())[:-20], "it is not XML"),
         (b"\x1f\x8b\x08\x00 no gzip at all", "its gzip is broken"),
-        (gzip.compress(b"") * 100_000, "its gzip is broken: it is made of thousands of gzip members"),
+        (
+            gzip.compress(b"") * 100_000,
+            "its gzip is broken: it consists of thousands of nearly empty gzip members",
+        ),
         (
             b'<!DOCTYPE a [<!ENTITY b "c">]><urlset><url><loc>&b;</loc></url></urlset>',
             "declares the entity 'b'",
         ),
-        (b"<urlset>" + b"<url>" * 200, "more than 100 deep"),
+        (b"<urlset>" + b"<url>" * 200, "more than 100 levels deep"),
     ],
 )
 def test_what_is_no_sitemap_is_refused(body: bytes, reason: str) -> None:
@@ -98,7 +101,7 @@ def test_a_bomb_is_not_unpacked_beyond_the_limit(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sitemap_reader, "MAX_UNPACKED_BYTES", 1_000_000)
     bomb = gzip.compress(b"<urlset>" + b" " * 10_000_000)
     assert len(bomb) < 20_000
-    with pytest.raises(MarkupError, match="more than 1000000 bytes unpacked"):
+    with pytest.raises(MarkupError, match="larger than 1000000 bytes unpacked"):
         list(read_sitemap(bomb))
 
 

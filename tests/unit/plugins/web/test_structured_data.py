@@ -76,7 +76,7 @@ async def test_objects_nested_for_ever_end(act: Any, page: Any) -> None:
 
 async def test_a_page_that_says_nothing_can_be_a_failure(act: Any, page: Any) -> None:
     assert (await read(act, page, "<p>hi</p>"))["json_ld"] == []
-    with pytest.raises(ActorError, match="says nothing about itself") as caught:
+    with pytest.raises(ActorError, match="has no JSON-LD") as caught:
         await act(StructuredDataActor, page=page("<p>hi</p>"), required=True)
     assert caught.value.failure_class == "empty"
 

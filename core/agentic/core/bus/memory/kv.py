@@ -24,7 +24,7 @@ from agentic.core.bus.kv import (
 from agentic.core.bus.limits import DEFAULT_MAX_MESSAGE_BYTES, refuse_oversized_value
 
 _FIRST_SWEEP = 1_000
-"""Keys at which those that are gone are looked for."""
+"""Number of keys that triggers a search for expired ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from agentic.core.bus.nats.seeds import read_seed
 from agentic.core.settings import Settings
 
 PROJECT = "{project}"
-"""In the name of a seed file: each project has an account, and a seed, of its own."""
+"""In the name of a seed file: each project has its own account and seed."""
 
 OBSERVER = ".observer"
-"""What the name of an observer's seed file ends with, before ``.nk``."""
+"""End of the name of an observer's seed file, before ``.nk``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

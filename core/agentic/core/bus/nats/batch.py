@@ -21,7 +21,7 @@ from agentic.core.bus.port import BusMessage
 
 _ANSWER_TIMEOUT_S = 5.0
 _MAX_BATCH = 1000
-"""Messages the server takes in one batch."""
+"""Maximum number of messages in one batch."""
 
 _DUPLICATE_IN_BATCH = 10201
 

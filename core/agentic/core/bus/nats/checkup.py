@@ -48,8 +48,8 @@ def _server_findings(http_url: str) -> Iterator[Finding]:
     if not config.get("sync_always"):
         every_s = config.get("sync_interval", 0) / 1e9
         yield warning(
-            f"NATS writes to its disk every {every_s:g} s only (sync_interval), and a power cut loses events "
-            f"it had taken; set `sync_interval: always` in its `jetstream` block"
+            f"NATS writes to its disk every {every_s:g} s only (sync_interval), and a power cut loses "
+            "accepted events; set `sync_interval: always` in its `jetstream` block"
         )
     yield from _room_findings("the server", jetstream["storage"], config["max_storage"])
 
@@ -70,8 +70,8 @@ def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:
     """Compare bytes; no limit is 0 or -1."""
     if limit > 0 and used >= NEARLY_FULL * limit:
         yield warning(
-            f"JetStream has {used / limit:.0%} of the {limit} bytes that {whose} may store; raise max_file, "
-            f"or have streams keep less"
+            f"JetStream uses {used / limit:.0%} of the {limit} bytes that {whose} may store; raise "
+            "max_file, or lower the retention of streams"
         )
 
 
@@ -80,8 +80,8 @@ def _audit_findings(audit: StreamInfo | None) -> Iterator[Finding]:
     limit = 0 if audit is None else audit.config.max_bytes or 0
     if audit is not None and limit > 0 and audit.state.bytes >= NEARLY_FULL * limit:
         yield warning(
-            f"{AUDIT_STREAM} has {audit.state.bytes / limit:.0%} of the {limit} bytes it may keep, and takes "
-            f"no more decisions when it is full; raise its max_bytes"
+            f"{AUDIT_STREAM} uses {audit.state.bytes / limit:.0%} of its {limit} bytes, and rejects "
+            "decisions when it is full; raise its max_bytes"
         )
 
 

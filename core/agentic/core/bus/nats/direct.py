@@ -16,10 +16,10 @@ from nats.aio.msg import Msg
 
 _ANSWER_S = 5.0
 _MAX_SUBJECTS = 500
-"""Asked for at a time; the server takes 1,024."""
+"""Messages per request; the server allows 1,024."""
 
 _MAX_BYTES = 16 * 1024 * 1024
-"""Sent at a time: less than what a subscription of the client may hold before it drops messages."""
+"""Bytes per request: below the limit at which a subscription of the client drops messages."""
 
 _MISSING = "404"
 _END = "204"

@@ -20,7 +20,7 @@ from agentic.core.bus.port import BusMessage, StoredMessage, StreamState
 _RETRY_S = 0.5
 
 _FULL = frozenset({10023, 10047, 10077})
-"""Error codes of the server: no room in the account, on the disk, in the stream."""
+"""Error codes of the server: no space in the account, on the disk, in the stream."""
 
 
 class NatsEvents:

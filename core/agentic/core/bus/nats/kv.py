@@ -38,7 +38,7 @@ from agentic.core.bus.nats.streams import bucket_config
 T = TypeVar("T")
 
 PATIENCE_S = 10.0
-"""How long a call waits for a server that is away."""
+"""How long a call waits for an unavailable server."""
 
 _RETRY_S = 0.2
 _OPERATION = "KV-Operation"

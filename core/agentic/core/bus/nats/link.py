@@ -24,16 +24,16 @@ _NO_ROOM = 10047
 _DENIED = "permissions violation"
 
 _CONNECT_S = 5.0
-"""For each server, two tries. Refusing a certificate, the client never ends to close the connection."""
+"""Two attempts per server. If a certificate is refused, the client never stops closing the connection."""
 
 _PREPARE_S = 2.0
-"""A server that was just started takes connections before JetStream answers; what comes meanwhile is lost."""
+"""A server that just started accepts connections before JetStream answers; earlier messages are lost."""
 
 _CLOSE_S = 5.0
-"""Closing, the client waits without end for a server that does not read."""
+"""When closing, the client waits forever for a server that does not read."""
 
 NATS_FAULTS = (nats.errors.Error, OSError)
-"""Everything the client raises when a server is away, slow or unwilling."""
+"""All errors of the client about an unavailable, slow or unwilling server."""
 
 
 class NatsLink:
@@ -160,13 +160,13 @@ class NatsLink:
         except APIError as exc:
             if exc.err_code != _NO_ROOM:
                 raise self.failed(exc) from exc
-            reason = "it has no room for another stream; give each project 2 GiB of max_file in `jetstream`"
+            reason = "it has no space for another stream; give each project 2 GiB of max_file in `jetstream`"
             raise BusUnavailableError(self._url, reason) from exc
         except NATS_FAULTS as exc:
             raise self.failed(exc) from exc
         found = client.connected_server_version
         raise BusUnavailableError(
-            self._url, f"it runs version {found.major}.{found.minor}, and 2.12 or newer is needed"
+            self._url, f"it runs version {found.major}.{found.minor}, but 2.12 or newer is needed"
         )
 
     async def _on_error(self, error: Exception) -> None:

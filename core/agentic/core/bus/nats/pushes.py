@@ -16,7 +16,7 @@ from nats.js.client import JetStreamContext
 
 _POLL_S = 1.0
 _DOUBTED_AFTER = 5
-"""Polls without a message, after which the server is asked whether it still has the consumer."""
+"""Polls without a message before checking that the server still has the consumer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Pushes:
         facts = message.metadata
         self._delivered_count += 1
         if facts.sequence.consumer != self._delivered_count:
-            raise nats.errors.Error("messages were dropped, as they were not read as fast as they came")
+            raise nats.errors.Error("messages were dropped because the reader was too slow")
         self.pending_count = facts.num_pending
         return Pushed(
             sequence=facts.sequence.stream,

@@ -30,18 +30,18 @@ def read_seed(file: Path) -> str:
         seed = file.read_text(encoding="ascii").strip()
     except FileNotFoundError as exc:
         raise BusAccessError(
-            f"there is no nkey seed {file}; make it with `agentic nats accounts`, or correct "
-            f"AGENTIC_NATS_SEED_FILE"
+            f"nkey seed {file} does not exist; create it with `agentic nats accounts`, or correct "
+            "AGENTIC_NATS_SEED_FILE"
         ) from exc
     except (OSError, ValueError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is no text"
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not text"
         raise BusAccessError(
             f"the nkey seed {file} cannot be read: {reason}; correct that, or AGENTIC_NATS_SEED_FILE"
         ) from None
     if not _is_seed(seed):
         raise BusAccessError(
-            f"{file} holds no nkey seed of a user; make one with `agentic nats accounts`, or correct "
-            f"AGENTIC_NATS_SEED_FILE"
+            f"{file} has no nkey seed of a user; create one with `agentic nats accounts`, or correct "
+            "AGENTIC_NATS_SEED_FILE"
         )
     return seed
 

@@ -26,7 +26,7 @@ _KNOWN_WRITES_S = 120.0
 
 EVENTS = StreamConfig(
     name=STREAM,
-    description="Everything that happens in runs",
+    description="All events of runs",
     subjects=list(EVENT_SUBJECTS),
     storage=StorageType.FILE,
     compression=StoreCompression.S2,
@@ -45,7 +45,7 @@ AUDIT_STREAM = "AGENTIC_AUDIT"
 
 AUDIT = StreamConfig(
     name=AUDIT_STREAM,
-    description="Who decided what, and why: kept for ever",
+    description="Who decided what, and why: kept forever",
     subjects=list(AUDIT_SUBJECTS),
     storage=StorageType.FILE,
     compression=StoreCompression.S2,
@@ -64,7 +64,7 @@ AUDIT = StreamConfig(
 
 METRICS = StreamConfig(
     name="AGENTIC_METRICS",
-    description="How fast executors are, for a day",
+    description="Speed of executors, kept for a day",
     subjects=list(METRICS_SUBJECTS),
     storage=StorageType.FILE,
     compression=StoreCompression.S2,

@@ -90,7 +90,7 @@ class KvHistory:
             attempts=tuple(_past(one) for one in attempts.get("newest", [])),
             errors=tuple(_error(one) for one in _by_count(failure.get("newest", []))),
             successful_patterns=tuple(
-                Pattern(description=f"succeeded at try {number}", count=count)
+                Pattern(description=f"succeeded on attempt {number}", count=count)
                 for number, count in sorted(success.get("tries", {}).items(), key=lambda one: -one[1])
             ),
         )

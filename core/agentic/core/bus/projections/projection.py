@@ -33,7 +33,7 @@ Document = dict[str, Any]
 Documents = MutableMapping[str, Document]
 
 MAX_WAYS = 100
-"""Of an edge with more pairs of source and target than that, only the edge as a whole is counted."""
+"""Above this number of source-target pairs, an edge is counted as a whole only."""
 
 _STATUSES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "running",

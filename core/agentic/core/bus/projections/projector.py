@@ -21,10 +21,10 @@ from agentic.core.logging import get_logger
 log = get_logger(__name__)
 
 LOOK_S = 0.5
-"""What happened stands in the buckets about so long after it was published."""
+"""Delay from an event to its value in the buckets."""
 
 WINDOW = 500
-"""Events taken together: of a key that they change many times only the last value is written."""
+"""Events processed together: of a key with several changes only the last value is written."""
 
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0

@@ -23,7 +23,9 @@ class UnknownStepError(AgenticError, LookupError):
     """A run has no such superstep."""
 
     def __init__(self, run_id: str, number: int, numbers: Sequence[int]) -> None:
-        super().__init__(f"run {run_id!r} has no superstep {number} that is told; it has {span(numbers)}")
+        super().__init__(
+            f"no events of superstep {number} of run {run_id!r}; there are events of {span(numbers)}"
+        )
         self.number = number
 
 
@@ -62,7 +64,7 @@ def replay_run(
 def _waiting() -> Iterator[None]:
     """Show that something goes on: a large stream takes a while, some 7,000 events a second."""
     if err_console.is_terminal:
-        with err_console.status("looking for its events"):
+        with err_console.status("loading events"):
             yield
     else:
         yield
@@ -119,4 +121,4 @@ def _tell_absent(faults: Mapping[str, AgenticError]) -> None:
     """Say which servers that there should be could not be asked."""
     for name, fault in faults.items():
         if isinstance(fault, ConnectionError):
-            err_console.print(f"{name} was not read: {fault}", style="yellow", markup=False, soft_wrap=True)
+            err_console.print(f"could not read {name}: {fault}", style="yellow", markup=False, soft_wrap=True)

@@ -17,7 +17,7 @@ from agentic.core.graph import RunStatus, RunView
 from agentic.core.types import JSONValue
 
 _MOST = 20
-"""So many lines of a kind are shown; the others are counted."""
+"""Lines shown per kind; the others are counted."""
 
 _LABEL_CHARS = 9
 _STYLES: Mapping[str, str] = {
@@ -40,8 +40,8 @@ def heading(story: Story, project: str, sources: str) -> list[Text]:
         first = story.missing[0][0]
         lines.append(
             Text(
-                f"missing: {_gaps(story.missing)}, too old for the stream or lost before they got to it; "
-                f"how the run stood cannot be told from event {first} on",
+                f"missing: {_gaps(story.missing)}, expired or lost before they reached the stream; the "
+                f"state of the run is unknown from event {first} on",
                 "yellow",
             )
         )
@@ -81,22 +81,22 @@ def _unfinished(story: Story, last: Step, now: float) -> list[Text]:
     """Say of a run without an end where it stood; whether its process lives is told by no event."""
     name = visible(story.run_id)
     if last.in_hand:
-        within = f"in superstep {last.number}, with {len(last.in_hand)} in hand"
+        within = f"in superstep {last.number}, {len(last.in_hand)} still running"
     else:
         within = f"{'after' if last.is_done else 'in'} superstep {last.number}"
     when = f"{_clock(story.heard_at)}, {_ago(now - story.heard_at)}"
-    in_hand = [Text(f"  in hand: {_named(one)}{_given(one)}") for one in last.in_hand]
+    in_hand = [Text(f"  running: {_named(one)}{_given(one)}") for one in last.in_hand]
     return [
-        Text(f"run {name} has not ended: last heard of {when}, {within}", "yellow"),
+        Text(f"run {name} has not ended; last event {when}, {within}", "yellow"),
         *_few(in_hand),
-        Text("  it goes on, or its process was killed: events do not tell which"),
+        Text("  it is still running, or its process was killed: events do not show which"),
     ]
 
 
 def _title(step: Step) -> Text:
     leg = f", leg {step.leg}" if step.leg > 1 else ""
-    took = "no end told" if step.duration_s is None else _seconds(step.duration_s)
-    broken_off = "" if step.is_done or step.duration_s is None else ", broken off"
+    took = "no end recorded" if step.duration_s is None else _seconds(step.duration_s)
+    broken_off = "" if step.is_done or step.duration_s is None else ", interrupted"
     facts = f"  {took}{broken_off}  {_clock(step.began_at)}  events {step.first}-{step.last}"
     return Text.assemble((f"superstep {step.number}{leg}", "bold"), (facts, "dim"))
 
@@ -108,10 +108,10 @@ def _begun(step: Step) -> Iterator[Labelled]:
     if step.missing:
         yield "missing", Text(_gaps(step.missing), "yellow")
     for number in step.bare:
-        yield "missing", Text(f"what event {number} tells: it was too large for the bus", "yellow")
+        yield "missing", Text(f"details of event {number}: too large for the bus", "yellow")
     if step.resumed_from is not None:
-        killed = ": its process had gone without a word" if step.resumed_from == RunStatus.RUNNING else ""
-        yield "resumed", Text(f"it was {visible(step.resumed_from)}{killed}", "yellow")
+        killed = ": its process was killed" if step.resumed_from == RunStatus.RUNNING else ""
+        yield "resumed", Text(f"state was {visible(step.resumed_from)}{killed}", "yellow")
     for facts in step.settled:
         yield "request", Text(_settled(facts))
 
@@ -150,13 +150,13 @@ def _activation(one: Activation) -> list[Text]:
         (one.outcome, _STYLES[one.outcome]),
         f"{took}{attempt}{again}{_given(one)}",
     )
-    runs = [Text(f"  run {visible(run)} of its own") for run in one.runs]
+    runs = [Text(f"  run {visible(run)}, nested") for run in one.runs]
     return [line, *(_attempt(failure) for failure in one.failures), *runs]
 
 
 def _attempt(failure: Attempt) -> Text:
     took = "" if failure.duration_s is None else f" after {_seconds(failure.duration_s)}"
-    then = "; tried again" if failure.will_retry else ""
+    then = "; retried" if failure.will_retry else ""
     return Text(f"  attempt {failure.number} failed{took}: {short(failure.error)}{then}", "red")
 
 

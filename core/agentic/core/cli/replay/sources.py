@@ -55,7 +55,7 @@ class UntoldRunError(AgenticError, LookupError):
 
     def __init__(self, run: str, faults: Mapping[str, AgenticError]) -> None:
         reasons = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
-        super().__init__(f"run {run!r} cannot be replayed, as no event of it was found ({reasons})")
+        super().__init__(f"run {run!r} cannot be replayed: no events found ({reasons})")
         self.run = run
 
 
@@ -70,7 +70,7 @@ class NoEventError(AgenticError, LookupError):
 
     def __init__(self, run: str, project: str | None) -> None:
         within = f" in project {project!r}" if project else ""
-        super().__init__(f"it has no event of run {run!r}{within}; see `agentic events tail`")
+        super().__init__(f"it has no events of run {run!r}{within}; see `agentic events tail`")
         self.run = run
 
 
@@ -79,7 +79,7 @@ class AmbiguousRunError(AgenticError, LookupError):
 
     def __init__(self, run: str, found: Sequence[tuple[str, str]]) -> None:
         names = ", ".join(f"{run_id!r} in project {project!r}" for project, run_id in sorted(found)[:5])
-        super().__init__(f"several runs are called or begin with {run!r} ({names}); give more, or --project")
+        super().__init__(f"{run!r} matches several runs ({names}); use a longer prefix, or --project")
         self.run = run
 
 

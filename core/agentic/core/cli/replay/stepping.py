@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-KEYS = "Enter or n: on, b: back, g N: superstep N, q: quit"
+KEYS = "Enter or n: next, b: back, g N: superstep N, q: quit"
 
 _ON = frozenset({"n", "next", "\x1b[C"})  # the last ones are what an arrow key sends
 _BACK = frozenset({"b", "back", "p", "\x1b[D"})
@@ -45,7 +45,7 @@ def move(line: str, at: int, numbers: Sequence[int], *, is_backwards: bool = Fal
     if not number.isascii() or not number.isdigit():
         return Move(to=at, hint=KEYS)
     if int(number) not in numbers:
-        return Move(to=at, hint=f"there is no superstep {number}; there are {span(numbers)}")
+        return Move(to=at, hint=f"superstep {number} does not exist; there are {span(numbers)}")
     return Move(to=numbers.index(int(number)))
 
 

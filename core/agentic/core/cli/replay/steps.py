@@ -18,13 +18,13 @@ ENDINGS: Mapping[EventKind, RunStatus] = {
     EventKind.RUN_CANCELLED: RunStatus.CANCELLED,
     EventKind.RUN_WAITING_INPUT: RunStatus.WAITING_INPUT,
 }
-"""What brings a run to rest."""
+"""Events that end a leg of a run."""
 
 OPENINGS = frozenset({EventKind.SUPERSTEP_STARTED, EventKind.RUN_RESUMED})
-"""What a step begins with, or begins again with."""
+"""Events that start or restart a step."""
 
 ANSWERS = frozenset({EventKind.REQUEST_ANSWERED, EventKind.REQUEST_EXPIRED})
-"""How a request is settled."""
+"""Events that settle a request."""
 
 _OF_ACTIVATIONS: Mapping[EventKind, Outcome] = {
     EventKind.EXECUTOR_INVOKED: "in hand",
@@ -150,7 +150,7 @@ def _edges(activated: Iterable[WorkflowEvent]) -> dict[str, int]:
 def _astray(leg: Iterable[WorkflowEvent]) -> Iterator[tuple[str, JSONValue]]:
     for event in leg:
         if event.kind is EventKind.MESSAGE_UNDELIVERABLE:
-            yield f"{event.path} sent to nobody: {event.data.get('reason')}", event.data.get("message")
+            yield f"{event.path} not delivered: {event.data.get('reason')}", event.data.get("message")
         elif event.kind is EventKind.MESSAGE_SUPERSEDED:
             target = event.data.get("target")
             yield f"a newer message of {event.path} to {target} replaced", event.data.get("message")

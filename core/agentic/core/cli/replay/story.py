@@ -12,7 +12,7 @@ from agentic.core.types import JSONValue
 Outcome = Literal["completed", "failed", "parked", "in hand"]
 
 Gap = tuple[int, int]
-"""The first and the last of some events that are missing."""
+"""First and last of some missing events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

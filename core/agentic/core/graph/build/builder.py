@@ -41,7 +41,7 @@ Function = Callable[[Any], object] | Callable[[Any, WorkflowContext[Any, Any]], 
 """A function ``(message)`` or, if async, ``(message, ctx)``; as a node it has its own name as id."""
 
 Node = Executor | Workflow | Function | str
-"""An executor, a workflow or a function to be run as one, or the id of one that is added elsewhere."""
+"""An executor, a workflow, a function to run as one, or the id of one that is added elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class WorkflowBuilder:
             reducer: ``reducer(value so far, written)`` returns the new value; sync and pure.
         """
         if key in self._state_keys:
-            self._faults.append(f"the state's key {key!r} has two reducers; keep one")
+            self._faults.append(f"state key {key!r} has two reducers; keep one")
         self._state_keys[key] = StateKey(name=key, reducer=reducer)
         return self
 
@@ -291,11 +291,11 @@ class WorkflowBuilder:
         ]
         for what, name in names:
             if name is not None and not is_storable(name):
-                yield f"{what}, {name!a}, holds lone surrogates, which no store takes; clean the text"
+                yield f"{what}, {name!a}, contains lone surrogates, which no store accepts; clean the text"
 
     def _add_all(self, nodes: Sequence[Node]) -> tuple[ExecutorId, ...]:
         if isinstance(nodes, str):  # which is a sequence of strings, too
-            self._faults.append(f"{nodes!r} is one id where several are needed; give a list of ids")
+            self._faults.append(f"{nodes!r} is a single id where a list is needed; give a list of ids")
             return (ExecutorId(nodes),)
         return tuple(map(self._add, nodes))
 
@@ -322,6 +322,6 @@ class WorkflowBuilder:
             same = isinstance(known, Executor) and getattr(known, "workflow", None) is node
             node = known if same and known is not None else node.as_executor()
         if known is not None and known is not node:
-            self._faults.append(f"two executors are called {node.id!r}; give one of them another id")
+            self._faults.append(f"two executors have the id {node.id!r}; rename one")
         self._executors.setdefault(node.id, node)
         return node.id

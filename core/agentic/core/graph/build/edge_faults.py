@@ -56,8 +56,8 @@ def _bad_ends(edge: Edge) -> Iterator[str]:
             yield f"the switch from {edge.source!r} has no Case; give it one, or use add_edge"
         case SwitchEdge() if len({id(case.condition) for case in edge.cases}) < len(edge.cases):
             yield (
-                f"the switch from {edge.source!r} has one condition in two cases, so the second is never "
-                f"taken; remove it, or give it a condition of its own"
+                f"the switch from {edge.source!r} has the same condition in two cases, so the second never "
+                "matches; remove it, or change its condition"
             )
         case MapEdge() if len({edge.source, edge.body, edge.join}) < 3:
             yield (
@@ -66,8 +66,8 @@ def _bad_ends(edge: Edge) -> Iterator[str]:
             )
         case RetryEdge() if edge.exhausted == edge.target:
             yield (
-                f"the retry edge from {edge.source!r} to {edge.target!r} goes to {edge.target!r} when it is "
-                f"exhausted, too, so it never ends; name another executor with exhausted=..., or none"
+                f"the retry edge from {edge.source!r} to {edge.target!r} also goes to {edge.target!r} when "
+                "it is exhausted, so it never ends; name another executor with exhausted=..., or none"
             )
         case _:
             pass
@@ -143,7 +143,7 @@ def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
     for edge in edges:
         keys = {(type(edge), sources_of(edge), targets_of(edge), *key) for key in _told_apart_by(edge)}
         if keys & seen:
-            yield f"the edge {edge_name(edge)} is there twice; remove one"
+            yield f"the edge {edge_name(edge)} exists twice; remove one"
         else:
             yield from _crossed(edge, ways)
         seen |= keys
@@ -159,7 +159,7 @@ def _crossed(edge: Edge, ways: _Ways) -> Iterator[str]:
                 told = True
                 source, target, _ = way
                 yield (
-                    f"{target!r} gets what {source!r} sends over two edges, {_described(other)} and "
+                    f"{target!r} gets the messages of {source!r} over two edges, {_described(other)} and "
                     f"{_described(edge)}; remove {target!r} from one of them, or give both a condition"
                 )
                 break
@@ -245,6 +245,6 @@ def _bad_bodies(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator
     for body in dict.fromkeys(bodies):
         if uses[body] > 1:
             yield (
-                f"{body!r} is the body of a map edge and connected otherwise, too; "
-                f"a body gets nothing but items, so use another executor there"
+                f"{body!r} is the body of a map edge and has other edges, too; a body receives items only, "
+                "so use another executor there"
             )

@@ -172,7 +172,7 @@ def _source_faults(edges: Iterable[Edge], nodes: _Nodes) -> Iterator[str]:
         if not sends:
             yield (
                 f"{source!r} declares that it sends nothing, but has the edge {edge_name(out[0])}; "
-                f"annotate what it sends, or remove the edge"
+                "annotate its messages, or remove the edge"
             )
         elif not any(map(_may_hold_back, out)):
             yield from _orphans(nodes[source], sends, out, nodes)
@@ -184,7 +184,7 @@ def _orphans(source: _Node, sends: Sequence[object], out: Sequence[Edge], nodes:
         targets = dict.fromkeys(end for edge in out for end in receivers_of(edge))
         yield (
             f"{source.id!r} may send {_names(orphans)}, which no target of its edges takes "
-            f"({', '.join(targets)}); let one of them take it, or add an edge to who does"
+            f"({', '.join(targets)}); add it to one of them, or add an edge to an executor that takes it"
         )
 
 
@@ -210,7 +210,7 @@ def _carries(edge: Edge, sent: object, nodes: _Nodes) -> bool:
 def _disjoint_starts(starts: Sequence[_Node]) -> Iterator[str]:
     if len(starts) > 1 and not any(all(other.takes_any(t) for other in starts[1:]) for t in starts[0].takes):
         each = ", ".join(f"{start.id!r} takes {_names(start.takes)}" for start in starts)
-        yield f"no input fits all start executors: {each}; each gets the same, so let them share a type"
+        yield f"no input fits all start executors: {each}; all get the same input, so declare a common type"
 
 
 def _list_of(element: object) -> object:

@@ -52,8 +52,8 @@ def find_warnings(
     ways = {node: [end for end in ends if end in live] for node, ends in endless.items() if node in live}
     rounds = (path_round(ways, circle) for circle in circles(ways))
     return [*_half_retried(edges)] + [
-        f"the circle {_listed(path, ' -> ')} has neither a condition nor a pass limit, so maybe nothing but "
-        f"max_supersteps ends it; give one of its edges a condition, or use add_retry_edge"
+        f"the cycle {_listed(path, ' -> ')} has neither a condition nor a pass limit, so only "
+        "max_supersteps may end it; give one of its edges a condition, or use add_retry_edge"
         for path in rounds
         if path
     ]
@@ -69,8 +69,8 @@ def _half_retried(edges: Sequence[Edge]) -> Iterator[str]:
             kept = [source for source in join.sources if source not in again]
             if kept and len(kept) < len(join.sources) and retry.source in reachable(onwards, [join.target]):
                 yield (
-                    f"the retry edge {edge_name(retry)} does not bring {_listed(kept, ', ')} again, "
-                    f"for which the fan-in to {join.target!r} waits; use mode='latest' there"
+                    f"the retry edge {edge_name(retry)} does not rerun {_listed(kept, ', ')}, but the "
+                    f"fan-in to {join.target!r} waits for it; use mode='latest' there"
                 )
 
 
@@ -98,17 +98,17 @@ def _bad_names(
         yield "no start executor; call set_start(...)"
     for name, count in Counter(starts).items():
         if count > 1:
-            yield f"{name!r} is given as a start twice; name it once"
+            yield f"{name!r} is a start executor twice; name it once"
     named = [*starts, *(end for edge in edges for end in (*sources_of(edge), *targets_of(edge)))]
     known = _listed(list(executors), ", ") or "none"
     for name in dict.fromkeys(named):
         if name not in executors:
-            yield f"no executor is called {name!r} (known: {known}); add it with add_executor(...)"
+            yield f"no executor has the id {name!r} (known: {known}); add it with add_executor(...)"
     names: dict[int, ExecutorId] = {}
     for name, node in executors.items():
         other = names.setdefault(id(node), name)
         if other != name:
-            yield f"{other!r} and {name!r} are one executor object; make a second one"
+            yield f"{other!r} and {name!r} are the same executor object; create a second one"
 
 
 def _unreachable(
@@ -137,8 +137,8 @@ def _vain_retries(edges: Sequence[Edge], ways: Ways) -> Iterator[str]:
     for edge in retries:
         if circle_of[edge.source] != circle_of[edge.target]:
             yield (
-                f"the retry edge {edge_name(edge)} is in vain, as nothing leads from {edge.target!r} to "
-                f"{edge.source!r}; add an edge on that way"
+                f"the retry edge {edge_name(edge)} has no effect: no path leads from {edge.target!r} to "
+                f"{edge.source!r}; add an edge on that path"
             )
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 EventQueue = asyncio.Queue[WorkflowEvent | None]
 
 STOP_GRACE_S = 10.0
-"""How long closing a stream waits for handlers that were cancelled, until the run ends without them."""
+"""How long closing a stream waits for cancelled handlers before the run ends without them."""
 
 
 class Workflow(WorkflowDefinition):
@@ -358,8 +358,8 @@ class RunStream:
         self._runner.cancel()
         self._finish()
         warnings.warn(
-            f"run {self.run_id!r} was cancelled {STOP_GRACE_S:g} s ago and {names} still runs; the run ends "
-            f"without it: let CancelledError pass in its handlers",
+            f"run {self.run_id!r} was cancelled {STOP_GRACE_S:g} s ago and {names} still runs; the run "
+            "ends without it: do not catch CancelledError in its handlers",
             GraphWarning,
             stacklevel=2,
         )

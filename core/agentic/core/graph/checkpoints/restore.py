@@ -89,7 +89,7 @@ def restore(stored: StoredCheckpoint, workflow: WorkflowDefinition) -> Restored:
 def _unusable(stored: StoredCheckpoint, reason: str, *, is_migrated: bool) -> CheckpointError:
     metadata = stored.metadata
     if is_migrated:
-        return MigrationError(metadata.id, metadata.version, f"gave what is no checkpoint: {reason}")
+        return MigrationError(metadata.id, metadata.version, f"returned an invalid checkpoint: {reason}")
     return CorruptCheckpointError(metadata.id, reason)
 
 
@@ -111,7 +111,7 @@ def _check_digest(stored: StoredCheckpoint, head: Head) -> None:
 def _change_since(document: Document, workflow: WorkflowDefinition) -> Change:
     data = document.parts.get(SIGNATURE)
     if not isinstance(data, dict):
-        raise CorruptContentError("it does not say which workflow it is of")
+        raise CorruptContentError("it does not name its workflow")
     if data == workflow.signature.to_dict():
         return Change()
     saved = Signature.from_dict(data)
@@ -137,7 +137,9 @@ def _migrated(
     try:
         texts = {name: to_text(part) for name, part in parts.items()}
     except (TypeError, ValueError) as exc:
-        raise MigrationError(metadata.id, metadata.version, f"gave a part that is no JSON ({exc})") from exc
+        raise MigrationError(
+            metadata.id, metadata.version, f"returned a part that is not JSON ({exc})"
+        ) from exc
     converted: dict[str, str | None] = {
         name: text for name, text in texts.items() if stored.parts.get(name) != text
     }
@@ -161,8 +163,8 @@ def _converted(migrate: Migrate, document: Document, metadata: CheckpointMetadat
         raise MigrationError(
             metadata.id,
             metadata.version,
-            f"dropped {lost}, which the run waits for; keep the parts parked/..., or have it answered with "
-            f"the earlier version",
+            f"dropped {lost}, which the run waits for; keep the parts parked/..., or answer with the "
+            "earlier version first",
         )
     return after
 
@@ -273,7 +275,7 @@ class _Restoring:
 
 def _number(key: str) -> int:
     if not _NUMBER.fullmatch(key):
-        raise CorruptContentError(f"{key!r} is no number")
+        raise CorruptContentError(f"{key!r} is not a number")
     return int(key)
 
 
@@ -287,10 +289,12 @@ def _check_graph(graph: Graph, state: RunState) -> None:
                 f"it names an executor {delivery.target!r}, which the workflow does not have"
             )
         if delivery.item is not None and delivery.item.map_id not in state.maps:
-            raise CorruptContentError(f"an item of a list {delivery.item.map_id}, which is not there")
+            raise CorruptContentError(f"an item of a missing list {delivery.item.map_id}")
         # A map hands its items out as they are; one that its body does not take fails there.
         if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
-            raise CorruptContentError(f"{delivery.target!r} takes no {type(delivery.parcel.value).__name__}")
+            raise CorruptContentError(
+                f"{delivery.target!r} does not accept {type(delivery.parcel.value).__name__}"
+            )
         if inner := workflow_within(graph.executors[delivery.target]):
             for sub_run in progress.sub_runs.values():
                 _check_graph(inner.graph, state_of(sub_run))
@@ -303,7 +307,7 @@ def _check_graph(graph: Graph, state: RunState) -> None:
 def _edge(graph: Graph, index: int, kind: type[EdgeT]) -> EdgeT:
     edge = graph.edges[index] if index < len(graph.edges) else None
     if not isinstance(edge, kind):
-        raise CorruptContentError(f"edge {index} of the workflow is no {kind.__name__}")
+        raise CorruptContentError(f"edge {index} of the workflow is not a {kind.__name__}")
     return edge
 
 
@@ -311,7 +315,9 @@ def _check_fan_in(edge: FanInEdge, buffer: FanInBuffer) -> None:
     """Refuse a buffer that no run leaves behind: it would fire wrongly, or never, and nobody be told."""
     where = f"the fan-in to {edge.target!r}"
     if unknown := sorted(buffer.keys() - set(edge.sources)):
-        raise CorruptContentError(f"{where} holds a message of {unknown[0]!r}, which is no source of it")
+        raise CorruptContentError(
+            f"{where} holds a message of {unknown[0]!r}, which is not one of its sources"
+        )
     if edge.mode == "latest":
         if any(len(waiting) > 1 for waiting in buffer.values()):
             raise CorruptContentError(f"{where} holds several messages of one source, not only the newest")

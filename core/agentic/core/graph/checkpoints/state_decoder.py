@@ -281,7 +281,7 @@ class Reader:
         held = len(items.value) if isinstance(items.value, (list, tuple)) else -1
         counted = sum(map(len, done))
         if held != found.count or counted != found.done_count or not counted <= found.next_index <= held:
-            raise CorruptContentError(f"a list of {held} items claims {found.count}, and {counted} done")
+            raise CorruptContentError(f"a list of {held} items claims {found.count}, with {counted} done")
         return MapProgress(
             found.edge, items, found.count, self._trail(found.trail), found.next_index, done, found.done_count
         )

@@ -16,7 +16,7 @@ from agentic.core.records import record
 from agentic.core.types import RunId
 
 SCHEMA_VERSION = 1
-"""Version of what heads and parts hold."""
+"""Version of the content of heads and parts."""
 
 
 @record

@@ -215,9 +215,9 @@ def _why_not(part: object) -> str | None:
     if isinstance(part, TypeVar):
         reason = f"{part.__name__} is a type variable; give the type it stands for"
     elif part in NEVER:
-        reason = "no message is of type Never; give the type that is sent"
+        reason = "Never has no values; declare the type that is sent"
     elif get_origin(part) is not Literal and (cls is None or getattr(part, "__unpacked__", False)):
-        reason = f"{type_name(part)} says nothing at run time; use classes, unions or Literal"
+        reason = f"{type_name(part)} cannot be checked at run time; use classes, unions or Literal"
     elif cls is not None and is_protocol(cls) and not getattr(cls, "_is_runtime_protocol", False):
         reason = f"the protocol {cls.__name__} is not @runtime_checkable; make it so"
     return reason

@@ -59,7 +59,7 @@ def _read_dict(reader: Walker[object], data: dict[str, Any], depth: int) -> obje
     keys = walk_items(reader, [key for key, _ in pairs], depth + 1)
     made = dict(zip(keys, walk_items(reader, [value for _, value in pairs], depth + 1), strict=True))
     if len(made) != len(pairs):
-        raise RefusalError("a key of a dict is there twice")
+        raise RefusalError("a dict has a duplicate key")
     return made
 
 
@@ -84,7 +84,7 @@ def _read_set(
     elements = content(data, list)
     made = cls(walk_items(reader, elements, depth + 1))
     if len(made) != len(elements):
-        raise RefusalError("an element of a set is there twice")
+        raise RefusalError("a set has a duplicate element")
     return made
 
 
@@ -125,7 +125,7 @@ def _zone_name(value: datetime | time) -> str | None:
 def _zone(name: str) -> ZoneInfo:
     # ZoneInfo looks names up below a package: a name with dots could point at another one.
     if not _ZONE.fullmatch(name):
-        raise RefusalError("the name of a time zone has characters that no time zone has")
+        raise RefusalError("the name of a time zone has invalid characters")
     return ZoneInfo(name)
 
 
@@ -143,7 +143,7 @@ def _base64(value: bytes | bytearray) -> str:
 
 
 def _unread(_: Walker[object], __: dict[str, Any], ___: int) -> object:
-    raise RefusalError("plain JSON needs no mark")
+    raise RefusalError("plain JSON needs no tag")
 
 
 _URLS = frozenset({

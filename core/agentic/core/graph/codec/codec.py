@@ -40,13 +40,15 @@ from agentic.core.graph.errors import CorruptContentError, UnencodableError
 from agentic.core.types import JSONValue
 
 MAX_DEPTH = 100
-"""Levels of containers and records a value may have: the same wherever it is written or read from."""
+"""Maximum depth of a value, in containers and records: the same in memory and in stores."""
 
 _MAX_DESCRIBED = 100_000  # parts; objects that refer to each other have more paths than anybody can follow
 
-_TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep, or holds itself; name other values by an id instead"
+_TOO_DEEP = (
+    f"it is nested more than {MAX_DEPTH} levels deep, or contains itself; refer to other values by id instead"
+)
 
-_ODD_WIRE_NAME = f"its {WIRE_NAME} is no name with a dot in it, such as 'shop.Order'"
+_ODD_WIRE_NAME = f"its {WIRE_NAME} must be a name with a dot, such as 'shop.Order'"
 
 _WRITES: Mapping[type, Write] = {plan.cls: plan.write for plan in BUILT_IN}
 _READS = {plan.tag: plan.read for plan in BUILT_IN}
@@ -139,19 +141,19 @@ def from_text(text: str) -> JSONValue:
     except RecursionError:
         raise CorruptContentError("it is nested too deeply") from None
     except ValueError as exc:  # JSONDecodeError, and integers with too many digits
-        raise CorruptContentError(f"it is no JSON ({exc})") from exc
+        raise CorruptContentError(f"it is not JSON ({exc})") from exc
     return data
 
 
 def _object(pairs: list[tuple[str, JSONValue]]) -> dict[str, JSONValue]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise RefusalError("an object has a key twice")
+        raise RefusalError("an object has a duplicate key")
     return made
 
 
 def _refuse_constant(name: str) -> None:
-    raise RefusalError(f"{name} is no JSON")
+    raise RefusalError(f"{name} is not JSON")
 
 
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
@@ -239,7 +241,7 @@ class _Reader:
             return value.copy() if is_plain(value) else walk_items(self, value, depth + 1)
         if isinstance(value, dict):
             return self._object(value, depth)
-        raise RefusalError(f"this {kind.__name__} is no JSON")
+        raise RefusalError(f"this {kind.__name__} is not JSON")
 
     def _object(self, data: dict[str, Any], depth: int) -> object:
         if has_plain_keys(data):
@@ -272,14 +274,16 @@ def _opaque(cls: type) -> JSONValue:
 def _undeclared(plan: Plan) -> str:
     return (
         f"the workflow does not declare it; name {plan.cls.__name__} in an annotation of a handler "
-        f"(a subclass has to be named itself)"
+        "(subclasses need their own annotation)"
     )
 
 
 def _why_twins(one: type, other: type) -> str:
     if one.__module__ == other.__module__ or WIRE_NAME in {*vars(one), *vars(other)}:
         return "another declared type has this name; rename one"
-    return "its module was started and imported, so there are two; define it in one that is only imported"
+    return (
+        "its module was both started and imported, so it exists twice; define it in one that is only imported"
+    )
 
 
 def _is_wire_name(name: object) -> bool:
@@ -291,14 +295,15 @@ def _is_wire_name(name: object) -> bool:
 
 def _unknown(tag: object, known: Iterable[str]) -> str:
     if tag == "opaque":
-        return "it was only described, as it could not be stored"
+        return "only a description was stored, because the value cannot be stored"
     if not isinstance(tag, str) or "." not in tag:
-        return f"it is marked as {shown(tag)}, which is no known type"
+        return f"its tag {shown(tag)} is not a known type"
     ending = tag[tag.rindex(".") :]
     twin = next((name for name in known if name.endswith(ending)), "")
     if not any(name.startswith(f"{MAIN}.") for name in (tag, twin)):
         return f"the workflow declares no type {shown(tag)}; was it renamed, moved or removed?"
     return (
-        f"the workflow declares no type {shown(tag)}{f', only {shown(twin)}' if twin else ''}: what a script "
-        f"defines has other names where it is imported; define it in a module that every process imports"
+        f"the workflow declares no type {shown(tag)}{f', only {shown(twin)}' if twin else ''}: types of a "
+        "script have other names when the script is imported; define it in a module that every process "
+        "imports"
     )

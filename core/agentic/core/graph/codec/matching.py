@@ -27,7 +27,7 @@ from agentic.core.graph.codec.annotations import (
 from agentic.core.graph.codec.typing_rules import with_promoted
 
 Look = Callable[[Any], bool]
-"""Looks into a value whose class is right already."""
+"""Checks the parts of a value whose class fits."""
 
 _CLASS_DECIDES = frozenset(
     {type.__instancecheck__, ABCMeta.__instancecheck__, type(BaseModel).__instancecheck__}

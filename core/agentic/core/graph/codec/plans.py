@@ -16,27 +16,27 @@ PartT_co = TypeVar("PartT_co", covariant=True)
 ContentT = TypeVar("ContentT")
 
 ATOMS = frozenset({str, bool, type(None)})
-"""Types whose every value is JSON as it is."""
+"""Types whose values are JSON already."""
 
 BIG = 10**600
 LEAST = -BIG
-"""Integers between are JSON numbers; Python can be told to read none of more than 640 digits."""
+"""Integers in this range are JSON numbers; Python can be configured to read none of more than 640 digits."""
 
 _INTS = frozenset({int})
 _FLOATS = frozenset({float})
 
 FIELD_STEP = ".{}"
 KEY_STEP = "[{!r}]"
-"""How a path shows the name of a field, and the key of a dict."""
+"""Shows the name of a field and the key of a dict in a path."""
 
 WIRE_NAME = "__wire_name__"
-"""Attribute of a class: the name its values are stored under, whatever it is called and wherever it lives."""
+"""Attribute of a class: the name its values are stored under, independent of its own name and module."""
 
 MAIN = "__main__"
-"""How a script that is started names the module that it is."""
+"""Module name of a script that was started."""
 
 json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
-"""Writes compact JSON in ASCII, so that text which is no valid Unicode survives it."""
+"""Writes compact JSON in ASCII, so that invalid Unicode survives."""
 
 
 class RefusalError(Exception):

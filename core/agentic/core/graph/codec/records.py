@@ -60,10 +60,10 @@ def _is_pydantic_dataclass(cls: type) -> bool:
 
 def _why_not(cls: type, base: type | None) -> str:
     if issubclass(cls, (pydantic.SecretStr, pydantic.SecretBytes, pydantic.Secret)):
-        return "secrets are never stored; send the name of the secret, and look it up where it is used"
+        return "secrets are never stored; send the name of the secret, and read the secret where it is used"
     if base is not None:
-        return f"only {base.__name__} itself is stored, no subclass of it; convert it, or use a dataclass"
-    return "it is no data; use a dataclass or a pydantic model"
+        return f"only {base.__name__} itself can be stored, not a subclass; convert it, or use a dataclass"
+    return "it is not a data type; use a dataclass or a pydantic model"
 
 
 def _enum_plan(cls: type[Enum]) -> Plan:
@@ -146,8 +146,8 @@ def _described_fields(cls: type[Any]) -> tuple[str, tuple[str, ...], tuple[str, 
     # Those of pydantic's dataclasses have aliases, so they are counted.
     if len(taken) != len(init_names) or (not _is_pydantic_dataclass(cls) and set(taken) != set(init_names)):
         raise RefusalError(
-            "its constructor does not take just its fields, so it cannot be made again from them; "
-            "leave InitVar and an __init__ of its own out, or use a pydantic model",
+            "its constructor does not take exactly its fields, so it cannot be restored; remove InitVar "
+            "and its own __init__, or use a pydantic model",
             stored_name(cls),
         )
     return stored_name(cls), tuple(field.name for field in fields), init_names
@@ -241,7 +241,7 @@ def _made_model(
     _refuse_changes(vars(made), fields)
     _refuse_changes(made.__pydantic_extra__ or {}, extra)
     if unknown := private.keys() - cls.__private_attributes__.keys():
-        raise RefusalError(f"there is no private attribute {shown(min(unknown))}")
+        raise RefusalError(f"private attribute {shown(min(unknown))} does not exist")
     if private:
         object.__setattr__(made, "__pydantic_private__", private)
     object.__setattr__(made, "__pydantic_fields_set__", (fields.keys() | extra.keys()) - set(unset))
@@ -259,7 +259,7 @@ def _validated(cls: type[RecordT], given: object) -> RecordT:
         raise RefusalError(f"the validation of {first or 'it'} failed: {faults[0]['msg']}") from None
     if isinstance(made, cls) and type(made) is cls:
         return made
-    raise RefusalError("its validators make another type of it")
+    raise RefusalError("its validators return another type")
 
 
 def _refuse_changes(made: Mapping[str, object], stored: Mapping[str, object]) -> None:
@@ -267,6 +267,6 @@ def _refuse_changes(made: Mapping[str, object], stored: Mapping[str, object]) ->
     for field, value in stored.items():
         if field not in made or (made[field] is not value and made[field] != value):
             raise RefusalError(
-                f"validation makes another value of {field!r}: what is stored does not fit, "
-                f"or a validator does not leave alone what it made before"
+                f"validation changes {field!r}: the stored value is invalid, or a validator changes its "
+                "own results"
             )

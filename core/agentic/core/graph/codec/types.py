@@ -73,7 +73,7 @@ def _why_not_class(
     cls: type | BuiltinFunctionType | FunctionType, around: tuple[object, ...]
 ) -> RefusalError | None:
     if not isinstance(cls, type):
-        return RefusalError("it is no data; use a dataclass or a pydantic model", stored_name(cls))
+        return RefusalError("it is not a data type; use a dataclass or a pydantic model", stored_name(cls))
     if _is_open(cls):
         return None
     try:

@@ -278,8 +278,8 @@ class WorkflowContext(Generic[SendT, YieldT]):
             asked = self._ask(number, data, wanted, deadline)
         elif asked.response_type != wanted:
             raise HandlerError(
-                f"executor {self.executor_id!r} asked for {asked.response_type} and, entered again, "
-                f"for {wanted}: ask for the same things in the same order, or decide through ctx.once"
+                f"executor {self.executor_id!r} asked for {asked.response_type}, and for {wanted} when it "
+                "was entered again: ask for the same in the same order, or decide through ctx.once"
             )
         if asked.has_expired:
             raise RequestExpiredError(request_id(self._link.run_id, asked.name))
@@ -481,8 +481,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def _check_name(self, call: str, key: str) -> None:
         if not is_storable(key):
             raise HandlerError(
-                f"executor {self.executor_id!r}: the key {key!a} of ctx.{call} holds lone surrogates, which "
-                f"no store takes; clean the text first, as by key.encode(errors='replace').decode()"
+                f"executor {self.executor_id!r}: the key {key!a} of ctx.{call} contains lone surrogates, "
+                "which no store accepts; clean the text first, e.g. with "
+                "key.encode(errors='replace').decode()"
             )
 
     def _check_open(self, call: str) -> None:
@@ -547,7 +548,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
         except (TypeError, ValueError) as exc:
             raise HandlerError(_NOT_JSON.format(self.executor_id, exc)) from exc
         if not is_json:
-            raise HandlerError(_NOT_JSON.format(self.executor_id, "keys must be text, lists no tuples"))
+            raise HandlerError(
+                _NOT_JSON.format(self.executor_id, "keys must be text, and tuples must be lists")
+            )
         return self._local
 
     def _kept(self) -> Progress:

@@ -126,5 +126,5 @@ def _refuse_twins(handlers: Sequence[Handler], where: str) -> None:
             if is_narrower(one.accepts, other.accepts) and is_narrower(other.accepts, one.accepts):
                 both = f"{other.method!r} and {one.method!r} both take {type_name(one.accepts)}"
                 if one.accepts != other.accepts:
-                    both += f", as {type_name(other.accepts)} is the same at run time"
+                    both += f", because {type_name(other.accepts)} is the same at run time"
                 raise HandlerError(f"{where}: {both}; keep one of them")

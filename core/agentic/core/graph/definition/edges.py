@@ -13,14 +13,14 @@ from agentic.core.graph.model.reducers import Reducer
 from agentic.core.types import ExecutorId, JSONValue
 
 Condition = Callable[[Any], bool | Awaitable[bool]]
-"""Given the message; false lets it not pass."""
+"""Called with the message; it passes if the result is true."""
 
 Selector = Callable[[Any, Sequence[str]], Sequence[str] | Awaitable[Sequence[str]]]
-"""Given the message and the ids of the declared targets; returns those that get it."""
+"""Called with the message and the ids of the declared targets; returns the targets that receive it."""
 
 OnItemError = Literal["collect", "skip", "fail"]
 On = Literal["success", "failure", "always"]
-"""What an edge carries: messages, the :class:`ExecutorFailure` of a source that finally failed, or both."""
+"""Content of an edge: messages, the :class:`ExecutorFailure` of a source that finally failed, or both."""
 
 JoinMode = Literal["all", "latest", "available"]
 RetryPayload = Literal["input", "message"]

@@ -86,14 +86,14 @@ class Executor:
     ) -> None:
         if not id or "/" in id:
             raise HandlerError(
-                f"executor id {id!r} must not be empty or hold '/' (it separates sub-workflows)"
+                f"executor id {id!r} must not be empty or contain '/' (it separates sub-workflows)"
             )
         if not is_storable(id):
             raise HandlerError(
-                f"executor id {id!a} holds lone surrogates, which no store takes; clean the text"
+                f"executor id {id!a} contains lone surrogates, which no store accepts; clean the text"
             )
         if max_parallel < 1:
-            raise HandlerError(f"executor {id!r}: max_parallel is {max_parallel}, at least 1 is needed")
+            raise HandlerError(f"executor {id!r}: max_parallel is {max_parallel}, but must be at least 1")
         if retry is not None and not isinstance(retry, RetryPolicy):
             raise InvalidPolicyError(f"retry of executor {id!r}", retry, "a RetryPolicy or None")
         if timeout_s is not None and not timeout_s > 0:
@@ -210,7 +210,7 @@ def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signatur
     for name, names in marked.items() or [("handle", {})]:
         method = inspect.getattr_static(cls, name)
         if not isinstance(method, FunctionType):
-            raise HandlerError(f"{where}.{name} is a {type(method).__name__}; handlers are plain methods")
+            raise HandlerError(f"{where}.{name} is a {type(method).__name__}; handlers must be plain methods")
         signature = read_signature(method, f"{where}.{name}", names=names, is_method=True)
         if not inspect.iscoroutinefunction(method):
             raise HandlerError(f"{where}.{name} must be `async def`; wrap blocking work in asyncio.to_thread")

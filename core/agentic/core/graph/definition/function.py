@@ -72,7 +72,7 @@ class FunctionExecutor(Executor):
         signature = read_signature(function, where)
         if signature.takes_ctx and not self._is_async:
             raise HandlerError(
-                f"{where} is not async and so runs in a thread, without ctx; make it `async def`"
+                f"{where} is not async, so it runs in a thread, without ctx; make it `async def`"
             )
         self._takes_ctx = signature.takes_ctx
         found = _shared_dispatch(signature, repr(signature))
@@ -166,14 +166,13 @@ def name_of(function: object) -> str:
     """
     if not callable(function):
         raise HandlerError(
-            f"{function!r} is no executor: give an Executor, a function, a workflow or the id of one"
+            f"{function!r} is not an executor; give an Executor, a function, a workflow or the id of one"
         )
     if isinstance(function, type):
         raise HandlerError(f"{function.__name__} is a class; give an instance: {function.__name__}(...)")
     name = getattr(function, "__name__", "")
     if not isinstance(name, str) or not name.isidentifier():
         raise HandlerError(
-            f"{function!r} has no name that could be its id; make an executor of it with "
-            f"executor(id=...)(function)"
+            f"{function!r} has no name to use as id; make it an executor with executor(id=...)(function)"
         )
     return name

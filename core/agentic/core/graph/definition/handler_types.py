@@ -14,7 +14,7 @@ from agentic.core.graph.codec.typing_rules import can_fit
 from agentic.core.graph.errors import HandlerError
 
 Types = tuple[object, ...] | None
-"""Declared types, each one a member of the union; none for "nothing", None for "unknown"."""
+"""Declared types, one per member of the union; empty for "nothing", None for "unknown"."""
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _NO_VALUE = inspect.Parameter.empty
@@ -103,7 +103,7 @@ def _signature(function: Callable[..., object], where: str) -> inspect.Signature
     try:
         return inspect.signature(function)
     except (TypeError, ValueError) as exc:
-        raise HandlerError(f"{where} has no signature to read; wrap it in a function of your own") from exc
+        raise HandlerError(f"{where} has no readable signature; wrap it in a function of your own") from exc
 
 
 def _message_and_ctx(
@@ -127,15 +127,15 @@ def _message_type(
 ) -> object:
     if message.annotation is _NO_VALUE:
         raise HandlerError(
-            f"{where}: annotate {message.name!r}, its type chooses the handler (object takes all)"
+            f"{where}: annotate {message.name!r}; its type selects the handler (object accepts all)"
         )
     try:
         annotation = read_hint(function, message.annotation, names)
         reason = why_uncheckable(annotation)
     except (NameError, SyntaxError) as exc:
         raise HandlerError(
-            f"{where}: the type {message.annotation!r} of {message.name!r} cannot be read ({exc}); "
-            f"import or define it before, outside of `if TYPE_CHECKING`"
+            f"{where}: the type {message.annotation!r} of {message.name!r} cannot be resolved ({exc}); "
+            "import or define it first, outside of `if TYPE_CHECKING`"
         ) from exc
     if reason is not None:
         raise HandlerError(f"{where}: cannot check messages against {message.annotation!r}: {reason}")
@@ -151,8 +151,8 @@ def _context_types(
     hint = _hint_or_any(function, ctx.annotation, names)
     if not can_fit(WorkflowContext, hint):
         raise HandlerError(
-            f"{where}: {ctx.name!r} is given the WorkflowContext, not {ctx.annotation!r}; annotate it so, "
-            f"or give it a default"
+            f"{where}: {ctx.name!r} receives the WorkflowContext, not {ctx.annotation!r}; annotate it so, "
+            "or give it a default"
         )
     if get_origin(hint) is not WorkflowContext:
         return None, None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from agentic.core.types import ExecutorId
 
 Ways = Mapping[ExecutorId, Sequence[ExecutorId]]
-"""Executor -> those it leads to."""
+"""Executor -> its successors."""
 
 
 def ways_of(pairs: Iterable[tuple[ExecutorId, ExecutorId]]) -> dict[ExecutorId, list[ExecutorId]]:

@@ -26,7 +26,7 @@ from agentic.core.graph.definition.subgraph import WorkflowExecutor
 from agentic.core.graph.definition.workflow import WorkflowDefinition
 
 Line = Literal["solid", "dashed", "thick", "back"]
-"""Always taken; taken or not, as a function says; taken by many at once; taken back to an earlier one."""
+"""Always taken; taken if a function says so; taken by many at once; taken back to an earlier executor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,4 +26,4 @@ class Document:
 
 
 Migrate = Callable[[Document], Document]
-"""Makes a checkpoint of this workflow's version out of one of another version."""
+"""Converts a checkpoint of another version to this workflow's version."""

@@ -20,7 +20,7 @@ from agentic.core.graph.names import between_colons
 from agentic.core.types import JSONValue, RunId
 
 INLINE_BYTES = 32 * 1024
-"""A larger value of an event is named by its hash; :attr:`WorkflowEvent.contents` has it."""
+"""A larger value is replaced by its hash in an event; :attr:`WorkflowEvent.contents` has the value."""
 
 _SMALL = (int, float, bool, type(None))
 _ATOMS = (str, *_SMALL)
@@ -64,7 +64,7 @@ LIFECYCLE_ENDS = frozenset({EventKind.RUN_COMPLETED, EventKind.RUN_FAILED, Event
 """The kinds that end a run; exactly one of them is its last event, unless it waits for input."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-"""As ``json.dumps``, which makes an encoder for each call."""
+"""Like ``json.dumps``, which makes an encoder for each call."""
 
 _NO_DATA: Mapping[str, object] = {}
 _NO_CONTENTS: dict[str, str] = {}

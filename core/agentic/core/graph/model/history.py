@@ -131,7 +131,7 @@ def summary(attempts: Sequence[PastAttempt]) -> ExecutorHistory:
     for attempt in attempts:
         if attempt.succeeded:
             tries[attempt.number] = tries.get(attempt.number, 0) + 1
-    patterns = [Pattern(description=f"succeeded at try {number}", count=n) for number, n in tries.items()]
+    patterns = [Pattern(description=f"succeeded on attempt {number}", count=n) for number, n in tries.items()]
     return ExecutorHistory(
         attempts=tuple(attempts),
         errors=tuple(sorted(errors, key=lambda error: -error.count)[:MAX_ERRORS]),
@@ -156,8 +156,8 @@ def _enriched(attempts: Sequence[PastAttempt], positions: Sequence[int]) -> Enri
 def suggestion(mended: int, count: int) -> str:
     """Return what to do about an error that was seen ``count`` times, ``mended`` times before a success."""
     if mended:
-        return f"a later try succeeded in {mended} of {count} cases: try again"
-    return f"no later try of {count} succeeded: change the input, or ask somebody"
+        return f"a later attempt succeeded in {mended} of {count} cases: retry"
+    return f"no later attempt of {count} succeeded: change the input, or ask a person"
 
 
 def _attempt(event: WorkflowEvent) -> PastAttempt:

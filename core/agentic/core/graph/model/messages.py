@@ -110,7 +110,7 @@ class Activation:
 
 
 Verdict = bool | tuple[ExecutorId, ...]
-"""What a condition said, or which targets a switch or a selector chose."""
+"""Result of a condition, a switch or a selector."""
 
 Verdicts = Mapping[tuple[int, int], Verdict]
 """(edge index, position of the message among those sent) -> verdict."""
@@ -119,7 +119,7 @@ NO_VERDICTS: Verdicts = {}
 
 
 OnCommit = Callable[[Any], object]
-"""Given the session of the transaction that keeps the activation's result."""
+"""Called with the session of the transaction that stores the activation's result."""
 
 
 @record

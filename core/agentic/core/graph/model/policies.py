@@ -50,7 +50,7 @@ class RetryPolicy:
 
 
 ONCE = RetryPolicy(max_attempts=1)
-"""No second try."""
+"""A single attempt."""
 
 
 def delay_before_retry(policy: RetryPolicy, attempt: int, error: Exception, chance: float) -> float | None:
@@ -75,7 +75,7 @@ def delay_before_retry(policy: RetryPolicy, attempt: int, error: Exception, chan
 
 
 OnCrash = Literal["retry", "fail", "review"]
-"""Run the activation again; fail it; or let a person decide."""
+"""Run the activation again; fail it; or hold it for review by a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class CrashPolicy:
 
 
 TWICE_MORE = CrashPolicy()
-"""A process may die of something else; who dies three times has killed it."""
+"""A process may die of something else; after three deaths the activation is to blame."""
 
 
 class ApprovalRequest(BaseModel):
@@ -108,8 +108,8 @@ class ApprovalRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    action: str = Field(min_length=1, description="What will be done: a verb, for people and for rules.")
-    details: JsonValue = Field(None, description="What there is to know before one decides.")
+    action: str = Field(min_length=1, description="The action: a verb, for people and for rules.")
+    details: JsonValue = Field(None, description="Facts for the decision.")
 
 
 class ApprovalResponse(BaseModel):
@@ -119,8 +119,8 @@ class ApprovalResponse(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    approved: bool = Field(description="Whether it may be done.")
-    reason: str = Field("", description="Why, or why not.")
+    approved: bool = Field(description="Whether the action is allowed.")
+    reason: str = Field("", description="Reason of the decision.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,7 +150,7 @@ class Progress:
 
 
 NEW = Progress()
-"""An activation that has no past."""
+"""An activation without a past."""
 
 
 def without_open(progress: Progress) -> Progress:

@@ -51,7 +51,7 @@ async def judge(
                 verdict = await _ask(graph, edge, shown[position])
             except BaseException as exc:
                 if fits or not isinstance(exc, Exception):
-                    exc.add_note(f"while deciding about the edge {edge_name(edge)}")
+                    exc.add_note(f"while evaluating the edge {edge_name(edge)}")
                     raise
                 verdict = True  # to nobody, which is told
             if verdict is not None:
@@ -124,6 +124,6 @@ async def _selected(edge: FanOutEdge, message: object) -> tuple[ExecutorId, ...]
         raise SelectorError(edge.source, answer)
     chosen = set(answer)
     if unknown := sorted(map(str, chosen - set(edge.targets))):
-        reason = f"its selector chose {', '.join(unknown)}, declared are {', '.join(edge.targets)}"
+        reason = f"its selector chose {', '.join(unknown)}, but declares {', '.join(edge.targets)}"
         raise UndeliverableMessageError(edge.source, message, reason)
     return tuple(target for target in edge.targets if target in chosen)

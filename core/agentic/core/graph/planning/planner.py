@@ -444,7 +444,7 @@ def _first_failure(graph: Graph, state: RunState, results: Iterable[ActivationRe
         if result.error is not None and not is_handled(graph, state, result):
             item = result.activation.delivery.item
             if item is not None:
-                result.error.add_note(f"while working off item {item.index} of a map edge")
+                result.error.add_note(f"while processing item {item.index} of a map edge")
             return result.error
     return None
 

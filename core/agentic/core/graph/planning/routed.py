@@ -142,9 +142,9 @@ class Routing:
             return
         values = delivery.parcel.value
         kinds = {type(v).__name__ for v in values} if isinstance(values, list) else set()
-        reason = f"{delivery.target!r} takes no list of {', '.join(sorted(kinds)) or 'nothing'}"
+        reason = f"{delivery.target!r} does not accept a list of {', '.join(sorted(kinds)) or 'nothing'}"
         self.lost.append(Lost(delivery.sources[-1], delivery.parcel, reason, None, sources))
 
 
 def _refusal(letter: Letter, target: ExecutorId) -> str:
-    return f"{target!r} takes no {type(letter.parcel.value).__name__}"
+    return f"{target!r} does not accept {type(letter.parcel.value).__name__}"

@@ -163,7 +163,7 @@ def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Lett
         return
     last = letter.trail.get(edge.target)
     if last is None:
-        letter.refuse(f"no input of {edge.target!r} led to it that could be delivered again")
+        letter.refuse(f"no input of {edge.target!r} that led to it can be delivered again")
     elif last.passes.get(edge_index, 0) < edge.max_passes:
         if edge.payload == "input" or routing.is_taken(letter, edge.target):
             _deliver_again(routing, edge_index, edge, letter, last)
@@ -210,4 +210,4 @@ def _no_way(graph: Graph, letter: Letter) -> str:
     ends = sorted({end for edge in edges for end in _addressable(edge)})
     if not ends:
         return f"{letter.source!r} has no out-edge"
-    return f"{letter.aim!r} is no target of an edge of {letter.source!r} (targets: {', '.join(ends)})"
+    return f"{letter.aim!r} is not a target of an edge of {letter.source!r} (targets: {', '.join(ends)})"

@@ -20,7 +20,7 @@ from agentic.core.graph.running.tasks import in_own_context
 from agentic.core.types import JSONValue
 
 ABANDON_S = 12.0
-"""How long an executor has to end what it began; the end of the run waits for it."""
+"""Time for an executor to cancel its external work; the end of the run waits for it."""
 
 _NO_LOCAL: Mapping[str, JSONValue] = {}
 
@@ -75,6 +75,6 @@ async def _abandon(call: Activation, node: Executor, link: RunLink, seen: Seen) 
     except BaseException as exc:
         if is_interrupt(exc):
             raise
-        ctx.log("warning", "what it began elsewhere may go on there", reason=line_of(exc))
+        ctx.log("warning", "cancel hook failed; external work may continue", reason=line_of(exc))
     finally:
         ctx._close()

@@ -239,7 +239,7 @@ def _advice(saved: Signature, current: Signature) -> str:
         return "resume it with the workflow that saved it, or start a new run"
     if saved.version is None and current.version is None and saved.parts == current.parts:
         return (
-            "resume it with the code that saved it, or start a new run; "
-            "from runs of a workflow with a version on, changed code alone is no obstacle"
+            "resume it with the code that saved it, or start a new run; workflows with a version can "
+            "resume runs after code changes"
         )
     return "resume it with the workflow that saved it, convert it with a migration, or start a new run"

@@ -29,7 +29,7 @@ ENGINE_TYPES = (
     FailedAttempt,
     ItemResult,
 )
-"""Types of the engine itself: any executor may use them without naming them."""
+"""Types of the engine itself: any executor may use them without an annotation."""
 
 
 def declared_types(graph: Graph) -> set[type]:

@@ -229,13 +229,13 @@ class RobotsGate:
     def _denial(self, url: str, origin: str, rules: RobotsRules) -> FetchError:
         if fault := rules.fault(self._user_agent):
             reason = (
-                f"{origin}/robots.txt could not be read ({fault}), and until it can nothing is "
-                f"fetched from there; try again later, or set obey_robots to false for a site of your own"
+                f"{origin}/robots.txt could not be read ({fault}), so nothing is fetched from there; try "
+                "again later, or set obey_robots to false for your own site"
             )
             retry_s = max(rules.expires_at - self._clock(), 0.0)
             return FetchError(url, FailureClass.ROBOTS_DENIED, reason, retry_after_s=retry_s)
         reason = (
-            f"{origin}/robots.txt does not allow it for {self._user_agent!r}; "
-            f"leave the page out, or set obey_robots to false for a site of your own"
+            f"{origin}/robots.txt disallows it for {self._user_agent!r}; leave the page out, or set "
+            "obey_robots to false for your own site"
         )
         return FetchError(url, FailureClass.ROBOTS_DENIED, reason)

@@ -53,7 +53,7 @@ class AgentRules:
         """Why they cannot be obeyed; "" if they can."""
         if self.pattern_count <= MAX_PATTERNS:
             return ""
-        return f"it has {self.pattern_count} rules with * or $, more than the {MAX_PATTERNS} that are read"
+        return f"it has {self.pattern_count} rules with * or $; the limit is {MAX_PATTERNS}"
 
 
 class RobotsFile:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 LONG_S = 0.1
-"""Whoever waits for less keeps its slot: to find another for it would take longer."""
+"""Shorter waits keep their slot: handing it over would take longer."""
 
 
 class Slot(Protocol):
@@ -37,7 +37,7 @@ class Slot(Protocol):
 
 
 SLOT: ContextVar[Slot | None] = ContextVar("slot", default=None)
-"""Of the task; None where nobody counts."""
+"""Slot of the task; None where slots are not counted."""
 
 
 def own_slot() -> Slot | None:

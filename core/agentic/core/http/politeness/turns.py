@@ -34,10 +34,10 @@ class ResourceOf(Protocol):
 
 
 RESOURCE = "resource"
-"""``detail`` of a failure that is about the limit of one part of a host."""
+"""``detail`` of a failure by the limit of one part of a host."""
 
 RATE = "rate"
-"""``detail`` of a failure that is about the rate of the policy."""
+"""``detail`` of a failure by the rate of the policy."""
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
@@ -145,7 +145,7 @@ class HostTurns:
         try:
             return await self._insist(partial(self._budget.take, host + self._through, interval_s))
         except BudgetUnavailableError as exc:
-            reason = f"{exc}; nothing is asked for without its turn"
+            reason = f"{exc}; requests wait until it answers"
             raise FetchError(url, FailureClass.RATE_LIMITED, reason, detail="budget") from exc
 
     async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -163,12 +163,12 @@ class HostTurns:
     def _too_long(self, name: str, url: str, turn: Turn) -> FetchError:
         limit = f"max_wait_s ({self._policy.max_wait_s:g} s)"
         detail = "host" if name == host_of(url) else RESOURCE
-        reason = f"{name} asked for {turn.blocked_s:.0f} s of peace, more than {limit}; try again then"
+        reason = f"{name} asked for a pause of {turn.blocked_s:.0f} s, more than {limit}; try again then"
         if turn.blocked_s < turn.wait_s:
             detail = RATE
             reason = (
-                f"its turn comes in {turn.wait_s:.3g} s, and it would wait longer than {limit} in all; raise "
-                f"max_wait_s, or requests_per_second (robots.txt may ask for a Crawl-delay, too)"
+                f"its turn comes in {turn.wait_s:.3g} s, so the total wait is longer than {limit}; raise "
+                "max_wait_s, or requests_per_second (robots.txt may have a Crawl-delay, too)"
             )
         return FetchError(url, FailureClass.RATE_LIMITED, reason, retry_after_s=turn.wait_s, detail=detail)
 

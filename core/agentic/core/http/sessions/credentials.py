@@ -9,7 +9,7 @@ from agentic.core.http.sessions.sessions import HttpSession
 from agentic.core.masking import guessed_secrets, is_telling, remember_passing
 
 MIN_COOKIE_CHARS = 16
-"""A cookie with less in it names no session (that takes 64 bits), but a language or a choice."""
+"""A shorter cookie cannot name a session (that takes 64 bits), only a language or a choice."""
 
 
 def learn_credentials(headers: Mapping[str, str]) -> None:

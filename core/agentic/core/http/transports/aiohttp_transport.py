@@ -36,8 +36,8 @@ FAULTS: tuple[tuple[type[Exception], FailureClass, str], ...] = (
         "the proxy refused with status {0.status}",
     ),
     (aiohttp.ClientSSLError, FailureClass.TLS, "no secure connection: {0}"),
-    (aiohttp.ClientPayloadError, FailureClass.CONNECT, "the connection ended before the whole body had come"),
-    (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is no valid HTTP"),
+    (aiohttp.ClientPayloadError, FailureClass.CONNECT, "the connection ended before the end of the body"),
+    (aiohttp.ClientResponseError, FailureClass.DECODE, "the answer is not valid HTTP"),
 )
 
 

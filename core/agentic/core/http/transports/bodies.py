@@ -61,13 +61,15 @@ class BodyReader:
             FetchError: It ended in the middle of what was packed (``decode``).
         """
         if self._unpacker is not None and not self._unpacker.is_whole:
-            raise self._error(FailureClass.DECODE, f"its {self._encoding} data ends in the middle")
+            raise self._error(FailureClass.DECODE, f"its {self._encoding} data is incomplete")
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     def _opened(self) -> Unpacker:
         if self._unpacker is None:
             if self._encoding not in ENCODINGS:
-                reason = f"its encoding is {self._encoding[:40]!r}, and only {ACCEPT_ENCODING} was asked for"
+                reason = (
+                    f"its encoding is {self._encoding[:40]!r}, but the request accepts only {ACCEPT_ENCODING}"
+                )
                 raise self._error(FailureClass.DECODE, reason)
             self._unpacker = Unpacker(cast(Literal["gzip", "deflate"], self._encoding))
         return self._unpacker
@@ -80,7 +82,7 @@ class BodyReader:
             self._pieces.append(piece)
 
     def _too_large(self) -> FetchError:
-        reason = f"its body is larger than {self._max_bytes} bytes; raise max_bytes if that is meant"
+        reason = f"its body is larger than {self._max_bytes} bytes; raise max_bytes if you need it"
         return self._error(FailureClass.TOO_LARGE, reason)
 
     def _error(self, failure_class: FailureClass, reason: str) -> FetchError:

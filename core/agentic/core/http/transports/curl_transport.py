@@ -25,8 +25,8 @@ STOP = 0xFFFFFFFF  # CURL_WRITEFUNC_ERROR
 MAX_HEADER_BYTES = 256 * 1024
 STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})")
 TLS = "no secure connection: {}"
-CUT_OFF = "the connection ended before the whole answer had come"
-NO_HTTP = "the answer is no valid HTTP"
+CUT_OFF = "the connection ended before the end of the answer"
+NO_HTTP = "the answer is not valid HTTP"
 # All others broke the connection. {} is what curl says.
 FAULTS: dict[int, tuple[FailureClass, str]] = {
     CurlECode.UNSUPPORTED_PROTOCOL: (FailureClass.DECODE, NO_HTTP),

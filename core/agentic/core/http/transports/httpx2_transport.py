@@ -166,9 +166,9 @@ def _translated(exc: Exception, url: str, timeout_s: float) -> FetchError:
         if told := next((cause for cause in causes if isinstance(cause, kind)), None):
             return FetchError(url, failure_class, sentence.format(told, timeout_s))
     if any(sign in str(exc) for sign in CUT_OFF):
-        reason = "the connection ended before the whole answer had come"
+        reason = "the connection ended before the end of the answer"
         return FetchError(url, FailureClass.CONNECT, reason)
-    return FetchError(url, FailureClass.DECODE, "the answer is no valid HTTP")
+    return FetchError(url, FailureClass.DECODE, "the answer is not valid HTTP")
 
 
 def _causes(exc: BaseException) -> list[BaseException]:

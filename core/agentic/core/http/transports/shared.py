@@ -15,7 +15,7 @@ from agentic.core.http.transports.choice import open_transport
 from agentic.core.http.transports.port import Transport
 
 IDLE_S = 30.0
-"""How long connections are kept that nobody uses."""
+"""How long idle connections are kept."""
 
 
 ReadSecret = Callable[[str], Awaitable[SecretStr]]

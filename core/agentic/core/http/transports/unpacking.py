@@ -18,7 +18,7 @@ class TooManyMembersError(ValueError):
     """It is made of more gzip members than its content explains."""
 
     def __init__(self) -> None:
-        super().__init__("it is made of thousands of gzip members with next to nothing in them")
+        super().__init__("it consists of thousands of nearly empty gzip members")
 
 
 class Unpacker:

@@ -55,5 +55,5 @@ class _NoOutside:
 
     def _refuse(self) -> NoReturn:
         raise PipelineError(
-            f"this is an outline of pipeline {self._pipeline!r}; run what compile_pipeline returns"
+            f"this is an outline of pipeline {self._pipeline!r}; run the result of compile_pipeline"
         )

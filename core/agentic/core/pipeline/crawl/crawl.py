@@ -35,13 +35,13 @@ from agentic.core.pipeline.steps.state import CrawlTotals, MissingResultError, P
 from agentic.core.types import JSONValue, RunId, SaveCounts
 
 MAX_SLICES = 32
-"""Slices of a crawl at a time, at most."""
+"""Maximum number of slices of a crawl."""
 
 _FORMER_TOTALS = "crawl"
-"""Key of the run's state, where crawls begun by an older version have rows that the store does not count."""
+"""Key of the run's state for uncounted rows of crawls of an older version."""
 
 WORTH_A_SLICE = 200
-"""So many pages are worth the message that one more slice takes."""
+"""Number of pages that justify the message of one more slice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ STORE: Place = ("store",)
 NO_ITEM = FoundItem(None, {})
 
 GIVEN_UP_AFTER = 4
-"""A page over which so many processes died is not fetched any more."""
+"""After this many crashes a page is not fetched again."""
 
 
 @record
@@ -110,7 +110,7 @@ class Visitor:
         async def once(fetcher: str, config: Config | None) -> CrawledPage:
             if entry.attempts >= GIVEN_UP_AFTER:
                 message = (
-                    f"{entry.attempts} processes died while they had it in hand, the last one with it alone"
+                    f"{entry.attempts} processes died while fetching it, the last one with no other page"
                 )
                 raise ActorError(message, failure_class="process_crashed")
             page = await self._fetch(fetcher, config, entry, context)
@@ -159,7 +159,7 @@ class Visitor:
         if self.hidden.values or self.credentials:
             page = self._without_secrets(page)
         if not self.scope.covers(page.final_url, entry.depth):
-            message = f"it leads to {page.final_url}, which the rules of 'follow' leave out"
+            message = f"it leads to {page.final_url}, which the rules of 'follow' exclude"
             raise ActorError(message, failure_class="out_of_scope", status=page.status)
         return page
 

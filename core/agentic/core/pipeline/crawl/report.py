@@ -17,10 +17,10 @@ from agentic.core.pipeline.crawl.store import (
 )
 
 CRAWL_PROGRESS = "crawl.progress"
-"""Type of the event that tells, at most once a second, how a crawl goes."""
+"""Type of the event about the progress of a crawl, at most once a second."""
 
 PROGRESS_S = 0.1
-"""Between two reports of progress, at least: there may be hundreds of commits a second."""
+"""Minimum time between two progress reports: there may be hundreds of commits a second."""
 
 
 class CrawlReport:

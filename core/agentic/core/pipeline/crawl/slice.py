@@ -29,17 +29,16 @@ Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
 T = TypeVar("T")
 
 SUSPECT_AFTER = 2
-"""A page that was in hand when so many processes died is fetched alone: if it was the one, it takes no other
-along."""
+"""After this many crashes a page is fetched alone: if it is the cause, it takes no other page along."""
 
 AHEAD = 4
-"""Pages that wait in hand, for each that is fetched: while one batch is written, the others go on."""
+"""Pages held in memory per fetched page: while one batch is written, the others continue."""
 
 MOST_WAITING = 1_000
-"""Pages that wait for their hosts, at most: each takes some KiB."""
+"""Maximum number of pages that wait for their hosts: each takes some KiB."""
 
 LATEST = 4
-"""After so many times its seconds a slice begins no further page, however slow one of them is."""
+"""After this multiple of its time a slice starts no further page, even if one of them is slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,14 @@ from agentic.core.pipeline.crawl.store import CrawlBatch, Exchange, FrontierCoun
 from agentic.core.types import JSONValue, RunId
 
 INTERVAL_S = 1.0
-"""Between two reports, at least."""
+"""Minimum time between two reports."""
 
 WINDOW = 10
-"""Reports over which the rate is taken."""
+"""Reports used for the rate."""
 
 SHOWN_HOSTS = 20
 KEPT_HOSTS = 1_000
-"""Of more hosts than these, the less busy half is forgotten."""
+"""Above this number of hosts the less busy half is dropped."""
 
 KEPT_CRAWLS = 64
 

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 MAX_CHARS = 10_000
-"""Of an expression."""
+"""Characters of an expression."""
 
 MAX_BRACKETS = 50
-"""Open at a time in an expression."""
+"""Open brackets in an expression."""
 
 MAX_DEPTH = 200
-"""Parts of an expression within each other."""
+"""Nested parts of an expression."""
 
 MAX_STEPS = 2_000_000
-"""Values that an expression looks at or makes."""
+"""Values an expression reads or makes."""
 
 MAX_RESULT_CHARS = 20_000_000
-"""Of a result written as JSON, unless what the expression looks at is larger itself."""
+"""Characters of a result as JSON, unless the input of the expression is larger itself."""
 
 Node = Mapping[str, Any]
 _GROWING = frozenset({"multi_select_list", "multi_select_dict", "function_expression", "flatten"})
@@ -63,7 +63,7 @@ def check_text(text: str) -> None:
         elif character in _CLOSING.values():
             depth -= 1
         if depth > MAX_BRACKETS:
-            raise CostError(f"it has more than {MAX_BRACKETS} brackets within each other")
+            raise CostError(f"it has more than {MAX_BRACKETS} nested brackets")
 
 
 def check_tree(node: Node) -> None:
@@ -76,9 +76,7 @@ def check_tree(node: Node) -> None:
     while waiting:
         part, depth = waiting.pop()
         if depth > MAX_DEPTH:
-            raise CostError(
-                f"it has more than {MAX_DEPTH} parts within each other; compute it in several steps"
-            )
+            raise CostError(f"it has more than {MAX_DEPTH} nested parts; compute it in several steps")
         waiting.extend((child, depth + 1) for child in _children(part))
 
 
@@ -156,7 +154,9 @@ class _Bounded(TreeInterpreter):
             if node["value"] == "join" and isinstance(given[0], str) and len(given) > 1:
                 text += len(given[0]) * len(given[1] or ())
             if text > MAX_RESULT_CHARS:
-                raise CostError(f"{node['value']}() is given more than {MAX_RESULT_CHARS:,} characters")
+                raise CostError(
+                    f"the argument of {node['value']}() has more than {MAX_RESULT_CHARS:,} characters"
+                )
         return self._known.call_function(node["value"], given)
 
     def size(self, value: JSONValue) -> int:
@@ -179,4 +179,4 @@ class _Bounded(TreeInterpreter):
     def _spend(self, steps: int) -> None:
         self._left -= steps
         if self._left < 0:
-            raise CostError(f"it looks at more than {MAX_STEPS:,} values; select less, or loop over them")
+            raise CostError(f"it reads more than {MAX_STEPS:,} values; select less, or loop over them")

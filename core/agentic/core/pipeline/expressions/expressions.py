@@ -24,7 +24,7 @@ Path = tuple[str, ...]
 Lookup = Callable[[Path], JSONValue]
 
 SECRETS = "secrets"
-"""The name below which secrets stand."""
+"""Prefix of references to secrets."""
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _INDEX = re.compile(r"[0-9]{1,18}")
@@ -72,12 +72,12 @@ def parse_expression(text: str) -> Expression:
     try:
         parsed = _compiled(stripped).parsed
     except RecursionError:
-        return Expression(stripped, frozenset(), fault="is nested too deep; compute it in several steps")
+        return Expression(stripped, frozenset(), fault="is nested too deeply; compute it in several steps")
     except CostError as exc:
         return Expression(stripped, frozenset(), fault=f"cannot be used: {exc}")
     except ValueError as exc:
         reason = str(exc).splitlines()[0].removesuffix(":")
-        fault = f"is no dotted path and no JMESPath expression: {reason}{_quoting_hint(stripped)}"
+        fault = f"is neither a dotted path nor a JMESPath expression: {reason}{_quoting_hint(stripped)}"
         return Expression(stripped, frozenset(), fault=fault)
     roots = frozenset(_roots(parsed))
     return Expression(stripped, roots, fault=_fault(roots, frozenset(_functions(parsed))))
@@ -101,7 +101,7 @@ def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
     try:
         return search(_compiled(expression.text), names)
     except ValueError as exc:
-        raise ReferenceFailedError(expression.text, f"cannot be worked out: {exc}") from None
+        raise ReferenceFailedError(expression.text, f"cannot be evaluated: {exc}") from None
 
 
 def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
@@ -177,7 +177,7 @@ def _fault(roots: frozenset[str], functions: frozenset[str]) -> str:
     from jmespath.functions import Functions
 
     if "@" in roots:
-        return "looks at everything there is; name a result"
+        return "selects all values; name a result"
     if SECRETS in roots:
         return "names a secret, which must stand alone: ${secrets.NAME}"
     if unknown := sorted(functions - set(Functions.FUNCTION_TABLE)):
@@ -188,9 +188,7 @@ def _fault(roots: frozenset[str], functions: frozenset[str]) -> str:
 def _quoting_hint(text: str) -> str:
     if text.isascii():
         return ""
-    return (
-        '; names take letters from a to z, digits, - and _, and any other key is quoted, as in item."größe"'
-    )
+    return '; unquoted names take a to z, digits, - and _; quote other keys, as in item."größe"'
 
 
 def _secret_fault(path: Path) -> str:
@@ -199,4 +197,4 @@ def _secret_fault(path: Path) -> str:
     if len(path) != 2:
         return "does not name one secret: ${secrets.NAME}"
     fault = secret_name_fault(path[1])
-    return f"names no secret: {fault}" if fault else ""
+    return f"is not a valid secret name: {fault}" if fault else ""

@@ -81,7 +81,7 @@ def _in_text(text: str, place: Place) -> Iterator[Found]:
     for inner in matched:
         yield Found(parse_expression(inner), place)
     if len(matched) < text.count(_OPENING):
-        fault = "has a '${' without its '}'"
+        fault = "has a '${' without '}'"
         yield Found(Expression(text, frozenset(), fault=fault), place)
 
 
@@ -101,5 +101,5 @@ def _as_text(expression: Expression, lookup: Lookup) -> str:
     if isinstance(value, (str, int, float)):
         return str(value)
     raise ReferenceFailedError(
-        expression.text, f"is a {kind_of(value)} and cannot stand within a text; let it stand alone"
+        expression.text, f"is a {kind_of(value)} and cannot be part of a text; use it alone"
     )

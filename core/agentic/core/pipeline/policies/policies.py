@@ -39,7 +39,7 @@ class Fallback(BaseModel):
 
     actor: str = Field(min_length=1)
     config: dict[str, JSONValue] = Field(
-        default_factory=dict, description="Wins over the input of the step; plain values."
+        default_factory=dict, description="Overrides the input of the step; plain values."
     )
 
 
@@ -61,7 +61,7 @@ def _as_name(fallback: Fallback) -> object:
 
 
 NamedFallback = Annotated[Fallback, BeforeValidator(_named), PlainSerializer(_as_name), _NameInSchema()]
-"""A fallback; its name alone where it has no config."""
+"""A fallback; only its name if it has no config."""
 
 
 class ErrorRule(BaseModel):
@@ -70,28 +70,32 @@ class ErrorRule(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     retry_count: int = Field(default=0, ge=0, le=100)
-    backoff_s: NonNegativeFloat = Field(default=1.0, description="Before the first retry; doubles each time.")
+    backoff_s: NonNegativeFloat = Field(
+        default=1.0, description="Wait before the first retry; doubles each time."
+    )
     jitter: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="Share of that wait that chance may take away; the same for the same input or page.",
+        description="Random share to subtract from that wait; the same for the same input or page.",
     )
     max_wait_s: PositiveFloat = Field(
-        default=120, description="Longest wait; a server that asks for a longer one is not asked again."
+        default=120, description="Longest wait; no retry if a server asks for a longer one."
     )
-    respect_retry_after: bool = Field(default=True, description="Never wait less than the server asks for.")
+    respect_retry_after: bool = Field(
+        default=True, description="Wait at least as long as the server asks for."
+    )
     rerun: str | None = Field(
         default=None,
-        description="Id of an earlier step, a login, that is run anew once; then one more try.",
+        description="Id of an earlier login step to rerun once before one more attempt.",
     )
     retry_with_actor: NamedFallback | None = Field(
-        default=None, description="Runs once when the retries are used up: a name, or actor and config."
+        default=None, description="Runs once after the last retry: a name, or actor and config."
     )
     then: Ending | None = Field(
         default=None,
-        description="fail ends the pipeline, skip goes on without, dead_letter also keeps the item to be "
-        "looked at. Left out: a step fails the pipeline, an item of a loop and a page of a crawl are "
+        description="fail ends the pipeline, skip continues without the result, dead_letter also keeps the "
+        "item for inspection. Unset: a step fails the pipeline, an item of a loop or a page of a crawl is "
         "recorded as failed.",
     )
 
@@ -112,7 +116,7 @@ ErrorHandling = Annotated[dict[str, ErrorRule], BeforeValidator(_with_class_name
 """Failure class -> rule. Keys may be ``403_error``, ``http_403``, ``http_5xx`` or ``*``."""
 
 Levels = Sequence[Mapping[str, ErrorRule]]
-"""Rules from the nearest to the farthest: the step's, the loops' around it, the pipeline's."""
+"""Rules from the innermost to the outermost: of the step, its loops, the pipeline."""
 
 
 _PASSING = ErrorRule(retry_count=2, backoff_s=0.5, jitter=0.5)
@@ -123,7 +127,7 @@ DEFAULT_RULES: Mapping[str, ErrorRule] = {
     "rate_limited": ErrorRule(retry_count=3, jitter=0.5),
     "timeout": _PASSING,
 }
-"""What is done about failures that may pass, where no rule of a spec fits: any such rule wins over these."""
+"""Rules for temporary failures where no rule of a spec fits: any such rule overrides these."""
 
 
 def default_rules(safe: Collection[str] | None = None) -> Mapping[str, ErrorRule]:

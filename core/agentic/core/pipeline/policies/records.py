@@ -8,7 +8,7 @@ from agentic.core.pipeline.policies.policies import Attempt
 from agentic.core.types import JSONValue
 
 ATTEMPTS = "_attempts"
-"""Key under which an item of a loop carries its tries, if it took more than one."""
+"""Key of the attempts of a loop item, if it took more than one."""
 
 
 def attempt_records(attempts: Iterable[Attempt]) -> list[JSONValue]:

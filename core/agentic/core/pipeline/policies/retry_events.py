@@ -14,7 +14,7 @@ from agentic.core.pipeline.policies.policies import Action, Attempt, Decision
 from agentic.core.types import JSONValue, RunId
 
 STRATEGY_CHANGED = "strategy.changed"
-"""Type of the event that tells of another way taken: a fallback, a step run anew, an item given up."""
+"""Type of the event about a fallback, a rerun step or a dead letter."""
 
 
 _KINDS: Mapping[Action, DecisionKind] = {
@@ -25,7 +25,7 @@ _KINDS: Mapping[Action, DecisionKind] = {
 }
 
 OF_PAGES: Collection[Action] = frozenset({"rerun", "fallback"})
-"""What is decided about pages of a crawl that becomes part of the audit: the rest is kept with each page."""
+"""Decisions about pages that enter the audit: the others are stored with each page."""
 
 
 def tell_changes(
@@ -63,15 +63,15 @@ def tell_changes(
 
 def _decided(run_id: RunId, subject: str, actor: str, failure: Failure, decision: Decision) -> Audited:
     then: Mapping[Action, str] = {
-        "retry": f"is tried again in {decision.wait_s:g} s",
-        "rerun": f"is tried again once step {decision.step} was run anew",
-        "fallback": f"is tried with {decision.actor} instead",
-        "give_up": f"is given up, then: {decision.then or 'the default'}",
+        "retry": f"retry in {decision.wait_s:g} s",
+        "rerun": f"rerun of step {decision.step}, then retry",
+        "fallback": f"fallback to {decision.actor}",
+        "give_up": f"failed for good, then: {decision.then or 'the default'}",
     }
     return decided(
         _KINDS[decision.action],
         run_id,
-        f"{subject}, of which {actor} failed, {then[decision.action]}",
+        f"{subject}: {actor} failed; {then[decision.action]}",
         reason=f"{failure.failure_class}: {failure.message}",
         who=ENGINE,
         item=subject,

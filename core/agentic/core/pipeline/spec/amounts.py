@@ -15,7 +15,7 @@ def _amount(value: object) -> object:
         return value
     if isinstance(value, str) and (found := _SHARE.fullmatch(value.strip())) and float(found[1]) <= 100:
         return f"{found[1]}%"
-    raise ValueError(f"{value!r} is not a number, as 10, and not a share of all, as 5%")
+    raise ValueError(f"{value!r} is neither a number such as 10 nor a share such as 5%")
 
 
 Amount: TypeAlias = Annotated[

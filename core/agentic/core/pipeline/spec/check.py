@@ -47,15 +47,15 @@ from agentic.core.pipeline.spec.walking import actor_step_ids, actors_of, find_c
 
 Actors = Mapping[str, type[Actor]]
 Known = dict[str, tuple[str, ...] | None]
-"""Name that may be referred to -> the names below it, None where those are not known."""
+"""Referable name -> the names below it, None if unknown."""
 
 MAYBE = "?"
-"""Key of :data:`Known` under which stand names that something may have which could not be read."""
+"""Key of :data:`Known` for names of things that could not be read."""
 
 ANYTHING = "*"
-"""Stands among those names for all of them."""
+"""Among those names: stands for all of them."""
 
-ONLY_FOR_ACTORS = "a secret can only be given to an actor, in its config"
+ONLY_FOR_ACTORS = "secrets are allowed only in the config of an actor"
 
 _CRAWL_OUTPUTS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "fetch": (PageOutput,),
@@ -82,15 +82,17 @@ def store_fault(step: CrawlStep) -> str | None:
     if step.store.pages:
         return None
     if step.store.is_wanted:
-        return "what is kept of a page belongs to its row; leave out pages: false"
+        return "kept page content belongs to the page's row; remove pages: false"
     if step.detail is None:
-        return "a crawl without rows of its pages stores items alone; say in detail what to read of a page"
+        return "a crawl without page rows stores items only; set detail to extract items"
     return None
 
 
 def _proxy(spec: PipelineSpec) -> Iterator[Fault]:
     if spec.http.proxy is not None and spec.http.proxy_secret is None:
-        message = "a proxy may have a password; store its URL with `agentic secrets set` and name it here"
+        message = (
+            "a proxy URL may contain a password; store it with `agentic secrets set` and refer to it here"
+        )
         yield Fault(place=("http", "proxy"), message=message + " as ${secrets.NAME}")
 
 
@@ -106,10 +108,10 @@ def _crawls(spec: PipelineSpec) -> Iterator[Fault]:
     found = list(find_crawls(spec.steps, ("steps",)))
     for place, in_loop in found:
         if in_loop:
-            message = "a crawl cannot stand in a loop; let the loop collect its start pages"
+            message = "a crawl cannot be in a loop; collect its start pages in the loop instead"
             yield Fault(place=place, message=message)
     for place, _ in found[1:]:
-        yield Fault(place=place, message="a pipeline has one crawl step at most; make another pipeline")
+        yield Fault(place=place, message="a pipeline can have only one crawl step; use a second pipeline")
 
 
 def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
@@ -119,7 +121,7 @@ def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) ->
     for index, (name, step) in enumerate(zip(ids, steps, strict=True)):
         here = (*place, index)
         if name in repeated:
-            yield Fault(place=here, message=f"two steps are called {name!r}; give one another id")
+            yield Fault(place=here, message=f"two steps have the name {name!r}; give one another id")
         yield from _rules(step.error_handling, actors, (*here, "error_handling"))
         yield from _fallbacks(step, actors, (*here, "error_handling"))
         if step.when is not None:
@@ -165,7 +167,7 @@ def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) ->
     yield from _references(step.inputs, known, (*place, "inputs"), may_hide=False)
     if isinstance(step.pipeline, str):
         message = (
-            f"no pipeline {step.pipeline!r} is known here; give a file, a stored name, or the spec itself"
+            f"pipeline {step.pipeline!r} is unknown here; give a file, a stored name, or the spec itself"
         )
         yield Fault(place=(*place, "pipeline"), message=message)
         return
@@ -192,9 +194,7 @@ def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
         roots = {root for found in find_references(step.config) for root in found.expression.roots}
         if roots - {"inputs", SECRETS}:
             wanted = ", ".join(sorted(roots - {"inputs", SECRETS}))
-            message = (
-                f"step {name!r} cannot be run anew: it needs {wanted}, and may use inputs and secrets only"
-            )
+            message = f"step {name!r} cannot be rerun: it needs {wanted}, but may use inputs and secrets only"
             yield Fault(place=here, message=message)
 
 
@@ -235,7 +235,7 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Itera
         wanted = _CRAWL_OUTPUTS[key]
         if actor is not None and not issubclass(actor.Output, wanted):
             named = " or ".join(map(_fields, wanted))
-            message = f"a crawl needs an actor here that gives {named}; {actor.name!r} does not"
+            message = f"a crawl needs an actor here that returns {named}; {actor.name!r} does not"
             yield Fault(place=(*place, *keys, "actor"), message=message)
         elif actor is not None and (fault := _fields_fault(key, actor, page_actor.config)):
             yield Fault(place=(*place, *keys, "config"), message=fault)
@@ -249,9 +249,9 @@ def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:
     if not issubclass(actor.Output, ItemsOutput) or "fields" not in actor.Input.model_fields:
         return None
     if key == "detail" and "fields" not in config:
-        return f"set 'fields', so that {actor.name!r} makes items of what it finds"
+        return f"set 'fields', so that {actor.name!r} returns items"
     if key == "links" and "fields" in config:
-        return f"links are followed and not stored; put 'fields' into detail, with actor: {actor.name}"
+        return f"links are followed, not stored; move 'fields' to detail, with actor: {actor.name}"
     return None
 
 
@@ -264,7 +264,7 @@ def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place
     yield from _config(actor.Input, config, (*place, "config"))
     for names in required_inputs(actor.Input, config):
         if not any(word in known or _may_be(word, known) for word in names):
-            message = f"actor {name!r} needs {names[0]!r}, and nothing before this step gives it; set it here"
+            message = f"actor {name!r} needs {names[0]!r}, but no earlier step provides it; set it here"
             yield Fault(place=(*place, "config"), message=message)
 
 
@@ -310,7 +310,7 @@ def _fallback(fallback: Fallback, actors: Actors, place: Place) -> Iterator[Faul
         return
     yield from _config(actor.Input, fallback.config, (*place, "config"))
     for found in find_references(fallback.config):
-        message = "the config of a fallback has plain values; all else is the step's own input"
+        message = "the config of a fallback takes plain values only; the rest is the step's own input"
         yield Fault(place=(*place, "config", *found.place), message=message)
 
 
@@ -322,7 +322,7 @@ def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
     for key, rule in step.error_handling.items():
         fallback = actors.get(rule.retry_with_actor.actor) if rule.retry_with_actor else None
         if fallback is not None and not can_replace(fallback, wanted):
-            message = f"{fallback.name!r} cannot stand in here: the step gives {', '.join(wanted)}"
+            message = f"{fallback.name!r} cannot be a fallback here: the step returns {', '.join(wanted)}"
             yield Fault(place=(*place, key, "retry_with_actor"), message=message)
 
 

@@ -18,7 +18,7 @@ from agentic.core.pipeline.spec.spec import (
 from agentic.core.pipeline.spec.step_names import required_inputs
 
 Find = Callable[[str], PipelineSpec | None]
-"""Name or file of a pipeline -> the pipeline; None where nobody knows one."""
+"""Name or file of a pipeline -> the pipeline; None if unknown."""
 
 _TYPES: Mapping[str, InputType] = {
     "string": "string",

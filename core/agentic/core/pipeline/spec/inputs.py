@@ -44,7 +44,7 @@ class InputSpec(BaseModel):
     @model_validator(mode="after")
     def _default_fits(self) -> Self:
         if self.default is not None and (fault := self.fault_of(self.default)):
-            raise ValueError(f"the default is no {self.type}: {fault}")
+            raise ValueError(f"the default is not a valid {self.type}: {fault}")
         return self
 
     def fault_of(self, value: JSONValue) -> str | None:
@@ -80,7 +80,7 @@ def read_inputs(spec: PipelineSpec, given: Mapping[str, JSONValue]) -> dict[str,
             if declared.is_required:
                 faults.append(f"{name!r} is missing ({declared.description or declared.type})")
         elif fault := declared.fault_of(given[name]):
-            faults.append(f"{name!r} is no {declared.type}: {fault}")
+            faults.append(f"{name!r} is not a valid {declared.type}: {fault}")
         else:
             values[name] = declared.read(given[name])
     if faults:

@@ -25,21 +25,25 @@ class IntentSpec(BaseModel):
 
     schema_version: Literal[1] = 1
     goal: str = ""
-    name: PipelineName = Field(default="pipeline", description="Of the pipeline.")
+    name: PipelineName = Field(default="pipeline", description="Pipeline name.")
     kind: IntentKind
-    url: str = Field(description="The page, the list, the site, or the feed.")
-    keywords: tuple[str, ...] = Field(default=(), description="To search for.")
-    login: str | None = Field(default=None, description="Name of a credential to log in with first.")
-    items: str | None = Field(default=None, description="CSS of the items of a list.")
+    url: str = Field(description="URL of the page, list, site or feed.")
+    keywords: tuple[str, ...] = Field(default=(), description="Search query.")
+    login: str | None = Field(
+        default=None, description="Name of a credential; the pipeline logs in with it first."
+    )
+    items: str | None = Field(default=None, description="CSS selector of the items of a list.")
     details: tuple[str, ...] = Field(default=(), description="Globs of a site's pages that describe an item.")
     fields: dict[str, JSONValue] = Field(
         default_factory=dict, description="Field name -> CSS selector or rule, as for extract_detail."
     )
-    key: str = Field(default="url", description="Field that tells items apart.")
-    limit: PositiveInt | None = Field(default=None, description="Items, or pages of a site, at most.")
+    key: str = Field(default="url", description="Field that identifies an item.")
+    limit: PositiveInt | None = Field(
+        default=None, description="Maximum number of items, or of pages of a site."
+    )
     browser: Literal["never", "auto", "always"] = "auto"
     fallback: str | None = Field(
-        default=None, description="Actor that fetches what is refused: firecrawl_scrape."
+        default=None, description="Actor that fetches refused pages: firecrawl_scrape."
     )
     requests_per_second: PositiveFloat | None = None
     allow_private_hosts: tuple[str, ...] = ()

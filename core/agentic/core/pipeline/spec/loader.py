@@ -19,7 +19,7 @@ from agentic.core.pipeline.spec.spec import PipelineSpec
 
 Actors = Mapping[str, type[Actor]]
 FILE_ENDINGS = (".yaml", ".yml", ".json")
-"""Of the files that pipelines are kept in."""
+"""File name endings of pipelines."""
 
 
 def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | None = None) -> PipelineSpec:
@@ -126,7 +126,7 @@ class _Reader:
 def _load(path: Path, actors: Actors | None, find: Find | None, around: tuple[Path, ...]) -> PipelineSpec:
     """Read a file that is part of those in ``around``."""
     if path.resolve() in around:
-        raise SpecError(str(path), [Fault(message="it is a part of itself; let it name another pipeline")])
+        raise SpecError(str(path), [Fault(message="it contains itself; refer to another pipeline")])
 
     def beside(name: str) -> PipelineSpec | None:
         if name.endswith(FILE_ENDINGS):
@@ -143,4 +143,4 @@ def _text_of(path: Path) -> str:
         reason = exc.strerror or type(exc).__name__
         raise SpecError(str(path), [Fault(message=f"it cannot be read: {reason}; check the path")]) from None
     except UnicodeDecodeError as exc:
-        raise SpecError(str(path), [Fault(message=f"it is no UTF-8 text: {exc.reason}")]) from None
+        raise SpecError(str(path), [Fault(message=f"it is not UTF-8 text: {exc.reason}")]) from None

@@ -31,7 +31,7 @@ _TAGS_BELOW = {
     ("pipeline", "pipeline"): frozenset({"spec", "name"}),
     ("crawl", "detail"): frozenset({"rule", "rules"}),
 }
-"""Type of a step and key in it -> the words that tell apart what may stand there."""
+"""Type of a step and key in it -> the words that distinguish its variants."""
 _PARTS: Mapping[str, type[BaseModel]] = {
     "http": HttpPolicy,
     "limits": Limits,

@@ -13,7 +13,7 @@ from agentic.core.pipeline.spec.spec import PipelineSpec
 from agentic.core.types import JSONValue
 
 PREFIX = "#"
-"""Before the number of one that has no name, which no reference can have."""
+"""Before the number of an unnamed one; no reference can have it."""
 
 
 @dataclass(frozen=True, slots=True)

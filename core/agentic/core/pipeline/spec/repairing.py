@@ -17,7 +17,7 @@ from agentic.core.pipeline.spec.spec import PipelineSpec
 
 _ROUNDS = 10
 _HOLE = {"actor": "?"}
-"""Stands for a step that cannot be made out: nobody knows what it gives."""
+"""Stands for an unreadable step with unknown results."""
 
 _FILLINGS: Mapping[str, object] = {
     "actor": _HOLE["actor"],
@@ -29,10 +29,10 @@ _FILLINGS: Mapping[str, object] = {
     "steps": [_HOLE],
     "when": "`true`",
 }
-"""For what is missing, or was taken out."""
+"""For missing or removed parts."""
 
 _FOLLOWING = frozenset({"config", "inputs", "store"})
-"""Keys at which is told what a part lacks, which may be in a key beside it that was taken out."""
+"""Keys of faults about missing parts, which may be in a removed key beside them."""
 
 Data = dict[str | int, object]
 

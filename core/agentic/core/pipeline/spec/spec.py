@@ -42,7 +42,7 @@ def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
     if clash := clash_over(name, actors):
         return str(clash)
     if name in STEP_TYPES:
-        return f"{name!r} is no actor but a kind of step: write `type: {name}` in place of `actor: {name}`"
+        return f"{name!r} is a kind of step, not an actor: write `type: {name}` instead of `actor: {name}`"
     return unknown_word("actor", name, actors, sorted({actor.name for actor in actors.values()}))
 
 
@@ -55,7 +55,7 @@ def _known_actor(name: str, info: ValidationInfo) -> str:
 
 def _free_name(name: str) -> str:
     if name in RESERVED_NAMES:
-        raise ValueError(f"{name!r} has a meaning of its own in references; take another name")
+        raise ValueError(f"{name!r} is reserved in references; choose another name")
     return name
 
 
@@ -80,12 +80,12 @@ class _OrReferenceInSchema:
 REFERENCE_SCHEMA = {"type": "string", "pattern": r"\$\{.+\}"}
 
 OR_REFERENCE = WrapValidator(_value_or_reference)
-"""Lets a reference stand for the value; :func:`resolved_crawl` then validates what it turned out to be."""
+"""Accepts a reference instead of the value; :func:`resolved_crawl` then validates its result."""
 
 IN_SCHEMA = _OrReferenceInSchema()
 
 AS_IT_IS = PlainSerializer(_as_it_is)
-"""Writes the value or the reference, whichever it is, without a word about its type."""
+"""Writes the value or the reference, without a type."""
 
 ActorName = Annotated[str, Field(min_length=1), AfterValidator(_known_actor)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=64), AfterValidator(_free_name)]
@@ -102,14 +102,16 @@ class _Part(BaseModel):
 
 
 class _Step(_Part):
-    id: Name | None = Field(default=None, description="Names the step and its results; else its actor does.")
-    save_as: Name | None = Field(default=None, description="Name of the results, if it is not to be the id.")
-    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that win over outer ones.")
+    id: Name | None = Field(
+        default=None, description="Name of the step and its results. Default: from its actor."
+    )
+    save_as: Name | None = Field(default=None, description="Name of the results. Default: the id.")
+    error_handling: ErrorHandling = Field(default_factory=dict, description="Rules that override outer ones.")
 
 
 class _WhenStep(_Step):
     when: str | None = Field(
-        default=None, min_length=1, description="Expression; the step is passed over where it is not true."
+        default=None, min_length=1, description="Expression; the step is skipped if it is not true."
     )
 
 
@@ -122,8 +124,8 @@ class ActorStep(_WhenStep):
 
     type: Literal["actor"] = "actor"
     actor: ActorName
-    config: Config = Field(default_factory=dict, description="Input of the actor; may hold references.")
-    timeout_s: PositiveFloat | None = Field(default=None, description="For each attempt.")
+    config: Config = Field(default_factory=dict, description="Input of the actor; may contain references.")
+    timeout_s: PositiveFloat | None = Field(default=None, description="Timeout of each attempt.")
 
 
 class LoopStep(_WhenStep):
@@ -135,9 +137,9 @@ class LoopStep(_WhenStep):
     type: Literal["loop"]
     source: str = Field(description="Dotted path to a list: list_item_urls, or ${categories.list_item_urls}.")
     loop_steps: tuple[Step, ...] = Field(min_length=1)
-    item_as: Name = Field(default="url", description="Name the item has in the loop's steps.")
-    collect: str = Field(default="item", description="Dotted path to what the loop keeps of each item.")
-    max_items: PositiveInt = Field(default=1_000, description="Further ones are left out, and counted.")
+    item_as: Name = Field(default="url", description="Name of the item in the loop's steps.")
+    collect: str = Field(default="item", description="Dotted path to the result of each item.")
+    max_items: PositiveInt = Field(default=1_000, description="Further items are skipped and counted.")
     max_parallel: PositiveInt = 16
 
 
@@ -145,9 +147,7 @@ class ChooseStep(_Step):
     """Run ``steps`` where ``when`` is true, else ``otherwise``; both stand for one step in the row."""
 
     type: Literal["choose"]
-    when: str = Field(
-        min_length=1, description="Expression; nothing, 0, false and what is empty are not true."
-    )
+    when: str = Field(min_length=1, description="Expression; null, 0, false and empty values are not true.")
     steps: tuple[Step, ...] = Field(min_length=1)
     otherwise: tuple[Step, ...] = ()
 
@@ -163,7 +163,7 @@ class PipelineStep(_WhenStep):
     pipeline: Annotated[
         Annotated[PipelineSpec, Tag("spec")] | Annotated[str, Tag("name")], Discriminator(_spec_or_name)
     ] = Field(description="A spec, or the name or file of one.")
-    inputs: Config = Field(default_factory=dict, description="Its inputs; may hold references.")
+    inputs: Config = Field(default_factory=dict, description="Its inputs; may contain references.")
 
 
 class PageActor(_Part):
@@ -180,24 +180,22 @@ class FollowRules(_Part):
     path and query of a URL, any other against the whole URL.
     """
 
-    include: Texts = Field(default=("*",), description="One of these must fit.")
-    exclude: Texts = Field(default=(), description="None of these may fit.")
+    include: Texts = Field(default=("*",), description="At least one must match.")
+    exclude: Texts = Field(default=(), description="None may match.")
     same_host: bool = Field(default=True, description="Stay on the hosts and ports of the start pages.")
-    obey_nofollow: bool = Field(
-        default=True, description="Leave out links that a page asks crawlers not to follow, as obey_robots."
-    )
+    obey_nofollow: bool = Field(default=True, description="Skip links marked nofollow.")
 
 
 class DetailRules(_Part):
     """Which pages describe an item or several, and how they are read."""
 
-    match: Texts = Field(description="Globs as for follow; one must fit.")
+    match: Texts = Field(description="Globs as for follow; one must match.")
     actor: ActorName = Field(
-        default="extract_detail", description="Gives the item of a page; extract_list gives several."
+        default="extract_detail", description="Extracts the item of a page; extract_list extracts several."
     )
     config: Config = Field(default_factory=dict)
     item_key: str | None = Field(
-        default=None, description="Field that identifies these items, if not that of the pipeline."
+        default=None, description="Field that identifies these items. Default: that of the pipeline."
     )
 
 
@@ -216,12 +214,12 @@ class StoreRules(_Part):
     """What a crawl keeps of each page: unasked a row and the item on it, as all else takes time and room."""
 
     pages: bool = Field(
-        default=True, description="A row of the page itself. false: nothing but the items that detail reads."
+        default=True, description="Store a row for the page itself. false: only the items of detail."
     )
-    links: bool = Field(default=False, description="Every page it links to, followed or not.")
-    text: bool = Field(default=False, description="What people read on it.")
-    markdown: bool = Field(default=False, description="The same as Markdown.")
-    html: bool = Field(default=False, description="The page as it came.")
+    links: bool = Field(default=False, description="All links of the page, followed or not.")
+    text: bool = Field(default=False, description="Readable text of the page.")
+    markdown: bool = Field(default=False, description="Readable text as Markdown.")
+    html: bool = Field(default=False, description="Raw body of the page.")
 
     @property
     def is_wanted(self) -> bool:
@@ -241,22 +239,22 @@ class CrawlStep(_WhenStep):
     follow: FollowRules = FollowRules()
     fetch: PageActor = PageActor(actor="fetch")
     links: PageActor = PageActor(actor="extract_list", config={"item_selector": "a[href]"})
-    detail: Details | None = Field(default=None, description="A rule, or several: the first that fits reads.")
+    detail: Details | None = Field(default=None, description="A rule, or several: the first match extracts.")
     store: StoreRules = StoreRules()
     sitemaps: bool | tuple[str, ...] = Field(
         default=False,
-        description="Start at the pages of these sitemaps, too; true: of those robots.txt names.",
+        description="Also start at the pages of these sitemaps; true: those in robots.txt.",
     )
     max_pages: Count = 10_000
-    max_depth: Depth = Field(default=100, description="Links from the start.")
+    max_depth: Depth = Field(default=100, description="Maximum number of links from the start.")
     max_parallel: Count = 16
     slices: Count = Field(
         default=1,
-        description="Slices worked off at a time, each by any worker; they share max_parallel.",
+        description="Slices processed in parallel, each by any worker; they share max_parallel.",
     )
-    slice_pages: Count = Field(default=1_000, description="Pages after which a checkpoint may be taken.")
-    slice_seconds: Seconds = Field(default=30.0, description="Time after which a checkpoint may be taken.")
-    commit_pages: Count = Field(default=50, description="Pages written at once, at most.")
+    slice_pages: Count = Field(default=1_000, description="Pages between checkpoints.")
+    slice_seconds: Seconds = Field(default=30.0, description="Time between checkpoints.")
+    commit_pages: Count = Field(default=50, description="Maximum number of pages written at once.")
     commit_seconds: Seconds = Field(default=1.0, description="Age at which finished pages are written.")
 
     @property
@@ -281,7 +279,7 @@ Step = Annotated[
     | Annotated[PipelineStep, Tag("pipeline")],
     Discriminator(_step_type),
 ]
-"""One step, told apart by ``type``; without one it runs an actor."""
+"""One step, selected by ``type``; without one it runs an actor."""
 
 STEP_TYPES: Mapping[str, type[BaseModel]] = {
     "actor": ActorStep,
@@ -298,19 +296,20 @@ class Limits(_Part):
     Numbers, or shares as ``5%``: of pages, of items, or of rows, whichever is looked at.
     """
 
-    max_seconds: PositiveFloat | None = Field(default=None, description="For the whole run.")
+    max_seconds: PositiveFloat | None = Field(default=None, description="Time limit of the whole run.")
     max_failed: Amount | None = Field(
         default=None,
-        description="Steps, items of loops and pages of a crawl that may be given up: with more the run "
-        "failed. A number ends it at once, a share (5%) at the end of the loop or crawl.",
+        description="Limit of failed steps, loop items and crawl pages; above it the run failed. A number "
+        "ends the run at once, a share (5%) at the end of the loop or crawl.",
     )
     partial_above: Amount = Field(
         default="5%",
-        description="Pages, or items and rows, that may fail or be rejected: with more the run is partial.",
+        description="Limit of failed or rejected pages, or items and rows; above it the run is partial.",
     )
     min_items: NonNegativeInt | None = Field(
         default=None,
-        description="With fewer items the run failed. Unset: with none, if a selector fitted nothing.",
+        description="Minimum number of items; below it the run failed. Unset: a run without items failed "
+        "if a selector matched nothing.",
     )
 
 
@@ -324,10 +323,8 @@ class PipelineSpec(_Part):
     steps: tuple[Step, ...] = Field(min_length=1)
     error_handling: ErrorHandling = Field(default_factory=dict)
     limits: Limits = Limits()
-    http: HttpPolicy = Field(default_factory=HttpPolicy, description="Manners and limits of every request.")
-    item_key: str = Field(
-        default="url", description="Field that identifies an item among those of this pipeline."
-    )
+    http: HttpPolicy = Field(default_factory=HttpPolicy, description="HTTP policy of every request.")
+    item_key: str = Field(default="url", description="Field that identifies an item within this pipeline.")
 
 
 def resolved_crawl(step: CrawlStep, lookup: Lookup) -> CrawlStep:

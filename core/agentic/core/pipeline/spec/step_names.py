@@ -29,10 +29,10 @@ LOOP_RESULTS = ("items", "failed")
 CRAWL_RESULTS = ("done", "failed", "left")
 PIPELINE_RESULTS = ("items", "counts")
 CONTENTS_ACTOR = "page_contents"
-"""Reads what a crawl is to keep of a page besides its row."""
+"""Extracts the kept content of a crawled page besides its row."""
 
 SITEMAP_ACTOR = "sitemap"
-"""Reads the sitemaps of a crawl that is to start at their pages."""
+"""Reads the sitemaps of a crawl that starts at their pages."""
 
 
 def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
@@ -192,10 +192,10 @@ def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> 
         known: Name -> the names below it, None where those are not known.
     """
     if path[0] not in known:
-        return f"nothing before this step gives {path[0]!r}{suggestion(path[0], known)}"
+        return f"no earlier step provides {path[0]!r}{suggestion(path[0], known)}"
     below = known[path[0]]
     if len(path) > 1 and below is not None and path[1] not in below:
-        return f"{path[0]!r} gives no {path[1]!r}{suggestion(path[1], below)}"
+        return f"{path[0]!r} does not provide {path[1]!r}{suggestion(path[1], below)}"
     return None
 
 

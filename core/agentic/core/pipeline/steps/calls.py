@@ -152,7 +152,7 @@ class ActorCall:
         except TimeoutError as exc:
             if not limit.expired():
                 raise
-            message = f"actor {name!r} did not end within {self.timeout_s:g} s; see timeout_s of the step"
+            message = f"actor {name!r} exceeded {self.timeout_s:g} s; see timeout_s of the step"
             raise ActorError(message, failure_class="timeout") from exc
 
 

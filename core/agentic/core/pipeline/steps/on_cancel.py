@@ -11,10 +11,10 @@ from agentic.core.logging import get_logger
 from agentic.core.pipeline.steps.calls import ActorCall, Given
 
 CALL_LEFT = "call.left"
-"""Type of the event that tells of something that may go on elsewhere, though nobody waits for it."""
+"""Type of the event about external work that may continue after its call was cancelled."""
 
 PAUSES_S = (0.0, 0.5, 1.0)
-"""Before each try: a service that is away for longer than that must not keep a run from its end."""
+"""Wait before each attempt: a service that is away for longer must not delay the end of a run."""
 
 log = get_logger(__name__)
 
@@ -40,7 +40,9 @@ async def abandon_call(call: ActorCall, context: ActorContext, given: Given, ctx
         "reason": reason,
     }
     await ctx.add_event(CustomEvent(type=CALL_LEFT, data=data))
-    what = f"what {call.actor} began for {call.step} may go on, though nobody waits for it"
+    what = (
+        f"external work of {call.actor} for {call.step} may continue although its result is no longer needed"
+    )
     left = DecisionKind.CALL_LEFT
     await context.decide(
         decided(left, ctx.run_id, what, reason=reason, who=ENGINE, item=call.step, actor=call.actor)

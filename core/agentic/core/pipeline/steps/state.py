@@ -170,7 +170,7 @@ class MissingResultError(ReferenceFailedError):
     """The step that gives this name was skipped."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "is missing, as the step that gives it was skipped")
+        super().__init__(name, "is missing because its step was skipped")
 
 
 def dump(value: JSONValue) -> str:

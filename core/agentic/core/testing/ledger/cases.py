@@ -32,10 +32,10 @@ from agentic.core.types import ExecutorId, RunId
 T = TypeVar("T")
 
 Act = Callable[[LedgerTransaction], object]
-"""Something that is done to a ledger."""
+"""A change of a ledger."""
 
 MakeStore = Callable[[int | None], LedgerStore]
-"""Given how many activations may run at a time in the project, makes an empty ledger."""
+"""Makes an empty ledger, with a limit of concurrent activations in the project."""
 
 RUN = RunId("run")
 OTHER = RunId("other")
@@ -44,13 +44,13 @@ WORK = ExecutorId("work")
 QUEUES = (DEFAULT_QUEUE,)
 
 MANY = 1_000
-"""Lanes that are more than a test needs."""
+"""More lanes than a test needs."""
 
 CLAIMS_S = 60.0
 """How long a claim lasts here: longer than any test."""
 
 LONG_S = 3600.0
-"""What is so far away does not happen during a test."""
+"""Events this far in the future do not happen during a test."""
 
 DONE = Settled(status=ActivationStatus.DONE, result='{"n": 1}')
 RELEASED = Settled(status=ActivationStatus.PENDING)
@@ -150,7 +150,7 @@ def in_one(store: LedgerStore, work: Callable[[LedgerTransaction], T]) -> T:
                 return work(ledger)
         except LedgerConflictError:
             continue
-    raise AssertionError("a transaction was told of a conflict 1,000 times in a row")
+    raise AssertionError("a transaction had 1,000 conflicts in a row")
 
 
 def at_once(count: int, call: Callable[[int], T]) -> list[T]:

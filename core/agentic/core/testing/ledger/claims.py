@@ -66,7 +66,7 @@ HINDRANCES: Mapping[str, Act] = {
     "its lease has ended": lambda ledger: claim(ledger, lease_s=-1.0),
     "it is not due yet": lambda ledger: close(ledger, FIRST, LATER),
     "it is done": close,
-    "it was given up": lambda ledger: close(ledger, FIRST, Settled(status=ActivationStatus.DEAD)),
+    "it failed for good": lambda ledger: close(ledger, FIRST, Settled(status=ActivationStatus.DEAD)),
     "it was skipped": lambda ledger: close(ledger, FIRST, Settled(status=ActivationStatus.SKIPPED)),
     "it waits for a person": lambda ledger: close(ledger, FIRST, IN_REVIEW),
     "it waits for a child run": _wait_for_child,

@@ -59,11 +59,11 @@ def _expire_and_claim(ledger: LedgerTransaction, lease: Lease) -> None:
 LOSSES: Mapping[str, Lose] = {
     "it was done": lambda ledger, lease: ledger.settle(lease, DONE),
     "it was given back": lambda ledger, lease: ledger.settle(lease, RELEASED),
-    "somebody else has it": _expire_and_claim,
+    "another worker has it": _expire_and_claim,
     "it waits for a person": lambda ledger, lease: ledger.settle(lease, IN_REVIEW),
     "its run ended": lambda ledger, _: ledger.advance(RUN, 0, 1, ended(RunStatus.CANCELLED)),
-    "its run went on": lambda ledger, _: ledger.advance(RUN, 0, 1, step(2, 1)),
-    "its superstep began anew": lambda ledger, _: ledger.advance(RUN, 0, 1, step(2, 0, due(2))),
+    "its run continued": lambda ledger, _: ledger.advance(RUN, 0, 1, step(2, 1)),
+    "its superstep restarted": lambda ledger, _: ledger.advance(RUN, 0, 1, step(2, 0, due(2))),
 }
 
 

@@ -115,7 +115,7 @@ def _pause(ledger: LedgerTransaction) -> ActivationId:
 WAYS_ON: Mapping[str, Callable[[LedgerTransaction], ActivationId]] = {
     "its next superstep": _advance,
     "one that was given back": _give_back,
-    "one that is tried again": _try_again,
+    "one that is retried": _try_again,
     "one that a person let run again": _review,
     "one of its child run": _begin_child,
     "one whose child run has ended": _end_child,

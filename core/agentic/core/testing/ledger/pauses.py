@@ -36,7 +36,7 @@ from agentic.core.testing.ledger.cases import (
 )
 
 Way = tuple[Act, Act]
-"""What is done before a run is held back, and what makes its first activation pending after that."""
+"""The change before a run is held, and the change after it that makes its first activation pending."""
 
 
 def _wait_for_child(ledger: LedgerTransaction) -> None:

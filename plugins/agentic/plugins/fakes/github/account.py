@@ -31,16 +31,16 @@ class GithubOrder(BaseModel):
 
     remaining: NonNegativeInt | None = Field(default=None, description="Requests left in each window now.")
     resource: Resource | None = Field(
-        default=None, description="Whose windows these are; of every resource when left out."
+        default=None, description="Resource of these windows; default: every resource."
     )
     reset_s: PositiveInt | None = Field(
         default=None, description="Seconds until those windows end, from the next request on."
     )
     secondary: NonNegativeInt | None = Field(
-        default=None, description="So many of the next requests meet a secondary limit."
+        default=None, description="Number of next requests that meet a secondary limit."
     )
     secondary_retry_after_s: NonNegativeInt | None = Field(
-        default=None, description="What such a refusal says as Retry-After; nothing when left out."
+        default=None, description="Retry-After of such a refusal; default: none."
     )
     close: str | None = Field(
         default=None, pattern=r"^[^/#]+/[^/#]+#[0-9]+$", description="Close the issue owner/name#number."

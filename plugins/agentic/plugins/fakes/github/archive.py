@@ -15,10 +15,10 @@ from agentic.plugins.fakes.words import WORDS, heading, seeded, sentence
 Item = dict[str, JSONValue]
 
 HARBOR = "octo/harbor"
-"""130 issues and pull requests, among them one of each of :data:`ODDITIES`; 8 releases."""
+"""130 issues and pull requests, including one of each of :data:`ODDITIES`; 8 releases."""
 
 ATTIC = "octo/attic"
-"""1,100 issues: more than a search gives."""
+"""1,100 issues: more than a search returns."""
 
 RENAMED, OLD_NAME = "octo/lantern", "octo/candle"
 PRIVATE = "octo/vault"

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 TOKEN = "ghp_fake0000000000000000000000000000owner"  # noqa: S105 - a fake's
 OTHER_TOKEN = "ghp_fake0000000000000000000000000000other"  # noqa: S105 - a fake's
-"""Somebody else's: it sees no private repository."""
+"""Token of another user: it sees no private repository."""

@@ -28,12 +28,12 @@ class RedditOrder(BaseModel):
         default=None, description="Seconds until those windows end, from the next request on."
     )
     refusals: NonNegativeInt | None = Field(
-        default=None, description="So many of the next requests to the API are refused with 429."
+        default=None, description="Number of next API requests that are refused with 429."
     )
     retry_after_s: NonNegativeInt | None = Field(
-        default=None, description="What such a refusal says as Retry-After; nothing when left out."
+        default=None, description="Retry-After of such a refusal; default: none."
     )
-    expire_tokens: bool = Field(default=False, description="No token that was given so far is good any more.")
+    expire_tokens: bool = Field(default=False, description="All tokens so far become invalid.")
     delete: str | None = Field(
         default=None, pattern=FULLNAME, description="Its author deletes this post or comment."
     )
@@ -41,7 +41,7 @@ class RedditOrder(BaseModel):
         default=None, pattern=FULLNAME, description="A moderator removes this post or comment."
     )
     restore: str | None = Field(
-        default=None, pattern=FULLNAME, description="It is as it was before it was deleted or removed."
+        default=None, pattern=FULLNAME, description="The thing is restored after its deletion or removal."
     )
     votes: int | None = Field(default=None, description="Added to every score.")
     feed_interval_s: NonNegativeFloat | None = Field(

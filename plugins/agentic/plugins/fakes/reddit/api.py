@@ -36,7 +36,7 @@ from agentic.plugins.fakes.reddit.views import Views, listing, thing
 SORTS = "hot|new|top|rising|controversial"
 MAX_IDS = 100
 CONTACT = "/u/"
-"""What a User-Agent has in it that says who answers for it; others are refused."""
+"""Part of a User-Agent that names a contact; others are refused."""
 
 Asked = Mapping[str, str]
 Answer = Callable[["RedditApi", Views, Sequence[str], Asked], JSONValue]

@@ -9,7 +9,7 @@ from agentic.plugins.fakes.pages import TODAY
 from agentic.plugins.fakes.reddit.things import Post
 
 LISTING_LIMIT = 1_000
-"""More of a listing Reddit does not give."""
+"""Reddit returns at most this part of a listing."""
 
 PERIODS = {
     "hour": timedelta(hours=1),

@@ -17,16 +17,16 @@ from agentic.plugins.fakes.words import WORDS, heading, seeded, sentence
 Item = dict[str, JSONValue]
 
 HARBOR = "harbor"
-"""130 posts, among them one of each of :data:`ODDITIES`, which count from the newest."""
+"""130 posts, including one of each of :data:`ODDITIES`, which count from the newest."""
 
 ATTIC = "attic"
-"""1,100 posts: more than a listing gives."""
+"""1,100 posts: more than a listing returns."""
 
 PRIVATE = "vault"
 QUARANTINED = "quarry"
 BANNED = "banned"
 CLOSED = {PRIVATE: (403, "private"), QUARANTINED: (403, "quarantined"), BANNED: (404, "banned")}
-"""Status and reason that they are refused with."""
+"""Status and reason of their refusal."""
 
 COUNTS = {HARBOR: 130, ATTIC: 1_100}
 ODDITIES = {

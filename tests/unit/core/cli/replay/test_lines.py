@@ -34,7 +34,7 @@ def test_a_step_says_what_ran_what_came_of_it_and_what_is_next(shopping: Events)
     assert title.endswith("  events 1-7")
     assert lines == [
         '  ran       fetch completed in TIME, attempt 2  <- "http://shop"',
-        "              attempt 1 failed after TIME: ConnectionError: reset by peer; tried again",
+        "              attempt 1 failed after TIME: ConnectionError: reset by peer; retried",
         "  edge      fetch->price carried 1",
         '  state     seen = ["http://shop"]',
         "  next      price  <- 7",
@@ -60,7 +60,7 @@ def test_questions_and_answers_are_shown(asked: Events) -> None:
         "  run       waiting input",
     ]
     assert words(story, 1)[1:3] == [
-        "  resumed   it was waiting_input",
+        "  resumed   state was waiting_input",
         '  request   r:greet.0.0.1 answered by bob  "ada"',
     ]
 
@@ -68,20 +68,20 @@ def test_questions_and_answers_are_shown(asked: Events) -> None:
 def test_of_a_killed_run_it_is_said_what_was_in_hand_and_that_nobody_knows_more(killed: Killed) -> None:
     story = told(killed.before)
     title, *lines = words(story, 1)
-    assert "no end told" in title
+    assert "no end recorded" in title
     assert lines == ["  ran       slow in hand  <- first: 2"]
     first, *others = (line.plain for line in ending_lines(replace(story, heard_at=1e9), 1e9 + 720))
-    assert first.endswith("12 min ago, in superstep 1, with 1 in hand")
+    assert first.endswith("12 min ago, in superstep 1, 1 still running")
     assert others == [
-        "  in hand: slow  <- first: 2",
-        "  it goes on, or its process was killed: events do not tell which",
+        "  running: slow  <- first: 2",
+        "  it is still running, or its process was killed: events do not show which",
     ]
 
 
 def test_who_went_on_with_a_killed_run_is_told_apart(killed: Killed) -> None:
     title, resumed, ran, *_ = words(told([*killed.before, *killed.since]), 2)
     assert title.startswith("superstep 1, leg 2  ")
-    assert resumed == "  resumed   it was running: its process had gone without a word"
+    assert resumed == "  resumed   state was running: its process was killed"
     assert ran.startswith("  ran       slow completed in TIME, again")
 
 
@@ -89,7 +89,7 @@ def test_what_is_missing_is_said_at_the_top_and_where_it_is_missing(shopping: Ev
     story = told([event for event in shopping if event.sequence not in {3, 4, 10}])
     first, second = (line.plain for line in heading(story, "p", "the stream"))
     assert first == "run r of workflow shop 2, project p; 10 events from the stream"
-    assert second.startswith("missing: events 3-4, 10, too old")
+    assert second.startswith("missing: events 3-4, 10, expired or lost")
     assert "from event 3 on" in second
     assert words(story)[1] == "  missing   events 3-4"
 

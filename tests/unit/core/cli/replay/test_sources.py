@@ -140,7 +140,7 @@ def test_it_is_not_guessed_which_of_several_runs_is_meant(shopping: Events) -> N
 def test_an_unknown_run_is_named_with_what_each_source_says() -> None:
     sources = {"the stream": failing(NoEventError("r", None)), "the ledger": failing(AgenticError("no run"))}
     with pytest.raises(
-        UntoldRunError, match=r"run 'r' .*the stream: it has no event .*the ledger: no run"
+        UntoldRunError, match=r"run 'r' .*the stream: it has no events .*the ledger: no run"
     ) as caught:
         gather("r", None, sources)
     assert caught.value.exit_code == 1

@@ -58,7 +58,7 @@ def test_steps_are_shown_as_they_are_asked_for(is_backwards: bool, shown: list[i
         NUMBERS, seen.append, typing(["", "g 2", "b", "g 7", "g 0"]), said.append, is_backwards=is_backwards
     )
     assert seen == shown
-    assert said == ["there is no superstep 7; there are 0 to 2", ""]
+    assert said == ["superstep 7 does not exist; there are 0 to 2", ""]
 
 
 def test_quitting_ends_it_without_another_word() -> None:

@@ -1,4 +1,4 @@
-"""Pages and links that Firecrawl gave."""
+"""Pages and links from Firecrawl."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Web pages, and items read from them."""
+"""Web pages and their items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a page was fetched, and what it took to get it."""
+"""How a page was fetched, with all attempts."""
 
 import sqlalchemy as sa
 from alembic import op

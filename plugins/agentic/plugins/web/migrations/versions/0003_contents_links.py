@@ -1,4 +1,4 @@
-"""What is kept of pages besides their rows: their words and markup, and their links."""
+"""Stored text, markup and links of pages."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""When a page was found not to be there any more."""
+"""The time at which a page was found to be gone."""
 
 import sqlalchemy as sa
 from alembic import op
