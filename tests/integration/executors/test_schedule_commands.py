@@ -246,5 +246,5 @@ def test_a_schedule_spoilt_by_hand_is_listed_with_what_is_wrong(shell: Shell) ->
 
     [row] = shell.rows("list")
 
-    assert "no time zone 'Nowhere'" in row["state"]
+    assert "unknown time zone 'Nowhere'" in row["state"]
     assert (row["next_due"], row["last_due"]) == (None, "2026-01-01 00:00:00+00:00")

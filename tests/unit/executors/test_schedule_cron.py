@@ -131,7 +131,7 @@ def test_a_bad_line_is_refused_with_the_field_and_an_example(cron: str, named: s
     ],
 )
 def test_an_unknown_zone_is_refused_with_those_alike(zone: str, advice: str) -> None:
-    with pytest.raises(ScheduleTimesError, match=f"no time zone '{zone}'.*{advice}"):
+    with pytest.raises(ScheduleTimesError, match=f"unknown time zone '{zone}'.*{advice}"):
         find_zone(zone)
 
 
