@@ -139,7 +139,7 @@ class ResultsRefusedError(ExecutionError):
     """The results of an agent were not stored; nothing of them was."""
 
     def __init__(self, agent_name: str, warnings: Sequence[str]) -> None:
-        reasons = "; ".join(warnings) or "its mapper returned False and gave no reason"
+        reasons = "; ".join(warnings) or "its mapper returned False without a reason"
         super().__init__(f"the results of agent {agent_name!r} were not stored: {reasons}")
         self.agent_name = agent_name
         self.warnings = tuple(warnings)

@@ -51,7 +51,7 @@ class Keeper:
             code = self._worker.wait()
             if self._is_stopping or not has_stalled(self._worker.pid):
                 return 128 - code if code < 0 else code
-            log.warning("worker.replaced", reason="its event loop stood still")
+            log.warning("worker.replaced", reason="its event loop was blocked")
 
     def _hand_on(self, number: int, _frame: object) -> None:
         self._is_stopping = True

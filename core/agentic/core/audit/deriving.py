@@ -120,7 +120,7 @@ def _failed(event: WorkflowEvent) -> Decision:
 
 
 def _cancelled(event: WorkflowEvent) -> Decision:
-    return _told(event, DecisionKind.RUN_CANCELLED, "the run ends", "it was asked for")
+    return _told(event, DecisionKind.RUN_CANCELLED, "the run ends", "it was requested")
 
 
 def _told(

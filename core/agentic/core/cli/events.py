@@ -31,7 +31,9 @@ from agentic.core.ids import SHORT_CHARS
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 
-events_app = typer.Typer(name="events", help="Events of runs, from the stream on NATS.", no_args_is_help=True)
+events_app = typer.Typer(
+    name="events", help="Show and replay events of runs, from NATS.", no_args_is_help=True
+)
 
 OfProject = Annotated[
     str | None,

@@ -15,7 +15,7 @@ from agentic.executors.commands.options import AsJson, InProject, OptionError
 from agentic.executors.commands.run_views import minute, shown_id
 from agentic.executors.commands.steering import opened_desk, say
 
-requests = typer.Typer(help="Requests: questions of runs to people.", no_args_is_help=True)
+requests = typer.Typer(help="Show and answer questions that runs ask people.", no_args_is_help=True)
 
 COLUMNS = ("run", "request", "question", "expects", "deadline")
 

@@ -171,7 +171,7 @@ def an_event(kind: EventKind, **data: object) -> WorkflowEvent:
             "the run continues where it stopped",
             "it was failed",
         ),
-        (an_event(EventKind.RUN_CANCELLED), "engine", "the run ends", "it was asked for"),
+        (an_event(EventKind.RUN_CANCELLED), "engine", "the run ends", "it was requested"),
         (
             an_event(EventKind.MESSAGE_UNDELIVERABLE, type="str", reason="no out-edge", message="geheim"),
             "engine",
