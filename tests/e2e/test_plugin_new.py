@@ -28,5 +28,5 @@ def test_a_name_that_is_taken_and_a_folder_that_is_there_are_refused(tmp_path: P
     (tmp_path / "agentic-plugin-new").mkdir()
 
     assert "platform 'hackernews' exists already" in str(make("hackernews", tmp_path))
-    assert "'agentic-plugin-new' exists already" in str(make("new", tmp_path))
+    assert "agentic-plugin-new' exists already" in str(make("new", tmp_path))
     assert [place.name for place in tmp_path.iterdir()] == ["agentic-plugin-new"]

@@ -54,9 +54,9 @@ def test_secrets_of_a_pipeline_that_are_not_there_are_faults(
     found = told(database)
     assert {severity for severity, _ in found} == {Severity.FAULT}
     assert [text.partition("its secret: secret ")[2].split()[0] for _, text in found] == [
-        "'signature';",
-        "'site';",
-        "'way_out';",
+        "'signature'",
+        "'site'",
+        "'way_out'",
     ]
 
 
