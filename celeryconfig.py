@@ -1,4 +1,4 @@
-"""Celery settings of this checkout; they win over the packaged ones (``agentic.executors.config``).
+"""Celery settings of this checkout; they win over the packaged ones (``agentic.executors.workers.config``).
 
 ``celery`` and ``agentic worker`` read this file from the current folder; copy it to where you work. The
 broker is named elsewhere: by AGENTIC_BROKER_URL, or by a running ``agentic up``.

@@ -16,8 +16,8 @@ from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging
 from agentic.core.pipeline import PipelineSpec, parse_spec
 from agentic.core.settings import load_settings
-from agentic.executors.catalog import AgentFacts, put_agent
-from agentic.executors.local import run_locally
+from agentic.executors.agents.catalog import AgentFacts, put_agent
+from agentic.executors.agents.local import run_locally
 from agentic.executors.reports.gathering import gather_report
 from agentic.executors.reports.page import render
 from agentic.mappers import AgentModel, Database, ExecutionModel, add_project, create_execution, find_project

@@ -32,7 +32,7 @@ from typer.testing import CliRunner, Result
 from agentic.core.cli.main import main, only
 
 PACKAGES = ("agentic.core.cli", "agentic.executors.commands", "agentic.mappers")
-MODULES = ("agentic.executors.runner", "alembic.command", "celery", "sqlalchemy.orm")
+MODULES = ("agentic.executors.agents.runner", "alembic.command", "celery", "sqlalchemy.orm")
 """What most commands load: nothing of it reads the environment, nor begins a thread."""
 
 MAX_ORDER_BYTES = 2**17

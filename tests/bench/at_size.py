@@ -28,12 +28,12 @@ from agentic.core.garbage import collect_seldom
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import LedgerTransaction, NewRun, RunRow
 from agentic.core.types import RunId
-from agentic.executors.audit_trail import audit_trail
-from agentic.executors.metrics_executions import executions as metrics_of_executions
-from agentic.executors.metrics_executions import keep_executions
-from agentic.executors.metrics_runs import activations, keep_runs, lags
-from agentic.executors.metrics_runs import runs as metrics_of_runs
-from agentic.executors.metrics_sql import Scope
+from agentic.executors.durable.publish.audit_trail import audit_trail
+from agentic.executors.metrics.executions import executions as metrics_of_executions
+from agentic.executors.metrics.executions import keep_executions
+from agentic.executors.metrics.runs import activations, keep_runs, lags
+from agentic.executors.metrics.runs import runs as metrics_of_runs
+from agentic.executors.metrics.sql import Scope
 from agentic.mappers import Database, ExecutionStatus, find_project, list_agents, waiting_executions
 from agentic.mappers.audit import DecisionFilter
 from agentic.mappers.catalog.dead_letters import list_letters

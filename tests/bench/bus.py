@@ -23,10 +23,10 @@ from agentic.core.ledger import LedgerStore
 from agentic.core.services import Supervisor, nats_service
 from agentic.core.types import RunId
 from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.outbox import Outbox
-from agentic.executors.durable.service import RunService, make_host
-from agentic.executors.durable.worker import Bounds, DurableWorker
+from agentic.executors.durable.publish.outbox import Outbox
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 
 EVENTS = 20_000
 STEPS = 2_000

@@ -212,7 +212,7 @@ def _copy_of(connection: Connection, table: Table, run_id: str) -> TableCopy:
 
 
 async def _run_agent(database: Database, agent: AgentModel) -> str:
-    from agentic.executors.runner import Host, run_execution
+    from agentic.executors.agents.runner import Host, run_execution
 
     _install_platform()
     with database.writing() as session:

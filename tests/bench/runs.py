@@ -18,9 +18,9 @@ from agentic.core.hooks import PluginRegistry
 from agentic.core.ledger import ActivationId, LedgerStore
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors.durable import HostOptions, LocalRuns, Submission, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.service import RunService, make_host
-from agentic.executors.durable.worker import Bounds, DurableWorker
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 from agentic.mappers.database.engine import Synchronous
 from agentic.mappers.ledger.ledger import SqlLedger
 from agentic.migrations import upgrade

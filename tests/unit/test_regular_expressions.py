@@ -50,7 +50,7 @@ ALLOWED = {
     "agentic.executors.reports.markup": "single characters",
     "agentic.executors.reports.masking": "names of settings; an address up to its end",
     "agentic.executors.reports.sections_rows": "times of our own: anchored",
-    "agentic.executors.schedule_times": "what its user types: anchored, of bounded length",
+    "agentic.executors.schedules.times": "what its user types: anchored, of bounded length",
     "agentic.mappers.catalog.executions": "warnings of our own: fixed words and a number",
     "agentic.mappers.catalog.pipelines": "names of pipelines: anchored, each character decides",
     "agentic.plugins.web.authenticate_logins": "names of headers and hosts of a spec: anchored",

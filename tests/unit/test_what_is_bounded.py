@@ -22,9 +22,9 @@ from agentic.core.masking import MAX_KNOWN, KnownSecrets
 from agentic.core.reading import isolated
 from agentic.core.services import nats_service
 from agentic.core.services.home import MAX_LOG_BYTES
-from agentic.executors import observing
-from agentic.executors.config import DEFAULTS
-from agentic.executors.durable import asking
+from agentic.executors.agents import observing
+from agentic.executors.durable.publish import asking
+from agentic.executors.workers.config import DEFAULTS
 from agentic.mappers.crawl import http_cache
 
 ROOT = Path(__file__).parents[2]

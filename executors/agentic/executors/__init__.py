@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from agentic.core.lazily import loaded
 
 if TYPE_CHECKING:
-    from agentic.executors.agents_doctor import AgentsDoctor
+    from agentic.executors.agents.doctor import AgentsDoctor
+    from agentic.executors.agents.factory import ExecutorFactory
     from agentic.executors.api import ApiAgentExecutor
     from agentic.executors.base import AgentWork, BaseAgentExecutor
     from agentic.executors.errors import NothingReadError, SourceRefusedError, may_pass, refusal_of
-    from agentic.executors.factory import ExecutorFactory
     from agentic.executors.project_http import ProjectHttp
     from agentic.executors.retrying import ask_again, refusing
     from agentic.executors.runs import RunClient, RunHandle, submit
@@ -36,10 +36,10 @@ __all__ = [
 
 _HOMES = {
     "AgentWork": "base",
-    "AgentsDoctor": "agents_doctor",
+    "AgentsDoctor": "agents.doctor",
     "ApiAgentExecutor": "api",
     "BaseAgentExecutor": "base",
-    "ExecutorFactory": "factory",
+    "ExecutorFactory": "agents.factory",
     "NothingReadError": "errors",
     "ProjectHttp": "project_http",
     "RunClient": "runs",

@@ -12,9 +12,9 @@ from agentic.core.errors import AgenticError
 from agentic.core.hooks import get_registry
 from agentic.core.logging import configure_logging, get_logger
 from agentic.core.settings import load_settings
-from agentic.executors.dispatch import CeleryDispatcher
-from agentic.executors.redaction import Redactor
-from agentic.executors.schedule_firing import Timekeeper
+from agentic.executors.agents.redaction import Redactor
+from agentic.executors.schedules.firing import Timekeeper
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import Database
 from agentic.migrations import require_current
 

@@ -8,7 +8,7 @@ from agentic.core.http import AccountBudget, HostBudget, HttpPolicy, open_budget
 from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.logging import get_logger
 from agentic.core.settings import Settings, safe_url
-from agentic.executors.own_config import broker_in_use
+from agentic.executors.workers.celery_config import broker_in_use
 
 log = get_logger(__name__)
 

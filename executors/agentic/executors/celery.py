@@ -8,7 +8,7 @@ from celery import Celery
 from celery.app.amqp import AMQP, task_message
 
 from agentic.core.settings import Settings, load_settings
-from agentic.executors.config import celery_settings
+from agentic.executors.workers.config import celery_settings
 
 
 class ShownAMQP(AMQP):

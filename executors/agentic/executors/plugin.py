@@ -69,7 +69,12 @@ def agentic_doctor() -> Iterable[Finding]:
     """Tell what is wrong around workers: this machine, the database, the broker, who listens."""
     from agentic.core.hooks import warning
     from agentic.core.settings import load_settings
-    from agentic.executors.own_config import CONFIG_MODULE_VARIABLE, DEFAULT_MODULE, unread, unread_file
+    from agentic.executors.workers.celery_config import (
+        CONFIG_MODULE_VARIABLE,
+        DEFAULT_MODULE,
+        unread,
+        unread_file,
+    )
 
     # Before the import: the Celery app is configured when its module is imported.
     with unread():

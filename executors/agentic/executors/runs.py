@@ -15,14 +15,14 @@ from agentic.core.graph.model.result import RunResult, RunStatus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import Settings, load_settings
 from agentic.core.threads import in_thread
-from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.local import LocalRuns
-from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.durable.starting import Submission
-from agentic.executors.ending import end_cut_off
-from agentic.executors.flows import make_catalog
-from agentic.executors.loop import LoopThread
-from agentic.executors.observing import Observers
+from agentic.executors.agents.ending import end_cut_off
+from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.workflows import make_catalog
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.local import LocalRuns
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.workers.loop import LoopThread
 from agentic.mappers import Database
 from agentic.mappers.catalog.projects import ensure_project
 from agentic.mappers.ledger.ledger import SqlLedger
@@ -157,7 +157,7 @@ class RunClient:
         if settings.dispatcher == "local":
             return await self._opened.enter_async_context(LocalRuns(store, catalog, options=options))
         from agentic.executors.celery import make_app
-        from agentic.executors.durable.messages import MessageDispatcher
+        from agentic.executors.durable.publish.messages import MessageDispatcher
 
         dispatcher = MessageDispatcher(make_app(settings), self._project_id)
         self._opened.callback(dispatcher.close)

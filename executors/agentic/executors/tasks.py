@@ -13,16 +13,15 @@ from agentic.core.logging import get_logger
 from agentic.core.masking import mask_known
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors import reconciling  # noqa: F401  # its signals
+from agentic.executors.agents.redaction import Redactor
 from agentic.executors.celery import app
-from agentic.executors.config import RUN_AGENT
-from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.durable.errors import RunFailedError
-from agentic.executors.durable.messages import ACTIVATE, activation_of
+from agentic.executors.durable.publish.messages import ACTIVATE, activation_of
 from agentic.executors.errors import ExecutionFailedError
-from agentic.executors.lifecycle import current_process
-from agentic.executors.redaction import Redactor
 from agentic.executors.schedule import START_AGENT
+from agentic.executors.workers.config import RUN_AGENT
+from agentic.executors.workers.dispatch import CeleryDispatcher
+from agentic.executors.workers.lifecycle import current_process
 from agentic.mappers import find_agent, find_project
 
 log = get_logger(__name__)

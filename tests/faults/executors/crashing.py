@@ -16,11 +16,11 @@ from typing import Any
 from tests.faults.executors.crash_points import BEATEN, BEGUN, TAKEN_BACK, Point, mark_of
 from tests.faults.executors.flows import touch
 
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.leases import Leases
-from agentic.executors.durable.messages import MessageDispatcher
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.worker import DurableWorker
+from agentic.executors.durable.publish.messages import MessageDispatcher
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.worker.host import RunHost
+from agentic.executors.durable.worker.leases import Leases
+from agentic.executors.durable.worker.worker import DurableWorker
 
 IS_RECONCILER = "reconcile" in sys.argv
 """One of them ends, once: the worker does not start it anew."""

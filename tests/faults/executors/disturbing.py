@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agentic.executors.durable.messages import ACTIVATE
+from agentic.executors.durable.publish.messages import ACTIVATE
 
 if TYPE_CHECKING:
     from tests.faults.executors.broker import Broker

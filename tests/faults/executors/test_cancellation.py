@@ -10,7 +10,7 @@ from tests.faults.executors.history import Expected, entries
 from tests.faults.executors.scene import undisturbed
 
 from agentic.core import RunStatus
-from agentic.executors.durable.deciding import GRACE_S
+from agentic.executors.durable.reconcile.deciding import GRACE_S
 
 if TYPE_CHECKING:
     from tests.faults.executors.conftest import Note

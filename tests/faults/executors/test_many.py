@@ -17,10 +17,10 @@ from tests.faults.executors.history import Expected
 from tests.faults.executors.killing import children_of, kill_one_at_work
 from tests.faults.executors.scene import MODULE
 
-from agentic.executors.durable.catalog import WorkflowCatalog
-from agentic.executors.durable.messages import MessageDispatcher
-from agentic.executors.durable.reconciler import REDISPATCH_AFTER_S, Reconciler
-from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.durable.publish.messages import MessageDispatcher
+from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S, Reconciler
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 from agentic.mappers import Database, find_project
 from agentic.mappers.ledger.ledger import SqlLedger
 

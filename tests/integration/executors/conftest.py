@@ -24,8 +24,8 @@ from agentic.core.services import free_port
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
 from agentic.executors.celery import make_app
-from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.plugin import agentic_commands
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

@@ -12,8 +12,8 @@ from pydantic import BaseModel, SecretStr
 from agentic.core.hooks import Finding, Platform, Severity, get_registry, warning
 from agentic.core.types import JSONValue
 from agentic.executors import AgentsDoctor, BaseAgentExecutor
+from agentic.executors.agents.default_mapper import GeneralResultMapper
 from agentic.executors.checks.agents import agent_findings
-from agentic.executors.general import GeneralResultMapper
 from agentic.mappers import Database, add_agent, find_project
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret

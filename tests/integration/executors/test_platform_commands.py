@@ -13,7 +13,7 @@ from tests.unit.core.hooks.conftest import Site
 from agentic.core.bus import MemoryBus
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.hooks import get_registry
-from agentic.executors.runner import Host, run_execution
+from agentic.executors.agents.runner import Host, run_execution
 from agentic.mappers import add_agent, create_execution, find_project
 from agentic.plugins.hackernews.settings import HackerNewsSettings
 

@@ -20,7 +20,7 @@ from tests.integration.executors.conftest import make_place
 
 from agentic.core.services import nats_service
 from agentic.executors.checks.workers import worker_findings
-from agentic.executors.config import RUN_AGENT
+from agentic.executors.workers.config import RUN_AGENT
 from agentic.mappers import ExecutionStatus, add_agent, create_execution, find_project
 
 if TYPE_CHECKING:

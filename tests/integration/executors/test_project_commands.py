@@ -10,9 +10,9 @@ import pytest
 import yaml
 from tests.integration.executors.shells import Shell
 
+from agentic.executors.agents.redaction import MASK
 from agentic.executors.commands.options import OptionError
 from agentic.executors.projects.errors import ProjectFileError
-from agentic.executors.redaction import MASK
 from agentic.mappers import (
     ExecutionStatus,
     UnknownProjectError,

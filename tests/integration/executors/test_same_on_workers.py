@@ -22,7 +22,7 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.runner import Host, run_execution
+from agentic.executors.agents.runner import Host, run_execution
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

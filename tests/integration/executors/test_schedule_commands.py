@@ -18,7 +18,7 @@ from tests.commands import invoke
 from agentic.core.errors import AgenticError
 from agentic.executors.commands.options import OptionError
 from agentic.executors.plugin import agentic_commands
-from agentic.executors.schedule_cron import ScheduleTimesError
+from agentic.executors.schedules.cron import ScheduleTimesError
 from agentic.mappers import (
     Database,
     DuplicateScheduleError,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentic.core.services import Supervisor
-from agentic.executors.services import beat_service, worker_service
+from agentic.executors.workers.services import beat_service, worker_service
 from agentic.mappers import ExecutionStatus, add_schedule
 
 if TYPE_CHECKING:

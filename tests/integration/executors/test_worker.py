@@ -19,10 +19,10 @@ from tests.integration.executors.browser.finding import require_browser
 
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.config import QUEUES, RUN_AGENT
-from agentic.executors.durable import patience
-from agentic.executors.durable.process import RunProcess
+from agentic.executors.durable.worker import patience
+from agentic.executors.durable.worker.process import RunProcess
 from agentic.executors.schedule import START_AGENT
+from agentic.executors.workers.config import QUEUES, RUN_AGENT
 from agentic.mappers import (
     ExecutionModel,
     ExecutionStatus,
@@ -63,7 +63,7 @@ def delay(place: Place, execution_id: str, agent_id: str, *, times: int = 1) -> 
 def ends_in(log: str) -> list[dict[str, Any]]:
     """Return the lines of a log that tell how executions ended."""
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
-    return [line for line in lines if line.get("module") == "agentic.executors.ending"]
+    return [line for line in lines if line.get("module") == "agentic.executors.agents.ending"]
 
 
 def tasks_done(place: Place) -> int:

@@ -26,12 +26,12 @@ from tests.property.graph.world import World, living_in
 
 from agentic.core.bus import BusUnavailableError
 from agentic.core.ledger import ActivationId, LedgerUnavailableError
-from agentic.executors.durable.catalog import WorkflowCatalog
-from agentic.executors.durable.crew import WorkerCrew
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.outbox import Outbox
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.worker import Bounds
+from agentic.executors.durable.publish.outbox import Outbox
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.worker.host import RunHost
+from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.worker import Bounds
 
 R = TypeVar("R")
 

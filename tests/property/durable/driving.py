@@ -24,12 +24,12 @@ from agentic.core.graph.model.state import RunState
 from agentic.core.ledger import ActivationStatus, LedgerUnavailableError, RunRow
 from agentic.core.ledger.records import NO_LIMIT
 from agentic.core.types import RunId
-from agentic.executors.durable.children import info_of
-from agentic.executors.durable.control import answer, cancel, pause, resume
 from agentic.executors.durable.errors import CancelledRunError
-from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.starting import Submission, start_run
+from agentic.executors.durable.runs.children import info_of
+from agentic.executors.durable.runs.control import answer, cancel, pause, resume
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.starting import Submission, start_run
+from agentic.executors.durable.worker.host import RunHost
 
 RUN_ID = RunId("r")
 _SUBMISSION = Submission(run_id=RUN_ID, idempotency_key="key")

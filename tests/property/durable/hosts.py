@@ -10,16 +10,16 @@ from typing import TypeVar
 from agentic.core import Workflow
 from agentic.core.ledger import Lease, LedgerError, LedgerStore
 from agentic.core.ledger.records import DEFAULT_QUEUE
-from agentic.executors.durable.catalog import Flow, WorkflowCatalog
-from agentic.executors.durable.claiming import Claimant
-from agentic.executors.durable.crew import WorkerCrew
-from agentic.executors.durable.hooks import NO_HOOKS, RunHooks
-from agentic.executors.durable.host import Dispatcher, RunHost
-from agentic.executors.durable.images import Images
-from agentic.executors.durable.lane import LedgerLane, Work, _Job
-from agentic.executors.durable.leases import MAX_BEAT_S, Leases, OnChange
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.worker import Bounds
+from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.worker.claiming import Claimant
+from agentic.executors.durable.worker.host import Dispatcher, RunHost
+from agentic.executors.durable.worker.leases import MAX_BEAT_S, Leases, OnChange
+from agentic.executors.durable.worker.ledger_executor import LedgerLane, Work, _Job
+from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.run_cache import Images
+from agentic.executors.durable.worker.worker import Bounds
 
 R = TypeVar("R")
 

@@ -13,19 +13,10 @@ from tests.property.durable.simulator import simulate
 from tests.property.graph.mutants import Mutant, mutated
 
 from agentic.core.ledger import memory_activations, memory_runs, memory_states, memory_steps
-from agentic.executors.durable import (
-    children,
-    deciding,
-    host,
-    image,
-    images,
-    leases,
-    outbox,
-    preparing,
-    reconciler,
-    starting,
-    worker,
-)
+from agentic.executors.durable.publish import outbox
+from agentic.executors.durable.reconcile import deciding, reconciler
+from agentic.executors.durable.runs import children, starting
+from agentic.executors.durable.worker import cached_run, host, leases, preparing, run_cache, worker
 
 _CLAIMABLE = "is_pending = row.status is ActivationStatus.PENDING and row.not_before <= now"
 _MAY_GO_ON = "not run.is_paused and run.cancel_at is None"
@@ -90,7 +81,7 @@ FAULTS: Mapping[str, Mutant] = {
         host, "except Exception as exc:", "except OSError(0) as exc:", seed=12
     ),
     "events are told twice": Mutant(
-        image, "events=batches(told)", "events=batches([*told, *told[-1:]])", seed=12
+        cached_run, "events=batches(told)", "events=batches([*told, *told[-1:]])", seed=12
     ),
     "events are published when they are not": Mutant(
         outbox, "await self._store(group)", "await asyncio.sleep(0)", seed=12
@@ -99,7 +90,7 @@ FAULTS: Mapping[str, Mutant] = {
         memory_states, 'listed("unpublished"), limit', 'listed("unpublished"), 1, limit', seed=31
     ),
     "what is known of a run is never too old": Mutant(
-        images, "image is None or image.revision < revision", "image is None", seed=17
+        run_cache, "image is None or image.revision < revision", "image is None", seed=17
     ),
     "leases are not extended": Mutant(leases, "if not held:", "if held:", seed=38),
     "what joins a result is not done": Mutant(worker, "if result.on_commit:", "if False:", seed=47),

@@ -23,8 +23,8 @@ from agentic.core.ledger import (
     LedgerTransaction,
     LedgerUnavailableError,
 )
-from agentic.executors.durable.host import MAX_COUNTDOWN_S
-from agentic.executors.durable.lane import Work
+from agentic.executors.durable.worker.host import MAX_COUNTDOWN_S
+from agentic.executors.durable.worker.ledger_executor import Work
 
 R = TypeVar("R")
 

@@ -20,11 +20,11 @@ from tests.property.graph.world import World, living_in
 from agentic.core import RunResult, RunStatus, Workflow
 from agentic.core.graph.checkpoints.restore import restore
 from agentic.core.ledger import MemoryLedger
-from agentic.executors.durable.control import answer, resume
-from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.starting import Submission, start_run
-from agentic.executors.durable.worker import Bounds
+from agentic.executors.durable.runs.control import answer, resume
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.starting import Submission, start_run
+from agentic.executors.durable.worker.worker import Bounds
 
 _LEASE_S = 10_000.0  # longer than any run, as nobody extends them
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from tests.property.graph.effort import examples
 
 from agentic.core.types import JSONValue
-from agentic.executors.catalog import find_named, put_agent
+from agentic.executors.agents.catalog import find_named, put_agent
 from agentic.executors.commands.agent_files import read_agents, told_agent, write_agents
 from agentic.executors.projects.facts import told_project
 from agentic.executors.projects.files import read_project, write_project

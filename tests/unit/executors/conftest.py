@@ -13,7 +13,7 @@ from agentic.core.bus import MemoryBus
 from agentic.core.hooks import Platform, get_registry
 from agentic.core.types import JSONValue
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.runner import Host
+from agentic.executors.agents.runner import Host
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

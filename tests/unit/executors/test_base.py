@@ -7,8 +7,8 @@ import pytest
 from agentic.core.errors import DuplicateNameError, UnknownPlatformError
 from agentic.core.types import JSONValue
 from agentic.executors import BaseAgentExecutor, ExecutorFactory
+from agentic.executors.agents.runner import run_execution
 from agentic.executors.errors import AgentConfigError, ExecutionError, SessionClosedError
-from agentic.executors.runner import run_execution
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab

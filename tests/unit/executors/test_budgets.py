@@ -15,7 +15,7 @@ from agentic.executors import budgets
 from agentic.executors.budgets import own_turns, shared_budget
 from agentic.executors.celery import make_app
 from agentic.executors.checks.budget import budget_findings
-from agentic.executors.own_config import broker_in_use
+from agentic.executors.workers.celery_config import broker_in_use
 
 REDIS = "redis://127.0.0.1:1/0"
 RABBIT = "amqp://me:secret@rabbit.example:5672//"

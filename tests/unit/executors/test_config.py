@@ -8,8 +8,8 @@ import pytest
 
 from agentic.core.errors import SettingsError
 from agentic.core.settings import Settings, load_settings
-from agentic.executors.config import QUEUES, celery_settings
-from agentic.executors.own_config import unread, unread_file
+from agentic.executors.workers.celery_config import unread, unread_file
+from agentic.executors.workers.config import QUEUES, celery_settings
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from kombu import Connection
 
 from agentic.core.settings import load_settings
 from agentic.executors.celery import make_app
-from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import ExecutionModel, ExecutionStatus
 
 if TYPE_CHECKING:

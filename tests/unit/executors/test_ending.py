@@ -16,14 +16,14 @@ from agentic.core import WorkflowBuilder, executor
 from agentic.core.http import FailureClass, FetchError
 from agentic.core.types import SaveCounts
 from agentic.executors import AgentWork, BaseAgentExecutor
+from agentic.executors.agents.ending import class_of
+from agentic.executors.agents.runner import begin_here, begin_waiting, find_both, first_of, run_execution
+from agentic.executors.agents.workflows import KIND, flow_builder
 from agentic.executors.durable import HostOptions, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.service import RunService, make_host
-from agentic.executors.ending import class_of
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import RunService, make_host
 from agentic.executors.errors import AgentNotRunnableError, NothingReadError, SourceRefusedError
-from agentic.executors.flows import KIND, flow_builder
-from agentic.executors.runner import begin_here, begin_waiting, find_both, first_of, run_execution
 from agentic.mappers import ExecutionModel
 from agentic.mappers.ledger.ledger import SqlLedger
 
@@ -41,7 +41,7 @@ def ends() -> Iterator[list[Line]]:
     found: list[Line] = []
     with capture_logs() as logs:
         yield found
-    found += [line for line in logs if line["module"] == "agentic.executors.ending"]
+    found += [line for line in logs if line["module"] == "agentic.executors.agents.ending"]
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ async def test_one_whose_message_was_lost_and_that_cannot_begin_is_told_of_by_th
         raise AgentNotRunnableError("it has no pipeline")
 
     monkeypatch.setattr(ToyExecutor, "work", work)
-    monkeypatch.setattr("agentic.executors.runner.REDISPATCH_AFTER_S", 0.0)
+    monkeypatch.setattr("agentic.executors.agents.runner.REDISPATCH_AFTER_S", 0.0)
     execution = lab.execution(lab.agent("other"))
     with ends() as found:
         await begin_waiting(service, lab.database, execution.project_id)

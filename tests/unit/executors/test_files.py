@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.executors.files import FileNameError, FolderFiles, replace_file
+from agentic.executors.agents.files import FileNameError, FolderFiles, replace_file
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from agentic.executors.flower import is_own_host, may_pass
+from agentic.executors.workers.flower import is_own_host, may_pass
 
 LOGIN = "agentic:0123456789"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic.executors.guarding import HandlerTask
+from agentic.executors.workers.guarding import HandlerTask
 
 Act = Callable[[HandlerTask[int]], object]
 

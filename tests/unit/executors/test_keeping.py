@@ -11,7 +11,7 @@ import pytest
 
 KEEPER = """
 import sys
-from agentic.executors.keeping import Keeper
+from agentic.executors.workers.keeping import Keeper
 
 keeper = Keeper([])
 keeper._command = [sys.executable, "-c", sys.argv[1], *sys.argv[2:]]
@@ -21,8 +21,8 @@ sys.exit(keeper.run())
 
 STALLS_ONCE = """
 import os, pathlib, signal, sys
-from agentic.executors.keeping import KEPT_VARIABLE
-from agentic.executors.pulse import make_folder, note_stalled
+from agentic.executors.workers.keeping import KEPT_VARIABLE
+from agentic.executors.workers.pulse import make_folder, note_stalled
 
 first = pathlib.Path(sys.argv[1])
 if first.exists():

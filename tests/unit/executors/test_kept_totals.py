@@ -15,9 +15,9 @@ from tests.databases import only_postgresql
 
 from agentic.core.graph import RunStatus
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.metrics import SqlCollector, as_text
-from agentic.executors.metrics_executions import count_executions, keep_executions
-from agentic.executors.metrics_runs import count_runs, keep_runs
+from agentic.executors.metrics.executions import count_executions, keep_executions
+from agentic.executors.metrics.metrics import SqlCollector, as_text
+from agentic.executors.metrics.runs import count_runs, keep_runs
 from agentic.mappers import (
     AgentModel,
     Database,

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from agentic.core.settings import load_settings
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.local import run_locally
+from agentic.executors.agents.local import run_locally
 from agentic.mappers import ExecutionStatus
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_what_is_worked_on_stays_its_own_for_as_long_as_the_settings_say(lab: La
 
 STANDING = """
 import asyncio, os, signal, threading, time
-from agentic.executors import local
+from agentic.executors.agents import local
 
 local.STANDS_S = 0.2
 

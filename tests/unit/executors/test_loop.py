@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 from structlog.testing import capture_logs
 
-from agentic.executors.loop import LoopClosedError, LoopThread
+from agentic.executors.workers.loop import LoopClosedError, LoopThread
 
 
 class InterruptedWorkError(Exception):

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from agentic.core.graph import WorkflowBuilder, executor
-from agentic.executors.loop_watch import LoopWatch
+from agentic.executors.workers.loop_watch import LoopWatch
 
 BLOCKED_AFTER_S = 0.4
 

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 
 from agentic.core.types import JSONValue
 from agentic.executors.errors import ResultsRefusedError
-from agentic.executors.metrics import SqlCollector, as_text
-from agentic.executors.metrics_sql import Scope
+from agentic.executors.metrics.metrics import SqlCollector, as_text
+from agentic.executors.metrics.sql import Scope
 from agentic.mappers import (
     AgentModel,
     Database,

@@ -13,8 +13,8 @@ from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.hooks import ObservedExecution, Observer, PluginRegistry, hookimpl
 from agentic.core.types import RunId, SaveCounts
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.observing import Observers
-from agentic.executors.runner import run_execution
+from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.runner import run_execution
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab
@@ -159,7 +159,7 @@ class TestExecutions:
     async def test_begin_and_end_are_told_with_what_became_of_it(
         self, lab: Lab, registry: PluginRegistry, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("agentic.executors.observing.get_registry", lambda: registry)
+        monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
         await run_execution(execution.id, execution.agent_id, host=lab.host)
         (first, started), (last, finished) = ONE.executions
@@ -178,7 +178,7 @@ class TestExecutions:
             raise ValueError("the page is gone")
 
         lab.script.work = work
-        monkeypatch.setattr("agentic.executors.observing.get_registry", lambda: registry)
+        monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
         await run_execution(execution.id, execution.agent_id, host=lab.host)
         _, finished = ONE.executions[-1]
@@ -188,7 +188,7 @@ class TestExecutions:
     async def test_an_agent_that_cannot_be_run_is_told_of_as_failed(
         self, lab: Lab, registry: PluginRegistry, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("agentic.executors.observing.get_registry", lambda: registry)
+        monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution(lab.agent(config={"limit": "many"}))
         await run_execution(execution.id, execution.agent_id, host=lab.host)
         _, finished = ONE.executions[-1]
@@ -201,7 +201,7 @@ class TestExecutions:
             raise SystemExit(1)
 
         ONE.then = OTHER.then = fail
-        monkeypatch.setattr("agentic.executors.observing.get_registry", lambda: registry)
+        monkeypatch.setattr("agentic.executors.agents.observing.get_registry", lambda: registry)
         execution = lab.execution()
         outcome = await run_execution(execution.id, execution.agent_id, host=lab.host)
         assert outcome.status == "succeeded"

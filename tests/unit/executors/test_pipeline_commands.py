@@ -12,9 +12,9 @@ from typer.testing import Result
 
 from agentic.core.cli.main import build_app
 from agentic.core.settings import load_settings
+from agentic.executors.agents.factory import route_of
 from agentic.executors.celery import make_app
-from agentic.executors.dispatch import agent_queue
-from agentic.executors.factory import route_of
+from agentic.executors.workers.dispatch import agent_queue
 from agentic.mappers import AgentModel
 
 SHOP = "name: shop\nsteps: [{actor: fetch, config: {url: 'http://a/'}}]\n"

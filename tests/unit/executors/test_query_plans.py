@@ -19,11 +19,11 @@ from agentic.core.audit import DecisionKind
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus, LedgerTransaction, RunRow
 from agentic.core.types import RunId
-from agentic.executors.audit_trail import audit_trail
 from agentic.executors.commands.views import counts_of_executions
-from agentic.executors.metrics_executions import count_executions, keep_executions
-from agentic.executors.metrics_runs import activations, count_runs, keep_runs, lags, outbox
-from agentic.executors.metrics_sql import Scope
+from agentic.executors.durable.publish.audit_trail import audit_trail
+from agentic.executors.metrics.executions import count_executions, keep_executions
+from agentic.executors.metrics.runs import activations, count_runs, keep_runs, lags, outbox
+from agentic.executors.metrics.sql import Scope
 from agentic.mappers import (
     AgentModel,
     Database,

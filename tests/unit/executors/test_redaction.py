@@ -10,7 +10,7 @@ from agentic.core.graph import EventKind, WorkflowEvent
 from agentic.core.hooks import Offers, PluginRegistry
 from agentic.core.masking import remember_secrets
 from agentic.core.types import RunId
-from agentic.executors.redaction import MASK, MAX_ERROR_CHARS, Redactor
+from agentic.executors.agents.redaction import MASK, MAX_ERROR_CHARS, Redactor
 
 if TYPE_CHECKING:
     from tests.unit.executors.conftest import Lab

@@ -11,7 +11,7 @@ from agentic.core.bus import BusMessage, BusUnavailableError, MemoryBus
 from agentic.core.graph import EventKind, WorkflowBuilder, WorkflowEvent, executor
 from agentic.core.http import FailureClass, FetchError
 from agentic.executors import BaseAgentExecutor
-from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import (
     AgentModel,
     Database,

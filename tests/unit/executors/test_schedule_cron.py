@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentic.executors.schedule_cron import ScheduleTimesError, cron_times, find_zone, parse_cron
+from agentic.executors.schedules.cron import ScheduleTimesError, cron_times, find_zone, parse_cron
 
 BERLIN_SPRING = datetime(2026, 3, 29, tzinfo=UTC)  # 02:00 becomes 03:00 at 01:00 UTC
 BERLIN_AUTUMN = datetime(2026, 10, 24, 23, tzinfo=UTC)  # 03:00 becomes 02:00 at 01:00 UTC

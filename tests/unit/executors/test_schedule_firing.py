@@ -17,9 +17,9 @@ from structlog.testing import capture_logs
 
 from agentic.core.settings import load_settings
 from agentic.executors.celery import make_app
-from agentic.executors.dispatch import CeleryDispatcher
-from agentic.executors.schedule_firing import Timekeeper
-from agentic.executors.schedule_times import BATCH_SIZE
+from agentic.executors.schedules.firing import Timekeeper
+from agentic.executors.schedules.times import BATCH_SIZE
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import (
     CatchUp,
     Database,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.executors.schedule_cron import ScheduleTimesError
-from agentic.executors.schedule_times import BATCH_SIZE, PACE_S, Calendar, Plan, plan, read_interval
+from agentic.executors.schedules.cron import ScheduleTimesError
+from agentic.executors.schedules.times import BATCH_SIZE, PACE_S, Calendar, Plan, plan, read_interval
 from agentic.mappers import CatchUp
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

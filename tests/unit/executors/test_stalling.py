@@ -15,12 +15,12 @@ from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.graph import RunStatus
 from agentic.core.ledger import ActivationStatus, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.process_names import process_name
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.pulse import Pulse, readings
-from agentic.executors.stalling import Stalled, StallWatch
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.worker.process_names import process_name
+from agentic.executors.workers.pulse import Pulse, readings
+from agentic.executors.workers.stalling import Stalled, StallWatch
 
 STALL_S, LEASE_S = 10.0, 100.0
 

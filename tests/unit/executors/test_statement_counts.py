@@ -14,10 +14,10 @@ from tests.databases import only_sqlite
 
 from agentic.core import ItemResult, Workflow, WorkflowBuilder, WorkflowConfig, WorkflowContext, executor
 from agentic.executors.durable import HostOptions, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.service import RunService, make_host
-from agentic.executors.durable.starting import Submission
-from agentic.executors.durable.worker import Bounds, DurableWorker
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.runs.starting import Submission
+from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
 

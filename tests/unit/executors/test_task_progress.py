@@ -10,8 +10,8 @@ from celery import Celery
 
 from agentic.core.ledger import ActivationId
 from agentic.core.types import ExecutorId, RunId
-from agentic.executors import task_progress
-from agentic.executors.task_progress import TaskProgress
+from agentic.executors.workers import task_progress
+from agentic.executors.workers.task_progress import TaskProgress
 
 STEP = ActivationId(RunId("one"), 3, ExecutorId("fetch"), 0)
 

@@ -20,9 +20,9 @@ from agentic.executors.checks.secrets import secret_findings
 from agentic.executors.checks.tasks import task_findings
 from agentic.executors.checks.workers import worker_findings
 from agentic.executors.commands.database import opened
-from agentic.executors.dispatch import CeleryDispatcher
 from agentic.executors.errors import BrokerUnavailableError
-from agentic.executors.own_config import broker_in_use
+from agentic.executors.workers.celery_config import broker_in_use
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import Database
 from agentic.mappers.errors import DataError
 from agentic.mappers.vault.keys import SecretKeys

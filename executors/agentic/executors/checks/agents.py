@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from agentic.core.hooks import Finding, Platform, get_registry
 from agentic.core.hooks.findings import Check
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.mappers import AgentModel, Database
 from agentic.mappers.vault.keys import SecretKeys
 

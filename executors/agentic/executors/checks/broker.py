@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from agentic.core.hooks import Finding, warning
 from agentic.executors.checks.clocks import clock_findings
-from agentic.executors.dispatch import CONNECT_TIMEOUT_S
+from agentic.executors.workers.dispatch import CONNECT_TIMEOUT_S
 
 DEFAULT_VISIBILITY_S = 3600
 _WRITES = ("aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsave_status")

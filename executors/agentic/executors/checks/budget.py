@@ -9,7 +9,7 @@ from agentic.core.hooks import Finding, warning
 from agentic.core.http import BudgetUnavailableError, open_budget
 from agentic.core.http.politeness.budget import is_shareable
 from agentic.core.settings import Settings, safe_url
-from agentic.executors.own_config import broker_in_use
+from agentic.executors.workers.celery_config import broker_in_use
 
 
 def budget_findings(settings: Settings) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def edit(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Change the config or goals of agents; the result is checked first, also with --dry-run."""
-    from agentic.executors.catalog import AgentFacts, put_agent
+    from agentic.executors.agents.catalog import AgentFacts, put_agent
 
     values = read_values(config or (), "--config")
     if not values and not unset and goals is None:
@@ -144,7 +144,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Remove agents with their executions and results; rows in platform tables stay."""
-    from agentic.executors.removing import ExecutionRemoval
+    from agentic.executors.agents.removing import ExecutionRemoval
 
     with _Chosen(names, platform, everything=everything, project=project).opened() as (agents, database):
         # Without NATS, nobody waits for events.

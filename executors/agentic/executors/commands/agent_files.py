@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentic.core.reading.data_text import DataTextError, read_data
 from agentic.core.types import JSONValue
+from agentic.executors.agents.redaction import MASK
 from agentic.executors.commands.options import OptionError
-from agentic.executors.redaction import MASK
 
 if TYPE_CHECKING:
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
     from agentic.mappers import AgentModel
 
 HEAD = "# Agents, written by `agentic agents export`; `agentic agents import FILE` reads them.\n"
@@ -67,7 +67,7 @@ def read_agents(text: str, where: Path | str) -> Sequence[AgentFacts]:
     Raises:
         OptionError: It is something else; an agent is there twice, or has a masked secret.
     """
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
 
     try:
         found = _File.model_validate(read_data(text).data)

@@ -90,7 +90,7 @@ def add(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Add an agent to a project; the config is checked first."""
-    from agentic.executors.catalog import AgentFacts, put_agent
+    from agentic.executors.agents.catalog import AgentFacts, put_agent
     from agentic.executors.commands.views import agent_row
 
     checked_name(name, "an agent")
@@ -149,7 +149,7 @@ def import_them(
     as_json: AsJson = False,
 ) -> None:
     """Import the agents of a file into a project, all or none; configs are checked first."""
-    from agentic.executors.catalog import put_agent
+    from agentic.executors.agents.catalog import put_agent
     from agentic.executors.commands.agent_files import read_agents
 
     facts = read_agents(read_file(file), file)

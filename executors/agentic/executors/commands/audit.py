@@ -89,7 +89,7 @@ def decision_row(decision: Decision) -> dict[str, object]:
 
 
 def _look(desk: Desk, wanted: DecisionFilter, limit: int) -> list[Decision]:
-    from agentic.executors.audit_trail import audit_trail
+    from agentic.executors.durable.publish.audit_trail import audit_trail
 
     with desk.database.reading() as session:
         return audit_trail(session, desk.project_id, wanted, limit)
@@ -117,7 +117,7 @@ def _show_lines(decisions: Sequence[Decision], project: str, *, as_json: bool) -
 
 
 def _subject(desk: Desk, name: str) -> str:
-    from agentic.executors.audit_trail import find_subject
+    from agentic.executors.durable.publish.audit_trail import find_subject
 
     with desk.database.reading() as session:
         return find_subject(session, desk.project_id, name)

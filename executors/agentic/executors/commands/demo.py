@@ -25,7 +25,7 @@ from agentic.executors.errors import ExecutionFailedError
 
 if TYPE_CHECKING:
     from agentic.core.bus import EventBus
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
     from agentic.executors.commands.progress import ProgressLines
     from agentic.executors.commands.stored import StoredRows
     from agentic.mappers import AgentModel, Database, ExecutionModel
@@ -95,7 +95,7 @@ async def _demo(settings: Settings, wanted: Sequence[Service], agents: Sequence[
 
 def services(settings: Settings, port: int) -> list[Service]:
     """Return everything the demo starts: both servers, the fakes on ``port`` and a worker."""
-    from agentic.executors.services import worker_service
+    from agentic.executors.workers.services import worker_service
 
     async def fakes_answer() -> bool:
         return bool(await first_answer(port, b"GET /shop/ HTTP/1.0\r\n\r\n"))
@@ -114,7 +114,7 @@ def services(settings: Settings, port: int) -> list[Service]:
 
 def agents(port: int, *, live: bool) -> list[AgentFacts]:
     """Return the demo's two agents."""
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
 
     loopback: JSONValue = ["127.0.0.1"]
     news: dict[str, JSONValue] = {"limit": STORIES}
@@ -141,7 +141,7 @@ class Job:
 
 def submit(settings: Settings, database: Database, wanted: Sequence[AgentFacts]) -> list[Job]:
     """Register project and agents, and queue an execution of each for the Celery worker."""
-    from agentic.executors.catalog import put_agent
+    from agentic.executors.agents.catalog import put_agent
     from agentic.executors.commands.database import ensured_project
     from agentic.executors.commands.running import checked_dispatcher
 

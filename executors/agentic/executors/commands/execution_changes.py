@@ -41,7 +41,7 @@ from agentic.executors.commands.runs import Reason, cancel_run
 from agentic.executors.commands.steering import Desk, opened_desk
 
 if TYPE_CHECKING:
-    from agentic.executors.durable.service import RunService
+    from agentic.executors.durable.runs.service import RunService
     from agentic.mappers import AgentModel, ExecutionModel
 
 
@@ -144,7 +144,7 @@ def remove(  # noqa: PLR0913  # one parameter for each option
     as_json: AsJson = False,
 ) -> None:
     """Remove ended executions with result, run and dead letters; platform rows stay."""
-    from agentic.executors.removing import ExecutionRemoval
+    from agentic.executors.agents.removing import ExecutionRemoval
 
     choice = Choice(
         ids=ids, agent=agent, platform=platform, statuses=status, since=since, everything=everything
@@ -239,7 +239,7 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
     """
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.errors import ExecutionFailedError
-    from agentic.executors.local import run_locally
+    from agentic.executors.agents.local import run_locally
     from agentic.mappers import ExecutionStatus
 
     with shown_progress(agent.agent_name) as hear:
@@ -251,7 +251,7 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
 
 async def _begun(service: RunService, execution: ExecutionModel, agent: AgentModel) -> bool:
     """Begin the run of an execution, if nobody has; return whether that was so."""
-    from agentic.executors.runner import take_up
+    from agentic.executors.agents.runner import take_up
 
     run = await service.host.lane.do(lambda ledger: ledger.run(RunId(execution.id)))
     if run is None:
@@ -261,7 +261,7 @@ async def _begun(service: RunService, execution: ExecutionModel, agent: AgentMod
 
 async def _go_on(service: RunService, execution: ExecutionModel, agent: AgentModel) -> None:
     """Let the run of an execution begin, or go on."""
-    from agentic.executors.durable.control import retry as run_again
+    from agentic.executors.durable.runs.control import retry as run_again
 
     if not await _begun(service, execution, agent):
         await run_again(service.host, RunId(execution.id))

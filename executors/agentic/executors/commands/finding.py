@@ -34,7 +34,7 @@ def find_with_agent(desk: Desk, execution_id: str) -> tuple[ExecutionModel, Agen
         ExecutionError: It has several.
         OptionError: The id is empty.
     """
-    from agentic.executors.catalog import find_by_prefix
+    from agentic.executors.agents.catalog import find_by_prefix
     from agentic.mappers import find_agent, find_project
 
     if not execution_id:  # which every id begins with
@@ -51,7 +51,7 @@ def find_unfinished(database: Database, agent: AgentModel) -> ExecutionModel | N
     Raises:
         AgentChangedError: The agent was changed since that execution began.
     """
-    from agentic.executors.flows import flow_name
+    from agentic.executors.agents.workflows import flow_name
     from agentic.mappers import list_executions
     from agentic.mappers.runs.reading import LedgerReader
 

@@ -14,7 +14,7 @@ from agentic.core.cli.events import describe
 from agentic.core.graph import WorkflowEvent
 from agentic.core.ledger import ActivationStatus
 from agentic.executors.commands.run_views import activation_row, request_row, run_row, state_of
-from agentic.executors.run_watch import Look
+from agentic.executors.durable.runs.watch import Look
 
 _STYLES = {"running": "cyan", "completed": "green", "failed": "red", "cancelled": "yellow"}
 _COLUMNS = ("executor", "shard", "status", "worker", "lease", "for", "crashes", "note")

@@ -83,7 +83,7 @@ def drop(
     project: InProject = None,
 ) -> None:
     """Drop the dead letters of an execution after you have read them."""
-    from agentic.executors.catalog import find_by_prefix
+    from agentic.executors.agents.catalog import find_by_prefix
     from agentic.mappers import find_project
     from agentic.mappers.catalog.dead_letters import drop_letters
 

@@ -16,7 +16,7 @@ from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.options import InProject
 
 if TYPE_CHECKING:
-    from agentic.executors.metrics import SqlCollector
+    from agentic.executors.metrics.metrics import SqlCollector
 
 PORT = 9808
 
@@ -34,7 +34,7 @@ def metrics(
 ) -> None:
     """Serve metrics of executions for Prometheus, of all projects or of one, until Ctrl-C."""
     try:
-        from agentic.executors.metrics import SqlCollector, as_text
+        from agentic.executors.metrics.metrics import SqlCollector, as_text
     except ModuleNotFoundError as exc:
         raise MetricsError(
             f"{exc.name} is not installed; run `pip install 'agentic-pipelines[metrics]'`"
@@ -52,7 +52,7 @@ def _serve(collector: SqlCollector, host: str, port: int) -> None:
     """Answer at ``/metrics`` until a signal comes."""
     from prometheus_client import start_http_server
 
-    from agentic.executors.metrics import registry_of
+    from agentic.executors.metrics.metrics import registry_of
 
     try:
         server, thread = start_http_server(port, host, registry_of(collector))

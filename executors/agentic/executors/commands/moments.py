@@ -14,8 +14,8 @@ def moment_of(desk: Desk, text: str, option: str = "--since") -> float:
     Raises:
         OptionError: It is neither.
     """
-    from agentic.executors.schedule_cron import ScheduleTimesError
-    from agentic.executors.schedule_times import read_interval
+    from agentic.executors.schedules.cron import ScheduleTimesError
+    from agentic.executors.schedules.times import read_interval
     from agentic.mappers.runs.reading import LedgerReader
 
     try:

@@ -16,9 +16,9 @@ from agentic.executors.errors import ExecutionFailedError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from agentic.executors.agents.runner import ExecutionOutcome
     from agentic.executors.commands.stored import StoredRows
     from agentic.executors.exports.exporting import Exported
-    from agentic.executors.runner import ExecutionOutcome
     from agentic.mappers import AgentModel, Database
 
 SHOWN_ROWS = 10

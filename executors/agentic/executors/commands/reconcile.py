@@ -48,14 +48,14 @@ def reconcile(
 async def _reconcile(settings: Settings, database: Database, every_s: float | None) -> dict[str, int]:
     from agentic.core.bus import open_buses
     from agentic.executors.celery import make_app
-    from agentic.executors.config import QUEUES
-    from agentic.executors.durable.asking import Asker
-    from agentic.executors.durable.process import RunProcess
-    from agentic.executors.durable.projecting import keep_projecting
-    from agentic.executors.durable.publishing import Courier
-    from agentic.executors.durable.sweeping import Sweeper
-    from agentic.executors.pulse import folder
-    from agentic.executors.stalling import StallWatch
+    from agentic.executors.durable.publish.asking import Asker
+    from agentic.executors.durable.publish.projecting import keep_projecting
+    from agentic.executors.durable.publish.publishing import Courier
+    from agentic.executors.durable.reconcile.sweeping import Sweeper
+    from agentic.executors.durable.worker.process import RunProcess
+    from agentic.executors.workers.config import QUEUES
+    from agentic.executors.workers.pulse import folder
+    from agentic.executors.workers.stalling import StallWatch
 
     runs = RunProcess(settings, database, make_app(settings), QUEUES)
     sweeper = Sweeper(database, runs)

@@ -20,7 +20,7 @@ from agentic.executors.commands.steering import Desk
 from agentic.executors.commands.targets import PIPELINE_PLATFORM, pipeline_facts
 
 if TYPE_CHECKING:
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
     from agentic.executors.exports.exporting import Export
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
@@ -138,7 +138,7 @@ def _check_options(export: Export | None, dispatcher: Dispatcher, *, resume: boo
 def _put_pipeline(
     database: Database, settings: Settings, project: str | None, facts: AgentFacts
 ) -> AgentModel:
-    from agentic.executors.catalog import find_named, put_agent
+    from agentic.executors.agents.catalog import find_named, put_agent
 
     with database.writing() as session:
         owner = ensured_project(session, project, settings)
@@ -154,7 +154,7 @@ def _put_pipeline(
 def _known_agent(
     database: Database, project: str, name: str, inputs: Mapping[str, JSONValue], goals: str | None
 ) -> AgentModel:
-    from agentic.executors.catalog import check_agent
+    from agentic.executors.agents.catalog import check_agent
     from agentic.mappers import find_agent, find_project
     from agentic.mappers.catalog.projects import change_agent
 

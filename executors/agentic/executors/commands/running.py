@@ -16,9 +16,9 @@ from agentic.executors.errors import ExecutionNotRunnableError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentic.executors.dispatch import CeleryDispatcher
+    from agentic.executors.agents.runner import ExecutionOutcome
     from agentic.executors.exports.exporting import Export, Exported
-    from agentic.executors.runner import ExecutionOutcome
+    from agentic.executors.workers.dispatch import CeleryDispatcher
     from agentic.mappers import AgentModel, Database, ExecutionModel
 
 
@@ -75,9 +75,9 @@ def run_here(
         ExecutionNotRunnableError: It has succeeded.
         Exit: With ``PARTIAL_EXIT_CODE``, if it succeeded in part.
     """
+    from agentic.executors.agents.local import run_locally
     from agentic.executors.commands.interruptions import interruptions_told
     from agentic.executors.commands.progress import shown_progress
-    from agentic.executors.local import run_locally
     from agentic.mappers import create_execution
 
     if output.export is not None:
@@ -151,7 +151,7 @@ def checked_dispatcher(settings: Settings) -> CeleryDispatcher:
         BrokerUnavailableError: It has not.
     """
     from agentic.executors.celery import make_app
-    from agentic.executors.dispatch import CeleryDispatcher
+    from agentic.executors.workers.dispatch import CeleryDispatcher
 
     dispatcher = CeleryDispatcher(make_app(settings))
     dispatcher.check()

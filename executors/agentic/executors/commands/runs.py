@@ -113,7 +113,7 @@ def resume(run: Run, *, project: InProject = None) -> None:
 @runs.command()
 def retry(run: Run, *, project: InProject = None) -> None:
     """Continue a failed or cancelled run, or rerun activations held for review after a crash."""
-    from agentic.executors.durable.control import retry as run_again
+    from agentic.executors.durable.runs.control import retry as run_again
 
     with opened_desk(project) as desk:
         found = desk.find(run)
@@ -137,7 +137,7 @@ def prune(
 ) -> None:
     """Remove old ended runs from the ledger; data they stored elsewhere stays."""
     from agentic.executors.commands.pruning import prune_runs
-    from agentic.executors.schedule_times import read_interval
+    from agentic.executors.schedules.times import read_interval
 
     older_than_s = read_interval(older_than)
     with opened_desk(project) as desk:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database, opened
 from agentic.executors.commands.schedule_views import schedule_row
-from agentic.executors.schedule_times import check_timing
+from agentic.executors.schedules.times import check_timing
 from agentic.mappers import (
     CatchUp,
     Overlap,

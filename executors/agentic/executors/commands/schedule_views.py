@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 
-from agentic.executors.schedule_cron import ScheduleTimesError, find_zone
-from agentic.executors.schedule_times import ON_TIME_S, Calendar, first_firing, shown_interval
+from agentic.executors.schedules.cron import ScheduleTimesError, find_zone
+from agentic.executors.schedules.times import ON_TIME_S, Calendar, first_firing, shown_interval
 from agentic.mappers import ScheduleModel
 
 

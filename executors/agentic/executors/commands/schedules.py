@@ -183,7 +183,7 @@ def remove(name: Name, *, project: InProject = None) -> None:
 
 
 def _read_times(cron: str | None, every: str | None) -> Timing:
-    from agentic.executors.schedule_times import read_interval
+    from agentic.executors.schedules.times import read_interval
 
     if cron is not None and every is None:
         return {"cron": " ".join(cron.split())}

@@ -14,7 +14,7 @@ from agentic.executors.commands.database import current_database, opened
 
 if TYPE_CHECKING:
     from agentic.core.ledger import RunRow
-    from agentic.executors.durable.service import RunService
+    from agentic.executors.durable.runs.service import RunService
     from agentic.mappers import Database
 
 R = TypeVar("R")
@@ -51,7 +51,7 @@ class Desk:
     def decide(self, act: Callable[[RunService], Awaitable[R]]) -> R:
         """Return what ``act`` returns, which is given what decides about runs and works on none."""
         from agentic.executors.celery import make_app
-        from agentic.executors.durable.process import RunProcess
+        from agentic.executors.durable.worker.process import RunProcess
 
         with make_app(self.settings) as app:
             runs = RunProcess(self.settings, self.database, app, queues=())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentic.core.types import JSONValue
 
 if TYPE_CHECKING:
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
 
 PIPELINE_ENDINGS = (".yaml", ".yml", ".json")
 PIPELINE_PLATFORM = "web"
@@ -35,7 +35,7 @@ def pipeline_facts(
     if not target.endswith(PIPELINE_ENDINGS) and _KEPT.fullmatch(target) is None:
         return None
     from agentic.core.pipeline import read_inputs
-    from agentic.executors.catalog import AgentFacts
+    from agentic.executors.agents.catalog import AgentFacts
     from agentic.executors.commands.pipelines import read_pipeline
 
     spec = read_pipeline(target.removesuffix("@"), project)

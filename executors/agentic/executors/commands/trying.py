@@ -93,7 +93,7 @@ async def _tried(
     from agentic.core.browser import BrowserFetcher
     from agentic.core.http import HttpPolicy, open_fetcher
     from agentic.core.pipeline.steps.calls import call_until_done
-    from agentic.executors.outside import SharedBrowser
+    from agentic.executors.agents.actor_resources import SharedBrowser
 
     async with open_fetcher(HttpPolicy(allow_private_hosts=tuple(private_hosts))) as http:
         browser = SharedBrowser(load_settings())

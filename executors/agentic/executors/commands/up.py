@@ -12,7 +12,7 @@ from agentic.core.cli import console
 from agentic.core.services import Service, Supervisor, nats_service, valkey_service
 from agentic.core.settings import Settings, load_settings, safe_url
 from agentic.executors.commands.database import ready_database
-from agentic.executors.services import beat_service, flower_service, worker_service
+from agentic.executors.workers.services import beat_service, flower_service, worker_service
 
 
 def up(

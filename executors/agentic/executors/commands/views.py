@@ -44,7 +44,7 @@ def shown_config(agent: AgentModel) -> dict[str, JSONValue]:
     Those are ``SecretStr`` fields, and what is a secret to all appearance; references to stored ones stay.
     Where that cannot be told, as the platform is not installed or the config does not fit it, every value is.
     """
-    from agentic.executors.redaction import MASK, Redactor
+    from agentic.executors.agents.redaction import MASK, Redactor
 
     hidden: dict[str, JSONValue] = dict.fromkeys(agent.config, MASK)
     try:

@@ -18,7 +18,7 @@ from agentic.executors.commands.steering import Desk, say
 
 if TYPE_CHECKING:
     from agentic.core.graph import WorkflowEvent
-    from agentic.executors.run_watch import Look
+    from agentic.executors.durable.runs.watch import Look
 
 Once = Annotated[bool, typer.Option("--once", help="Show the current state and exit.")]
 Every = Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Seconds between updates.")]
@@ -40,7 +40,7 @@ def watch_run(
     Raises:
         Exit: With 1, when it ends otherwise than completed and was not only looked at once.
     """
-    from agentic.executors.run_watch import RunWatch
+    from agentic.executors.durable.runs.watch import RunWatch
 
     rows = min(max(console.size.height - _OTHER_LINES, _FEWEST_ROWS), _MOST_ROWS)
     watch = RunWatch(desk.database, desk.project_id, run_id, limit=rows)

@@ -12,7 +12,7 @@ import typer
 from agentic.core.settings import load_settings
 from agentic.executors.commands.database import current_database
 from agentic.executors.commands.running import checked_dispatcher
-from agentic.executors.keeping import Keeper, is_kept
+from agentic.executors.workers.keeping import Keeper, is_kept
 
 if TYPE_CHECKING:
     from celery import Celery

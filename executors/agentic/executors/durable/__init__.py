@@ -1,6 +1,5 @@
 """Durable runs: any worker goes on with any run, whatever happens to the others."""
 
-from agentic.executors.durable.catalog import Flow, WorkflowCatalog
 from agentic.executors.durable.errors import (
     CancelledRunError,
     CrashedError,
@@ -11,11 +10,12 @@ from agentic.executors.durable.errors import (
     RunFailedError,
     UnknownWorkflowError,
 )
-from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.hooks import RunHooks
-from agentic.executors.durable.local import LocalRuns
-from agentic.executors.durable.service import HostOptions
-from agentic.executors.durable.starting import Submission
+from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.hooks import RunHooks
+from agentic.executors.durable.runs.local import LocalRuns
+from agentic.executors.durable.runs.service import HostOptions
+from agentic.executors.durable.runs.starting import Submission
 
 __all__ = [
     "AsyncRunHandle",

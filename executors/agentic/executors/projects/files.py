@@ -24,8 +24,8 @@ from pydantic import (
 from agentic.core.pipeline import Fault, SpecError
 from agentic.core.pipeline.spec.reader import Document, read_text
 from agentic.core.types import JSONValue
+from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.errors import ProjectFileError
-from agentic.executors.redaction import MASK
 from agentic.mappers import CatchUp, Overlap
 
 HEAD = """\

@@ -13,7 +13,7 @@ from agentic.core.hooks import get_registry
 from agentic.core.pipeline import Fault, PipelineSpec, SpecError, read_spec
 from agentic.core.pipeline.expressions.references import Place
 from agentic.core.types import JSONValue
-from agentic.executors.catalog import AgentFacts, find_named, put_agent
+from agentic.executors.agents.catalog import AgentFacts, find_named, put_agent
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.projects.files import AgentPart, ProjectFile, ProjectPart, ReadFile, SchedulePart
 from agentic.executors.projects.parts import (

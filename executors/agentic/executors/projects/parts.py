@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from agentic.core.pipeline import Fault
 from agentic.core.pipeline.expressions.references import Place
 from agentic.core.types import JSONValue
+from agentic.executors.agents.redaction import MASK
 from agentic.executors.projects.files import SchedulePart
-from agentic.executors.redaction import MASK
-from agentic.executors.schedule_cron import ScheduleTimesError
-from agentic.executors.schedule_times import check_timing, read_interval
+from agentic.executors.schedules.cron import ScheduleTimesError
+from agentic.executors.schedules.times import check_timing, read_interval
 from agentic.mappers import AgentModel, ScheduleModel
 from agentic.mappers.catalog.schedules import Timing
 

@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 from agentic.core.hooks import Platform, get_registry
 from agentic.core.pipeline import PipelineSpec
 from agentic.core.types import JSONValue
+from agentic.executors.agents.factory import ExecutorFactory
+from agentic.executors.agents.pipeline import PipelineAgentExecutor
+from agentic.executors.agents.workflows import flow_name
 from agentic.executors.errors import AgentConfigError
 from agentic.executors.exports.rows import export_tables, read_records
-from agentic.executors.factory import ExecutorFactory
-from agentic.executors.flows import flow_name
-from agentic.executors.pipeline import PipelineAgentExecutor
 from agentic.executors.reports.changes import ChangeReport, compare_crawls, earlier_crawl
 from agentic.executors.reports.crawls import EXAMPLES, CrawlReader
 from agentic.executors.reports.facts import (

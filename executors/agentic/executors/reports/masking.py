@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
-from agentic.executors.redaction import MASK, Redactor
+from agentic.executors.agents.redaction import MASK, Redactor
 from agentic.executors.reports.changes import ChangedPage, ChangeReport
 from agentic.mappers import AgentModel
 

@@ -16,7 +16,7 @@ from agentic.core.types import RunId
 from agentic.core.views.replay import replay
 from agentic.core.views.run_view import RunView
 from agentic.core.views.viz import to_svg
-from agentic.executors.records import WORK
+from agentic.executors.agents.repository import WORK
 from agentic.mappers import ExecutionModel
 from agentic.mappers.runs.reading import LedgerReader
 

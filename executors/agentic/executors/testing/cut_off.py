@@ -26,8 +26,8 @@ def main(url: str, execution_id: str, agent_id: str, moment: str) -> None:
         moment: ``before`` it saves its results, or ``after`` that, before the transaction is committed.
     """
     from agentic.core.hooks import get_registry
-    from agentic.executors.host import Host
-    from agentic.executors.runner import find_both, run_execution
+    from agentic.executors.agents.host import Host
+    from agentic.executors.agents.runner import find_both, run_execution
     from agentic.mappers import Database
 
     database = Database(url)

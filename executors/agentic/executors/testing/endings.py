@@ -17,8 +17,8 @@ from sqlalchemy import func, select
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.factory import ExecutorFactory
-from agentic.executors.redaction import Redactor
+from agentic.executors.agents.factory import ExecutorFactory
+from agentic.executors.agents.redaction import Redactor
 from agentic.executors.testing import cut_off
 from agentic.executors.testing.running import Queued, Ran, RunAgent
 from agentic.executors.testing.watching import Watch

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.host import ExecutionOutcome, Host
-from agentic.executors.runner import outcome_of, run_execution
+from agentic.executors.agents.host import ExecutionOutcome, Host
+from agentic.executors.agents.runner import outcome_of, run_execution
 from agentic.mappers import (
     Database,
     ProjectModel,

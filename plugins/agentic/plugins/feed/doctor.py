@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.hooks import Finding, warning
 from agentic.core.reading.extras import MissingExtraError
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.feed.libraries import check_libraries
 from agentic.plugins.feed.settings import FeedSettings
 

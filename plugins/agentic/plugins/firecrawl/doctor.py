@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from agentic.core.errors import SettingsError
 from agentic.core.hooks import Finding
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
 from agentic.plugins.firecrawl.failures import MissingFirecrawlError
 from agentic.plugins.firecrawl.settings import KEY_SECRET, place_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agentic.executors.pipeline import PipelineAgentExecutor
+from agentic.executors.agents.pipeline import PipelineAgentExecutor
 from agentic.plugins.firecrawl.agent_settings import FirecrawlAgentSettings
 
 if TYPE_CHECKING:

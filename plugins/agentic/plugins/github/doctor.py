@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentic.core.hooks import Finding, warning
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.github.settings import GithubSettings
 
 PLATFORM_NAME = "github"

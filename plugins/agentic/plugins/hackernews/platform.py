@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.hooks import Platform
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.hackernews.executor import HackerNewsAgentExecutor
 from agentic.plugins.hackernews.mapper import HackerNewsResultMapper
 from agentic.plugins.hackernews.models import HackerNewsItemModel, HackerNewsUserModel

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from agentic.core.browser import BrowserUnavailableError
 from agentic.core.hooks import Finding, warning
 from agentic.core.settings import load_settings
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.executors.browser.checkup import find_browser
 from agentic.plugins.reddit.settings import RedditSettings
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.reading.feeds import EXTRA
+from agentic.executors.agents.actor_resources import SharedBrowser
 from agentic.executors.api import ApiAgentExecutor
 from agentic.executors.base import AgentWork
-from agentic.executors.outside import SharedBrowser
 from agentic.plugins.reddit.choosing import MAX_ROWS
 from agentic.plugins.reddit.client import RedditClient, api_client, page_client
 from agentic.plugins.reddit.items import Found, RedditQuery

@@ -14,7 +14,7 @@ from agentic.core.pipeline.spec.walking import calls_of
 from agentic.core.reading.extras import MissingExtraError, load
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
-from agentic.executors.agents_doctor import AgentsDoctor
+from agentic.executors.agents.doctor import AgentsDoctor
 from agentic.plugins.web.authenticate import AuthenticateActor
 from agentic.plugins.web.settings import WebSettings
 

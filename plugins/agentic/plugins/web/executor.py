@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.pipeline import CrawledPage, FailedPage, PipelineSpec
 from agentic.core.types import JSONValue, SaveCounts
-from agentic.executors.pipeline import PipelineAgentExecutor
+from agentic.executors.agents.pipeline import PipelineAgentExecutor
 from agentic.plugins.web.settings import WebSettings
 
 if TYPE_CHECKING:

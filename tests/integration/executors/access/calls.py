@@ -20,12 +20,12 @@ from agentic.core.ledger import ActivationId, ActivationStatus, EventBatch, Leas
 from agentic.core.secret_names import project_variable
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
-from agentic.executors.audit_trail import audit_trail, find_subject
+from agentic.executors.agents.catalog import find_by_prefix, find_named
+from agentic.executors.agents.ending import Ending, end_cut_off, end_execution
+from agentic.executors.agents.repository import AgentRecords
+from agentic.executors.agents.workflows import flow_builder
 from agentic.executors.budgets import own_turns
-from agentic.executors.catalog import find_by_prefix, find_named
-from agentic.executors.ending import Ending, end_cut_off, end_execution
-from agentic.executors.flows import flow_builder
-from agentic.executors.records import AgentRecords
+from agentic.executors.durable.publish.audit_trail import audit_trail, find_subject
 from agentic.executors.runs import RunClient
 from agentic.mappers import (
     ExecutionStatus,

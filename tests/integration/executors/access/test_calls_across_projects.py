@@ -20,8 +20,8 @@ import agentic.mappers
 from agentic.core.graph.checkpoints.store import CheckpointStore
 from agentic.core.ledger import LedgerTransaction
 from agentic.executors import RunHandle
+from agentic.executors.agents.workflows import flow_name
 from agentic.executors.durable import Submission
-from agentic.executors.flows import flow_name
 from agentic.mappers import AgentModel, ExecutionStatus, find_execution
 from agentic.mappers.ledger.sql import ACTIVATIONS
 from agentic.mappers.runs.reading import LedgerReader

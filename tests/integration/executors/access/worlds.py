@@ -20,8 +20,8 @@ from agentic.core.hooks import get_registry
 from agentic.core.http import HttpSession
 from agentic.core.pipeline import read_spec
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.host import Host
-from agentic.executors.runner import run_execution
+from agentic.executors.agents.host import Host
+from agentic.executors.agents.runner import run_execution
 from agentic.mappers import (
     AgentModel,
     Base,

@@ -22,7 +22,7 @@ from tests.pages import read_page
 
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.dispatch import CeleryDispatcher
+from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.mappers import Database, ExecutionModel, ExecutionStatus, add_agent, add_project
 from agentic.mappers.vault.keys import SecretKeys
 from agentic.mappers.vault.vault import set_secret

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agentic.core.services import Supervisor, nats_service, valkey_service
 from agentic.core.settings import load_settings
-from agentic.executors.services import beat_service, flower_service, worker_service
+from agentic.executors.workers.services import beat_service, flower_service, worker_service
 
 READY = "all of it is ready"
 

@@ -22,9 +22,9 @@ from agentic.core.graph import CrashPolicy, RequestExpiredError
 from agentic.core.ledger import Claimed, Dispatchable, LedgerStore
 from agentic.core.types import RunId
 from agentic.executors.durable import HostOptions, Submission, WorkflowCatalog
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.service import RunService, make_host
-from agentic.executors.durable.worker import Bounds, DurableWorker
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs.service import RunService, make_host
+from agentic.executors.durable.worker.worker import Bounds, DurableWorker
 
 MODULE = "tests.integration.executors.durable.steered"
 DYING = "host/1"

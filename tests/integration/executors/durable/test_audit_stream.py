@@ -27,9 +27,9 @@ from agentic.core.services import Supervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
-from agentic.executors.durable import auditing
-from agentic.executors.durable.process import RunProcess
-from agentic.executors.durable.publishing import Courier
+from agentic.executors.durable.publish import auditing
+from agentic.executors.durable.publish.publishing import Courier
+from agentic.executors.durable.worker.process import RunProcess
 from agentic.mappers.tables.audit import AuditModel
 from agentic.mappers.tables.ledger import RunEventModel
 

@@ -15,12 +15,12 @@ from agentic.core.graph.planning.planner import Ending, break_off
 from agentic.core.ledger import ActivationStatus, Claimed, LedgerTransaction, NewRun, RunRow, Settled
 from agentic.core.types import RunId
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.beginning import begin
-from agentic.executors.durable.catalog import Flow
-from agentic.executors.durable.children import pause_with_children
-from agentic.executors.durable.image import RunImage
-from agentic.executors.durable.lane import Work, in_transaction
-from agentic.executors.durable.tending import advance
+from agentic.executors.durable.reconcile.advance import advance
+from agentic.executors.durable.runs.beginning import begin
+from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.runs.children import pause_with_children
+from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.worker.ledger_executor import Work, in_transaction
 from agentic.mappers import Database, add_project
 from agentic.mappers.ledger.ledger import SqlLedger
 

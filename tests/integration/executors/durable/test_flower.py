@@ -21,8 +21,8 @@ from agentic.core.services import Supervisor
 from agentic.core.settings import load_settings
 from agentic.core.types import ExecutorId, RunId
 from agentic.executors import RunClient
-from agentic.executors.durable.messages import MessageDispatcher, label_of
-from agentic.executors.services import flower_service, worker_service
+from agentic.executors.durable.publish.messages import MessageDispatcher, label_of
+from agentic.executors.workers.services import flower_service, worker_service
 
 if TYPE_CHECKING:
     from tests.integration.executors.conftest import Place

@@ -28,10 +28,10 @@ from agentic.core.services import Service, Supervisor, nats_service
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
-from agentic.executors.durable.lane import LedgerLane
-from agentic.executors.durable.outbox import Outbox, Published
-from agentic.executors.durable.process import RunProcess
-from agentic.executors.durable.publishing import Courier
+from agentic.executors.durable.publish.outbox import Outbox, Published
+from agentic.executors.durable.publish.publishing import Courier
+from agentic.executors.durable.worker.ledger_executor import LedgerLane
+from agentic.executors.durable.worker.process import RunProcess
 from agentic.mappers.tables.ledger import RunEventModel
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ async def test_one_that_was_deleted_while_nothing_happens_is_found_after_a_while
     post: Post, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("STREAM_LOOK_S", "_LAST_RETRY_S"):
-        monkeypatch.setattr(f"agentic.executors.durable.publishing.{name}", 0.2)
+        monkeypatch.setattr(f"agentic.executors.durable.publish.publishing.{name}", 0.2)
     async with post.server(), post.bus() as bus, post.courier_at_work():
         await work(post.shelf.ours, "one")
         await eventually(post.is_empty)

@@ -15,8 +15,8 @@ from agentic.core.ledger.batches import read_batch
 from agentic.core.settings import load_settings
 from agentic.core.types import RunId
 from agentic.executors.celery import make_app
-from agentic.executors.config import QUEUES
-from agentic.executors.durable.process import RunProcess
+from agentic.executors.durable.worker.process import RunProcess
+from agentic.executors.workers.config import QUEUES
 from agentic.mappers import find_project
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from agentic.core.ledger import ActivationStatus, LedgerError, UnknownRunError
 from agentic.core.types import RunId
 from agentic.executors.commands.options import OptionError
 from agentic.executors.commands.steering import Desk
-from agentic.executors.durable import cutting_off
-from agentic.executors.durable.control import NothingToRetryError
+from agentic.executors.durable.runs import cutting_off
+from agentic.executors.durable.runs.control import NothingToRetryError
 from agentic.mappers import AgentModel, ExecutionModel, ExecutionStatus, create_execution, find_project
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agentic.core.types import RunId
-from agentic.executors import metrics_runs
-from agentic.executors.metrics import SqlCollector, as_text
+from agentic.executors.metrics import runs
+from agentic.executors.metrics.metrics import SqlCollector, as_text
 
 if TYPE_CHECKING:
     from tests.integration.executors.durable.conftest import Shelf
@@ -107,7 +107,7 @@ def test_events_are_counted_until_they_are_published(shelf: Shelf) -> None:
 def test_of_a_history_that_nobody_publishes_as_many_batches_are_counted_as_tell_enough(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metrics_runs, "MAX_BATCHES", 2)
+    monkeypatch.setattr(runs, "MAX_BATCHES", 2)
     for floor in (shelf.ours, shelf.theirs):
         floor.submit("adding", 1, "one")
         floor.work()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import literal, select
 
 from agentic.core.types import JSONValue
-from agentic.executors.redaction import MASK, Redactor
+from agentic.executors.agents.redaction import MASK, Redactor
 from agentic.executors.reports.crawls import EXAMPLES, HOSTS, CrawlReader
 from agentic.executors.reports.facts import HostFacts, PageCounts, StrategyFacts, TriedPage
 from agentic.executors.reports.masking import Shown

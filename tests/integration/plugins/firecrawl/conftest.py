@@ -16,7 +16,7 @@ from agentic.core.actors import ActorContext, UnknownSecretError
 from agentic.core.hooks import get_registry
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.types import JSONValue
-from agentic.executors.files import FolderFiles
+from agentic.executors.agents.files import FolderFiles
 from agentic.plugins.fakes.server import FakeServer
 
 pytest.importorskip("firecrawl")

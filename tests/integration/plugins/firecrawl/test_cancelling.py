@@ -28,7 +28,7 @@ from agentic.core.pipeline import (
     parse_spec,
 )
 from agentic.core.types import JSONValue, RunId
-from agentic.executors.runner import Host, run_execution
+from agentic.executors.agents.runner import Host, run_execution
 from agentic.mappers import Database, ExecutionStatus, add_agent, add_project, create_execution
 from agentic.plugins.fakes.control import Fault
 from agentic.plugins.fakes.firecrawl.account import AccountOrder

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from agentic.core.bus import MemoryBus
 from agentic.core.hooks import get_registry
 from agentic.core.types import JSONValue
-from agentic.executors.runner import Host, run_execution
+from agentic.executors.agents.runner import Host, run_execution
 from agentic.mappers import Database, add_agent, add_project, create_execution, find_project
 from agentic.migrations.runner import upgrade
 from agentic.plugins.fakes.server import FakeServer

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from agentic.core.bus import MemoryBus
 from agentic.core.types import JSONValue
-from agentic.executors.runner import ExecutionOutcome, Host, run_execution
+from agentic.executors.agents.runner import ExecutionOutcome, Host, run_execution
 from agentic.mappers import (
     AgentModel,
     AgentResultModel,

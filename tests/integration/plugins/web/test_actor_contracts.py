@@ -20,8 +20,8 @@ from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.services import free_port
 from agentic.core.settings import load_settings
 from agentic.core.types import JSONValue
+from agentic.executors.agents.files import FolderFiles
 from agentic.executors.browser import PlaywrightBrowser
-from agentic.executors.files import FolderFiles
 from agentic.executors.testing import ActorContract, Failing, Site
 from agentic.plugins.fakes.jobs.credentials import PASSWORD, USERNAME
 from agentic.plugins.fakes.server import FakeServer

@@ -15,8 +15,8 @@ from agentic.core.actors import ActorContext
 from agentic.core.browser import BrowserFetcher
 from agentic.core.http import HttpPolicy, open_fetcher
 from agentic.core.settings import load_settings
+from agentic.executors.agents.files import FolderFiles
 from agentic.executors.browser import PlaywrightBrowser
-from agentic.executors.files import FolderFiles
 from agentic.plugins.fakes.news.revisions import Revision
 from agentic.plugins.fakes.server import FakeServer
 from agentic.plugins.web.scripted import verdict_key

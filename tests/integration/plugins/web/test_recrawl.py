@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from agentic.core.types import JSONValue
-from agentic.executors.runner import ExecutionOutcome
+from agentic.executors.agents.runner import ExecutionOutcome
 from agentic.mappers import AgentModel, ExecutionStatus
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from agentic.core import (
 )
 from agentic.core.ledger import LedgerTransaction, LedgerUnavailableError, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.handle import AsyncRunHandle
-from agentic.executors.durable.service import HostOptions
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.service import HostOptions
 
 FOR_EVER = 3600.0
 

@@ -11,8 +11,8 @@ from agentic.core.audit import Decision, DecisionKind, decided
 from agentic.core.bus import BusMessage, MemoryBus, StreamFullError
 from agentic.core.bus.decisions import published_decision
 from agentic.core.ledger import MemoryLedger
-from agentic.executors.durable.auditing import RETRY_S, AuditOutbox
-from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.publish.auditing import RETRY_S, AuditOutbox
+from agentic.executors.durable.worker.ledger_executor import LedgerLane
 
 pytestmark = [pytest.mark.requirement("NA21"), pytest.mark.requirement("LG15")]
 

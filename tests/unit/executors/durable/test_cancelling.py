@@ -12,11 +12,12 @@ import pytest
 from agentic.core import RunStatus, Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import EventKind
 from agentic.core.ledger import MemoryLedger
-from agentic.executors.durable import LocalRuns, WorkflowCatalog, cutting_off
+from agentic.executors.durable import LocalRuns, WorkflowCatalog
 from agentic.executors.durable.errors import CancelledRunError, LateAnswerError
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.reconciler import Reconciler
-from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs import cutting_off
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 
 
 class Clock:

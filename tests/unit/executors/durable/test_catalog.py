@@ -11,7 +11,7 @@ import pytest
 
 from agentic.core.graph import Workflow, WorkflowBuilder, executor
 from agentic.executors.durable import UnknownWorkflowError
-from agentic.executors.durable.catalog import Flow, WorkflowCatalog
+from agentic.executors.durable.runs.catalog import Flow, WorkflowCatalog
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from agentic.core import (
 from agentic.core.graph.definition.run_services import SubCall
 from agentic.core.graph.model.progress import SubRun
 from agentic.core.ledger import MemoryLedger, RunRow
-from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog, preparing
-from agentic.executors.durable.children import read_child
-from agentic.executors.durable.host import RunHost
-from agentic.executors.durable.service import HostOptions
+from agentic.executors.durable import AsyncRunHandle, LocalRuns, Submission, WorkflowCatalog
+from agentic.executors.durable.runs.children import read_child
+from agentic.executors.durable.runs.service import HostOptions
+from agentic.executors.durable.worker import preparing
+from agentic.executors.durable.worker.host import RunHost
 
 
 class Site:

@@ -9,7 +9,7 @@ import pytest
 from agentic.core.ledger import ActivationStatus, MemoryLedger, Settled
 from agentic.core.ledger.records import DEFAULT_QUEUE
 from agentic.core.testing.ledger.cases import FIRST, claim, new_run
-from agentic.executors.durable.claiming import Claimant, claim_wanted
+from agentic.executors.durable.worker.claiming import Claimant, claim_wanted
 
 ME = Claimant(worker="me", queues=frozenset({DEFAULT_QUEUE}), lease_s=30.0)
 

@@ -8,7 +8,7 @@ from agentic.core.errors import DuplicateNameError
 from agentic.core.graph import Workflow, WorkflowBuilder, executor
 from agentic.core.hooks import Offers
 from agentic.executors.durable import UnknownWorkflowError
-from agentic.executors.durable.catalog import WorkflowCatalog
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
 
 
 @executor(id="echo")

@@ -14,8 +14,8 @@ from agentic.core.ledger import CorruptRunError
 from agentic.core.types import RunId
 from agentic.executors.durable import LocalRuns, Submission, WorkflowCatalog
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 from agentic.mappers import Base, Database
 from agentic.mappers.ledger.ledger import SqlLedger
 

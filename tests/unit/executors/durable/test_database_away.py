@@ -14,7 +14,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerUnavailableError
-from agentic.executors.durable import LocalRuns, WorkflowCatalog, patience
+from agentic.executors.durable import LocalRuns, WorkflowCatalog
+from agentic.executors.durable.worker import patience
 from agentic.mappers import Base, Database
 from agentic.mappers.database.away import went_away
 from agentic.mappers.errors import DatabaseUnavailableError

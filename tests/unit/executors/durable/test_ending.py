@@ -17,9 +17,9 @@ from agentic.core.ledger import (
     MemoryLedger,
 )
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.host import Dispatcher
-from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker import DurableWorker
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.worker.host import Dispatcher
+from agentic.executors.durable.worker.worker import DurableWorker
 
 
 class Ending:

@@ -11,9 +11,9 @@ from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.graph.model.messages import Activation
 from agentic.core.ledger import ActivationId
 from agentic.core.types import ExecutorId, RunId
-from agentic.executors.durable.beginning import begin
-from agentic.executors.durable.catalog import Flow
-from agentic.executors.durable.image import RunImage
+from agentic.executors.durable.runs.beginning import begin
+from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.worker.cached_run import RunImage
 
 RUN = RunId("run")
 WIDTH = 50

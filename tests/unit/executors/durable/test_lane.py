@@ -11,7 +11,7 @@ from functools import partial
 from agentic.core.ledger import LedgerTransaction, MemoryLedger
 from agentic.core.testing.ledger.cases import new_run
 from agentic.core.types import RunId
-from agentic.executors.durable.lane import LedgerLane
+from agentic.executors.durable.worker.ledger_executor import LedgerLane
 
 NAMES = [RunId(name) for name in ("a", "b", "c")]
 

@@ -15,10 +15,10 @@ from agentic.core import Workflow, WorkflowBuilder, WorkflowContext, executor
 from agentic.core.graph import RunResult, RunStatus
 from agentic.core.ledger import LedgerStore, MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.catalog import Flow
 from agentic.executors.durable.errors import UnknownWorkflowError
-from agentic.executors.guarding import EngineTask, HandlerTask
-from agentic.executors.loop import LoopThread
+from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.workers.guarding import EngineTask, HandlerTask
+from agentic.executors.workers.loop import LoopThread
 from agentic.mappers import Base, Database
 from agentic.mappers.ledger.ledger import SqlLedger
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agentic.executors.durable.process_names import is_gone, process_name
+from agentic.executors.durable.worker.process_names import is_gone, process_name
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells of processes")
 

@@ -19,10 +19,10 @@ from agentic.core import (
 )
 from agentic.core.ledger import ActivationRow, ActivationStatus, MemoryLedger
 from agentic.executors.durable import WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher, LocalRuns
-from agentic.executors.durable.service import HostOptions, RunService, make_host
-from agentic.executors.durable.worker import OVERRAN, DurableWorker
-from agentic.executors.lifecycle import STOPPED
+from agentic.executors.durable.runs.local import LocalDispatcher, LocalRuns
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.worker.worker import OVERRAN, DurableWorker
+from agentic.executors.workers.lifecycle import STOPPED
 
 
 def stubborn(log: list[str], at_work: asyncio.Event, config: WorkflowConfig | None = None) -> Workflow:

@@ -13,8 +13,8 @@ import pytest
 from agentic.core import Workflow, WorkflowBuilder, executor
 from agentic.core.graph import RunStatus, WorkflowConfig
 from agentic.core.ledger import MemoryLedger
-from agentic.executors import guarding
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
+from agentic.executors.workers import guarding
 
 GRACE_S = 20.0
 

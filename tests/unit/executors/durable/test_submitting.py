@@ -21,8 +21,8 @@ from agentic.executors.durable import (
     Submission,
     WorkflowCatalog,
 )
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 from agentic.mappers import Base, Database
 from agentic.mappers.ledger.ledger import SqlLedger
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from agentic.core import RunStatus, Workflow, WorkflowBuilder, executor
 from agentic.core.ledger import MemoryLedger
 from agentic.executors.durable import LocalRuns, WorkflowCatalog
-from agentic.executors.durable.local import LocalDispatcher
-from agentic.executors.durable.service import HostOptions, RunService, make_host
+from agentic.executors.durable.runs.local import LocalDispatcher
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
 
 
 @executor(id="one")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.executors.redaction import MASK, Redactor
+from agentic.executors.agents.redaction import MASK, Redactor
 from agentic.executors.reports.changes import Change, ChangedPage, ChangeReport
 from agentic.executors.reports.masking import Shown, masked_changes, masked_url
 

@@ -1,0 +1,1 @@
+"""Agents as executions: made, run, ended, and their records."""

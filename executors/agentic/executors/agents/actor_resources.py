@@ -1,0 +1,102 @@
+"""What the actors of an agent's pipelines use in this process: connections, a browser, stores."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
+
+from agentic.core.browser import BrowserRequest, Manners, RenderedPage
+from agentic.core.settings import Settings
+
+if TYPE_CHECKING:
+    from agentic.core.actors import ActorContext
+    from agentic.core.http import HttpPolicy
+    from agentic.core.types import RunId
+    from agentic.executors.browser import PlaywrightBrowser
+    from agentic.mappers import Database
+
+_OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[PlaywrightBrowser, WeakSet[SharedBrowser]]] = (
+    WeakKeyDictionary()
+)
+
+FILES = "files"
+"""Folder for files of actors, in the folder of the settings."""
+
+
+class SharedBrowser:
+    """Implements :class:`agentic.core.browser.Browser`: all who use it in one event loop share a browser.
+
+    It is started with the first page, and ended when the last of them is closed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def render(self, request: BrowserRequest, manners: Manners) -> RenderedPage:
+        """See :meth:`agentic.core.browser.Browser.render`."""
+        browser, users = self._shared()
+        users.add(self)
+        return await browser.render(request, manners)
+
+    async def aclose(self) -> None:
+        """Let go of the browser."""
+        loop = asyncio.get_running_loop()
+        browser, users = _OPEN.get(loop, (None, WeakSet()))
+        users.discard(self)
+        if browser is not None and not users:
+            del _OPEN[loop]
+            await browser.aclose()
+
+    def _shared(self) -> tuple[PlaywrightBrowser, WeakSet[SharedBrowser]]:
+        loop = asyncio.get_running_loop()
+        if loop not in _OPEN:
+            from agentic.executors.browser import PlaywrightBrowser
+
+            _OPEN[loop] = (PlaywrightBrowser(self._settings), WeakSet())
+        return _OPEN[loop]
+
+
+class Outside:
+    """What the actors of one agent may use.
+
+    Args:
+        database: Has what the project keeps.
+        project_id: Owns the agent.
+        policy: Manners and limits of requests.
+        settings: Of this process.
+    """
+
+    def __init__(self, database: Database, project_id: str, policy: HttpPolicy, settings: Settings) -> None:
+        from agentic.core.actors import ActorContext
+        from agentic.core.browser import BrowserFetcher
+        from agentic.executors.project_http import ProjectHttp
+        from agentic.mappers.audit import SqlAudit
+        from agentic.mappers.vault.memory import SqlMemory
+        from agentic.mappers.vault.sessions import SqlSessions
+
+        self._settings = settings
+        self._http = ProjectHttp(database, project_id, policy, settings)
+        self._browser = SharedBrowser(settings)
+        self._context = ActorContext(
+            http=self._http.fetcher,
+            pages=BrowserFetcher(self._http.fetcher, self._browser, secret=self._http.secrets.secret),
+            secrets=self._http.secrets,
+            sessions=SqlSessions(database, project_id, self._http.keys),
+            memory=SqlMemory(database, project_id),
+            decide=SqlAudit(database, project_id).decide,
+        )
+
+    def context(self, run_id: RunId) -> ActorContext:
+        """Return what actors of a run may use; its files are those of the execution it belongs to."""
+        from dataclasses import replace
+
+        from agentic.executors.agents.files import FolderFiles
+
+        execution_id = run_id.partition("/")[0]
+        return replace(self._context, files=FolderFiles(self._settings.home / FILES, execution_id))
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._browser.aclose()
+        await self._http.aclose()

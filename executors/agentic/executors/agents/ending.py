@@ -1,0 +1,131 @@
+"""Ends executions, and logs each end once: when it is kept, by the process that wrote it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentic.core.actors import failure_class_of
+from agentic.core.graph.errors import named_class
+from agentic.core.logging import get_logger
+from agentic.mappers import ExecutionStatus, finish_execution
+from agentic.mappers.catalog.execution_counts import COUNT_NAMES
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from agentic.executors.durable.runs.hooks import OnceKept
+    from agentic.mappers import EndedExecution
+
+log = get_logger(__name__)
+
+EVENTS = {
+    ExecutionStatus.SUCCEEDED: "execution.succeeded",
+    ExecutionStatus.PARTIAL: "execution.partial",
+    ExecutionStatus.FAILED: "execution.failed",
+    ExecutionStatus.CANCELLED: "execution.cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an execution ends.
+
+    Attributes:
+        status: ``succeeded``, ``failed`` or ``cancelled``.
+        error: What went wrong, in a line without secrets.
+        cause: The error itself, which says its class.
+        superstep_count: Supersteps of the run.
+        child_run_id: The run of the agent's graph.
+        event_count: Durable events of the run.
+        log_level: For one that failed.
+    """
+
+    status: ExecutionStatus
+    error: str | None = None
+    cause: BaseException | None = None
+    superstep_count: int = 0
+    child_run_id: str = ""
+    event_count: int = 0
+    log_level: int = logging.ERROR
+
+
+def end_execution(session: Session, project_id: str, execution_id: str, ending: Ending) -> OnceKept:
+    """Note how an execution ended; return what logs that, to be called when the transaction is kept.
+
+    Args:
+        session: In the transaction that ends the run.
+        project_id: Owns the execution.
+        execution_id: The execution; nothing is noted and logged of one that was removed meanwhile.
+        ending: How it ended.
+    """
+    ended = finish_execution(
+        session,
+        project_id,
+        execution_id,
+        ending.status,
+        error=ending.error,
+        superstep_count=ending.superstep_count,
+        child_run_id=ending.child_run_id,
+        event_count=ending.event_count,
+    )
+    return partial(_log_end, ended, ending)
+
+
+def end_cut_off(session: Session, run_id: str, *, project_id: str) -> None:
+    """Note that an execution was cancelled whose code is not known; there may be none of the run.
+
+    Args:
+        session: In the transaction that ends the run.
+        run_id: The run.
+        project_id: Owns it.
+    """
+    end_execution(session, project_id, run_id, Ending(status=ExecutionStatus.CANCELLED, error="cancelled"))
+
+
+def class_of(error: BaseException | None) -> str:
+    """Return the failure class of what failed an execution: the one that it or a cause of it has."""
+    words = (failure_class_of(one) for one in _causes(error))
+    return named_class(error) or next((word for word in words if word != "error"), "error")
+
+
+def _log_end(ended: EndedExecution | None, ending: Ending) -> None:
+    if ended is None:
+        return
+    log.log(
+        _level(ended, ending),
+        EVENTS[ended.status],
+        execution_id=ended.execution_id,
+        agent_id=ended.agent_id,
+        platform=ended.platform,
+        attempts=ended.attempts,
+        duration_s=round(ended.duration_s, 3),
+        **{name: ended.counts.get(name, 0) for name in COUNT_NAMES},
+        warning_count=ended.warning_count,
+        **_why(ended, ending),
+    )
+
+
+def _level(ended: EndedExecution, ending: Ending) -> int:
+    if ended.status is ExecutionStatus.FAILED:
+        return ending.log_level
+    is_partial = ended.status is ExecutionStatus.PARTIAL
+    return min(logging.WARNING, ending.log_level) if is_partial else logging.INFO
+
+
+def _why(ended: EndedExecution, ending: Ending) -> dict[str, str | None]:
+    """Say why an execution failed, or in which part: its run did, or what its results were worth."""
+    if ended.reason is not None:
+        return {"failure_class": "results", "error": ended.reason}
+    if ended.status is ExecutionStatus.FAILED:
+        return {"failure_class": class_of(ending.cause), "error": ending.error}
+    return {}
+
+
+def _causes(error: BaseException | None) -> Iterator[Exception]:
+    while isinstance(error, Exception):
+        yield error
+        error = error.__cause__

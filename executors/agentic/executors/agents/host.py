@@ -1,0 +1,96 @@
+"""What a run of an execution is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from agentic.core.bus import Bus
+from agentic.core.graph import WorkflowEvent
+from agentic.core.types import JSONValue, SaveCounts
+from agentic.executors.durable.worker.leases import LEASE_S
+from agentic.mappers import Database, ExecutionModel, ExecutionStatus
+
+EventListener = Callable[[WorkflowEvent], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What a process lends to the executions it runs.
+
+    Attributes:
+        database: Holds executions, agents and results.
+        bus: Gets the events; None where there is none, so that they wait in the ledger.
+        worker: Name of the process, for ``agentic executions``.
+        lease_s: How long the work of this process stays its own when it gives no sign of life.
+        publish_grace_s: Seconds a run waits at its end for events the bus has not taken yet.
+        shows_errors: Whether somebody shows how a run ended anyhow, so that the log need not be loud.
+    """
+
+    database: Database
+    bus: Bus | None
+    worker: str
+    lease_s: float = LEASE_S
+    publish_grace_s: float = 3.0
+    shows_errors: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionOutcome:
+    """How running an execution went.
+
+    Attributes:
+        execution_id: The execution.
+        status: How it ended; ``running`` or ``queued`` when others go on with it.
+        counts: Rows inserted, updated, unchanged and rejected, in all attempts.
+        failed_count: Pages, items and steps that failed.
+        reason: Why the results are partial, or a failure.
+        superstep_count: Supersteps of the execution's graph and of the graph its agent ran.
+        event_count: Durable events of the run.
+        error: What went wrong, in a line; None when nothing did.
+        warnings: What was wrong with parts of the results, a sentence each.
+    """
+
+    execution_id: str
+    status: ExecutionStatus
+    counts: SaveCounts = field(default_factory=SaveCounts)
+    failed_count: int = 0
+    reason: str | None = None
+    superstep_count: int = 0
+    event_count: int = 0
+    error: str | None = None
+    warnings: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, execution: ExecutionModel, counts: Mapping[str, JSONValue] | None = None) -> ExecutionOutcome:
+        """Return how an execution stands; ``counts`` are what it has so far, if it has not ended."""
+        found = execution.counts if counts is None else counts
+        return cls(
+            execution_id=execution.id,
+            status=execution.status,
+            counts=SaveCounts(**{name: _count(found, name) for name in asdict(SaveCounts())}),
+            failed_count=_count(found, "failed"),
+            reason=execution.reason,
+            superstep_count=execution.superstep_count,
+            event_count=execution.event_count,
+            error=execution.error if execution.status is ExecutionStatus.FAILED else None,
+            warnings=tuple(execution.warnings),
+        )
+
+    def to_dict(self) -> dict[str, JSONValue]:
+        """Return the outcome as JSON-able data; warnings are only counted, as there may be many."""
+        return {
+            "execution_id": self.execution_id,
+            "status": str(self.status),
+            "counts": {**asdict(self.counts), "failed": self.failed_count},
+            "reason": self.reason,
+            "superstep_count": self.superstep_count,
+            "event_count": self.event_count,
+            "error": self.error,
+            "warning_count": len(self.warnings),
+        }
+
+
+def _count(counts: Mapping[str, JSONValue], name: str) -> int:
+    count = counts.get(name, 0)
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,126 @@
+"""Runs executions in this process, for commands and scripts: no server is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from agentic.core.bus import open_bus
+from agentic.core.garbage import collect_seldom
+from agentic.core.settings import Settings
+from agentic.core.threads import in_thread
+from agentic.executors.agents.runner import EventListener, ExecutionOutcome, Host, find_both, run_execution
+from agentic.executors.durable.worker.process_names import process_name
+from agentic.mappers import Database, ExecutionModel
+
+STANDS_S = 5.0
+"""A loop that ignores Ctrl-C for this time is blocked."""
+
+
+def run_locally(
+    execution: ExecutionModel,
+    *,
+    database: Database,
+    settings: Settings,
+    on_event: EventListener | None = None,
+) -> ExecutionOutcome:
+    """Run an execution on an event loop of its own and wait for its end; main thread only.
+
+    Events go to the NATS server of ``settings``, if there is one. Ctrl-C and SIGTERM end the execution as
+    cancelled. This process looks for garbage less often from now on.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed.
+        SystemExit: SIGTERM came.
+        UnknownExecutionError: The execution was removed meanwhile.
+    """
+
+    async def run() -> ExecutionOutcome:
+        with ended_if_it_stands():
+            return await run_on_loop()
+
+    async def run_on_loop() -> ExecutionOutcome:
+        _, agent = await in_thread(find_both, database, execution.id, execution.agent_id)
+        async with open_bus(settings, agent.project.name) as bus:
+            known = None if settings.nats is None else bus
+            host = Host(
+                database=database,
+                bus=known,
+                worker=process_name(),
+                lease_s=settings.lease_s,
+                shows_errors=True,
+            )
+            return await run_execution(execution.id, execution.agent_id, host=host, on_event=on_event)
+
+    collect_seldom()
+    with _terminable(), asyncio.Runner(loop_factory=_new_event_loop) as runner:
+        return runner.run(run())
+
+
+@contextmanager
+def ended_if_it_stands() -> Iterator[None]:
+    """Let Ctrl-C end the process when the running loop does not notice it, as a handler keeps it.
+
+    In the main thread only. A loop that notices it cancels what runs; only a function in C that holds all of
+    Python up keeps this from working, too.
+    """
+    loop = asyncio.get_running_loop()
+    previous = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        noticed = threading.Event()
+        loop.call_soon_threadsafe(noticed.set)
+        threading.Thread(target=_end_unless, args=(noticed,), name="agentic-interrupt", daemon=True).start()
+        if callable(previous):
+            previous(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if previous is None else previous)
+
+
+def _end_unless(noticed: threading.Event) -> None:
+    if not noticed.wait(STANDS_S):
+        sys.stderr.write("agentic: a handler does not stop, so this process is killed\n")
+        sys.stderr.flush()
+        os._exit(128 + signal.SIGINT)
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return a new loop: uvloop's, which takes an eighth off the CPU time of a crawl; Python's on Windows.
+
+    A worker's is Python's: what blocks uvloop's cannot be seen from outside, and so nobody be told.
+    """
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop  # takes some milliseconds that commands which run nothing do not need
+
+    return uvloop.new_event_loop()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, but with the exit code of a terminated process."""
+
+    def interrupt(*_: object) -> None:
+        is_terminated.append(True)
+        signal.raise_signal(signal.SIGINT)  # which asyncio.run turns into a cancellation
+
+    is_terminated: list[bool] = []
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if is_terminated:
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,199 @@
+"""Platform executors whose agents are pipelines."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from agentic.core.types import JSONValue, RunId
+from agentic.executors.base import AgentWork, BaseAgentExecutor
+from agentic.executors.errors import ExecutionError
+
+if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
+    from sqlalchemy.orm import Session
+
+    from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
+    from agentic.core.types import SaveCounts
+    from agentic.mappers import Database
+    from agentic.mappers.crawl.frontier import SqlCrawlStore
+
+_MAX_FRONTIERS = 64
+
+
+class PipelineAgentExecutor(BaseAgentExecutor):
+    """Runs an agent that is a pipeline; a platform says which one, and how its pages become rows.
+
+    A crawl belongs to the execution: a new execution crawls anew, the same one run again goes on where it
+    was. Its pages are stored while it goes on, all else at the end by ``save_results``.
+    """
+
+    _result: PipelineResult | None = None
+
+    @abstractmethod
+    def pipeline(self) -> PipelineSpec:
+        """Return the agent's pipeline, checked against the installed actors."""
+
+    @abstractmethod
+    def inputs(self) -> Mapping[str, JSONValue]:
+        """Return the inputs the agent gives it."""
+
+    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
+        """Store pages of a crawl; called off the event loop, in the transaction that marks them done.
+
+        It may end what it wrote by ``session.commit()`` or ``session.rollback()``, and in no other way.
+
+        A platform whose pipelines crawl overrides it.
+
+        Raises:
+            ExecutionError: The platform has no place for them.
+        """
+        raise ExecutionError(
+            f"platform {self.agent.agent_platform!r} cannot store the pages that {pipeline!r} crawls; run "
+            "it as an agent of the platform 'web'"
+        )
+
+    def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
+        """Mark the rows of pages that are not there any more, in the transaction that gives them up.
+
+        Called off the event loop, as :meth:`save_pages` is. By default nothing is marked.
+        """
+        from agentic.core.types import SaveCounts
+
+        return SaveCounts()
+
+    def create_initial_state(self) -> dict[str, object]:
+        """Return the agent's name and goals, its pipeline's name, and every input.
+
+        Raises:
+            PipelineInputError: The inputs are not those the pipeline declares.
+        """
+        from agentic.core.http.sessions.url_credentials import UrlCredentials
+        from agentic.core.pipeline import read_inputs
+
+        spec = self.pipeline()
+        kept = UrlCredentials.found_in(
+            self.inputs(), {name: one.default for name, one in spec.inputs.items()}
+        )
+        return {
+            "agent_name": self.agent.agent_name,
+            "goals": self.goals,
+            "pipeline": spec.name,
+            "inputs": kept.stripped_data(read_inputs(spec, self.inputs())),
+        }
+
+    def work(self, database: Database) -> AgentWork:
+        """Return the pipeline; it yields a :class:`~agentic.core.pipeline.PipelineResult` as data."""
+        from agentic.core.hooks import get_registry
+        from agentic.core.pipeline import PipelineServices, compile_pipeline
+        from agentic.core.settings import load_settings
+        from agentic.executors.agents.actor_resources import Outside
+
+        spec = self.pipeline()
+        outside = Outside(database, self.agent.project_id, spec.http, load_settings())
+        frontiers = _Frontiers(self, database, spec.name)
+        services = PipelineServices(frontier=frontiers.of, context=outside.context, inputs=self.inputs())
+        return AgentWork(
+            workflow=compile_pipeline(spec, get_registry().actors, services),
+            message_of=lambda state: state["inputs"],
+            close=outside.aclose,
+        )
+
+    @property
+    def route(self) -> str:
+        """What the agent's work is routed by: its platform, or that with ``.browser`` if it needs one."""
+        from agentic.core.hooks import get_registry
+        from agentic.core.pipeline import capabilities_of
+
+        needs = capabilities_of(self.pipeline(), get_registry().actors)
+        return f"{self.agent.agent_platform}.browser" if "browser" in needs else self.agent.agent_platform
+
+    def save_results(self, results: dict[str, object]) -> bool:
+        """Store the result with the platform's mapper, and what was given up as dead letters.
+
+        Pages, items and steps that were given up are a warning each.
+        """
+        from agentic.core.pipeline import PipelineResult
+        from agentic.mappers import ExecutionModel
+        from agentic.mappers.catalog.dead_letters import keep_letters
+
+        is_kept = super().save_results(results)
+        execution = self.db_session.get(ExecutionModel, self.execution_id)
+        if is_kept and execution is not None:
+            result = PipelineResult.model_validate(results)
+            keep_letters(self.db_session, execution, result)
+            self._result = result
+        return is_kept
+
+    @property
+    def failed_count(self) -> int:
+        """Pages of the crawl, items of loops and steps that were given up."""
+        result = self._result
+        if result is None:
+            return 0
+        return len(result.failed_items) + (result.pages.failed if result.pages else 0)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the result is worth, by the limits of the pipeline."""
+        from agentic.core.pipeline import Evidence, Judgement, judge
+
+        if self._result is None:
+            return Judgement()
+        evidence = Evidence(
+            spec=self.pipeline(), result=self._result, saved=self.counts, warnings=super().warnings
+        )
+        return judge(evidence)
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was wrong with the results, and what was not got at all."""
+        from agentic.core.pipeline import shortfalls
+
+        if self._result is None:
+            return super().warnings
+        return (*super().warnings, *self._result.warnings, *shortfalls(self._result))
+
+    async def execute_agent(self, state: dict[str, object]) -> NoReturn:
+        """Never called, as :meth:`work` gives a graph."""
+        raise NotImplementedError
+
+
+class _Frontiers:
+    """The frontiers of the executions of one agent, for this process."""
+
+    def __init__(self, executor: PipelineAgentExecutor, database: Database, pipeline: str) -> None:
+        self._executor = executor
+        self._database = database
+        self._pipeline = pipeline
+        self._made: OrderedDict[str, SqlCrawlStore] = OrderedDict()
+
+    def of(self, run_id: RunId) -> SqlCrawlStore:
+        """Return the frontier of the execution that a run belongs to."""
+        execution_id = run_id.partition("/")[0]
+        store = self._made.pop(execution_id, None) or self._make(execution_id)
+        self._made[execution_id] = store
+        if len(self._made) > _MAX_FRONTIERS:
+            self._made.popitem(last=False)
+        return store
+
+    def _make(self, execution_id: str) -> SqlCrawlStore:
+        from agentic.mappers.crawl.frontier import SqlCrawlStore
+
+        agent = self._executor.agent
+        executor = type(self._executor)(agent, execution_id)
+        return SqlCrawlStore(
+            self._database,
+            project_id=agent.project_id,
+            run=execution_id,
+            save=partial(_save, executor, self._pipeline),
+            mark_gone=executor.mark_gone,
+        )
+
+
+def _save(
+    executor: PipelineAgentExecutor, pipeline: str, session: Session, pages: Sequence[CrawledPage]
+) -> SaveCounts:
+    return executor.save_pages(session, pipeline, pages)

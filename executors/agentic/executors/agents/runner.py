@@ -1,0 +1,271 @@
+"""Runs executions in this process: each is a durable run of its agent's workflow, with the same id."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+from agentic.core.graph import CheckpointError, WorkflowEvent
+from agentic.core.graph.errors import error_text
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.ledger import ActivationId
+from agentic.core.threads import in_thread
+from agentic.core.types import ExecutorId, RunId
+from agentic.executors.agents.ending import Ending, end_execution
+from agentic.executors.agents.host import EventListener, ExecutionOutcome, Host
+from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.workflows import KIND, flow_builder, flow_name
+from agentic.executors.durable import (
+    AsyncRunHandle,
+    HostOptions,
+    LocalRuns,
+    Submission,
+    WorkflowCatalog,
+)
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.publish.live import LiveEvents
+from agentic.executors.durable.publish.outbox import Outbox, kept_published
+from agentic.executors.durable.reconcile.reconciler import REDISPATCH_AFTER_S
+from agentic.executors.durable.runs.service import RunService
+from agentic.executors.errors import AgentNotRunnableError, ExecutionNotRunnableError
+from agentic.mappers import (
+    AgentModel,
+    Database,
+    ExecutionModel,
+    ExecutionStatus,
+    UnknownExecutionError,
+    find_agent,
+    queue_execution,
+    waiting_executions,
+)
+from agentic.mappers.catalog.execution_counts import counts_so_far
+from agentic.mappers.ledger.ledger import SqlLedger
+
+__all__ = ["EventListener", "ExecutionOutcome", "Host", "begin_here", "run_execution", "take_up"]
+
+CANCEL_GRACE_S = 15.0
+"""Time for a cancelled execution to end."""
+
+
+async def run_execution(
+    execution_id: str, agent_id: str, *, host: Host, on_event: EventListener | None = None
+) -> ExecutionOutcome:
+    """Run an execution in this process, and wait until it has ended, or waits for a person.
+
+    Safe to call twice with the same ids, also at the same time: the work is done once, and both see its end.
+    One that failed or was cancelled goes on where it stands. A failure of the agent is an outcome, not an
+    exception. A bus that is down does not matter to the run. When this is cancelled, the execution is.
+
+    Args:
+        execution_id: The execution.
+        agent_id: The agent it must belong to.
+        host: What this process lends.
+        on_event: Told every event of the run, on the event loop.
+
+    Raises:
+        UnknownExecutionError: The agent has no such execution.
+        ExecutionNotRunnableError: It began with other code than this process has: of its agent, or an actor.
+        LedgerUnavailableError: The database is gone; another process can go on.
+    """
+    execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
+    project = agent.project.name
+    bus = host.bus
+    live = None if bus is None else LiveEvents(lambda _: bus, host.publish_grace_s)
+
+    observers = Observers(host.database)
+
+    def tell(event: WorkflowEvent) -> None:
+        observers.tell(project, event)
+        if live is not None:
+            live.tell(project, event)
+        if on_event is not None:
+            on_event(event)
+
+    log_level = logging.INFO if host.shows_errors else logging.ERROR
+    builder = flow_builder(host.database, agent.project_id, host.worker, log_level=log_level)
+    store = SqlLedger(host.database, project_id=agent.project_id)
+    refusal: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+
+    def note(reason: Exception) -> None:
+        if not refusal.done():
+            refusal.set_result(reason)
+
+    options = HostOptions(
+        lease_s=host.lease_s, tell=tell, only=RunId(execution_id), worker=host.worker, on_refused=note
+    )
+    try:
+        async with AsyncExitStack() as stack:
+            catalog = WorkflowCatalog({}, builders={KIND: builder})
+            runs = await stack.enter_async_context(LocalRuns(store, catalog, options=options))
+            if bus is not None:
+                outbox = Outbox(runs.host.lane, project, bus)
+                await stack.enter_async_context(kept_published(outbox, host.publish_grace_s))
+            await _rested(await _taken_up(runs, execution, agent), refusal)
+    except AgentNotRunnableError as exc:
+        await in_thread(_refuse, host.database, execution, exc, log_level)
+        observers.refused(project, execution_id)
+    except (CheckpointError, UnknownWorkflowError, _RefusedError) as exc:
+        advice = "start over with `agentic run` without --resume"
+        raise ExecutionNotRunnableError(execution_id, f"{exc}; or {advice}") from exc
+    finally:
+        if live is not None:
+            await live.aclose()
+        await in_thread(observers.close)
+        store.rest()  # whoever runs hundreds one after the other has a connection for each else
+    return await in_thread(outcome_of, host.database, execution_id, agent_id)
+
+
+async def _taken_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
+    """Do as :func:`take_up`; cancelled meanwhile, cancel the run if it has begun."""
+    try:
+        return await take_up(service, execution, agent)
+    except asyncio.CancelledError:
+        handle = service.handle(execution.id)
+        if await service.host.lane.do(lambda ledger: ledger.run(handle.run_id)) is not None:
+            await handle.cancel()
+            await handle.rest(CANCEL_GRACE_S)
+        raise
+
+
+async def take_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
+    """Begin the run of an execution, or let it go on if it failed, was cancelled or lost its process.
+
+    Raises:
+        AgentNotRunnableError: The agent cannot be run as it is.
+        CheckpointError: The run began with other code; another process may have it.
+        UnknownWorkflowError: The same, and the agent is no more what it was.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    handle = service.handle(execution.id)
+    run = await service.host.lane.do(lambda ledger: ledger.run(handle.run_id))
+    if run is None:
+        return await _begin(service, execution, agent, is_told=True)
+    if run.status in {RunStatus.FAILED, RunStatus.CANCELLED}:
+        await handle.resume()
+    elif run.status is RunStatus.RUNNING:
+        await service.host.images.get(run.run_id, run.workflow, run.revision)
+    return handle
+
+
+async def begin_waiting(service: RunService, database: Database, project_id: str) -> int:
+    """Begin the runs of executions whose message was lost; return how many those were.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    for execution, agent in (found := await in_thread(_waiting, database, project_id)):
+        try:
+            await _begin(service, execution, agent, is_told=True)
+        except AgentNotRunnableError as exc:
+            await in_thread(_refuse, database, execution, exc)
+    return len(found)
+
+
+async def begin_here(
+    service: RunService, database: Database, execution: ExecutionModel, agent: AgentModel
+) -> ActivationId:
+    """Begin the run of an execution, if nobody has, without telling workers; return its first activation.
+
+    Raises:
+        AgentNotRunnableError: The agent cannot be run as it is; the execution has failed by it.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    try:
+        await _begin(service, execution, agent, is_told=False)
+    except AgentNotRunnableError as exc:
+        await in_thread(_refuse, database, execution, exc)
+        raise
+    return first_of(execution)
+
+
+def first_of(execution: ExecutionModel) -> ActivationId:
+    """Return the first activation of an execution's run."""
+    return ActivationId(RunId(execution.id), 0, ExecutorId("prepare"), 0)
+
+
+def find_both(database: Database, execution_id: str, agent_id: str) -> tuple[ExecutionModel, AgentModel]:
+    """Return an execution and its agent; blocks.
+
+    Raises:
+        UnknownExecutionError: The agent has no such execution.
+    """
+    with database.reading() as session:
+        execution = session.get(ExecutionModel, execution_id)
+        if execution is None or execution.agent_id != agent_id:
+            raise UnknownExecutionError(execution_id, f"agent {agent_id!r}")
+        return execution, find_agent(session, execution.project_id, agent_id)
+
+
+def outcome_of(database: Database, execution_id: str, agent_id: str) -> ExecutionOutcome:
+    """Return how an execution stands; blocks. Raises as :func:`find_both`."""
+    execution, _ = find_both(database, execution_id, agent_id)
+    with database.reading() as session:
+        counts = counts_so_far(session, execution.project_id, [execution])
+    return ExecutionOutcome.of(execution, counts[execution.id])
+
+
+def _waiting(database: Database, project_id: str) -> list[tuple[ExecutionModel, AgentModel]]:
+    with database.reading() as session:
+        waiting = waiting_executions(session, project_id, REDISPATCH_AFTER_S)
+        return [(execution, find_agent(session, project_id, execution.agent_id)) for execution in waiting]
+
+
+async def _begin(
+    service: RunService, execution: ExecutionModel, agent: AgentModel, *, is_told: bool
+) -> AsyncRunHandle:
+    how = Submission(run_id=execution.id, idempotency_key=f"execution:{execution.id}", is_told=is_told)
+    try:
+        return await service.submit(flow_name(agent), execution.id, how)
+    except UnknownWorkflowError as exc:
+        if isinstance(exc.__cause__, AgentNotRunnableError):
+            raise exc.__cause__ from None
+        raise
+
+
+def _refuse(
+    database: Database,
+    execution: ExecutionModel,
+    error: AgentNotRunnableError,
+    log_level: int = logging.ERROR,
+) -> None:
+    """Note that an execution failed before its run could begin."""
+    ending = Ending(status=ExecutionStatus.FAILED, error=str(error), cause=error, log_level=log_level)
+    with database.writing() as session:
+        queue_execution(session, execution.project_id, execution.id)
+        log_end = end_execution(session, execution.project_id, execution.id, ending)
+    log_end()
+
+
+class _RefusedError(Exception):
+    """This process cannot do a part of the run, and there is no other one."""
+
+
+async def _rested(handle: AsyncRunHandle, refusal: asyncio.Future[Exception]) -> None:
+    """Wait for the end of a run.
+
+    Raises:
+        _RefusedError: A part of it cannot be done here; there may never be anybody else to do it.
+    """
+    resting = asyncio.ensure_future(handle.rest())
+    try:
+        waited_for: set[asyncio.Future[Any]] = {resting, refusal}
+        await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+        if not resting.done():
+            raise _RefusedError(error_text(refusal.result())) from refusal.result()
+        await resting
+        await _children_rested(handle)
+    except asyncio.CancelledError:
+        await handle.cancel()
+        await handle.rest(CANCEL_GRACE_S)
+        await _children_rested(handle)
+        raise
+    finally:
+        resting.cancel()
+
+
+async def _children_rested(handle: AsyncRunHandle) -> None:
+    """Let child runs that were stopped end what they began elsewhere; who else would, without workers?"""
+    with suppress(TimeoutError):  # what takes longer is left to the reconciler
+        await handle.rest_of_children(CANCEL_GRACE_S)

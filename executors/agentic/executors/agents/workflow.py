@@ -1,0 +1,133 @@
+"""An agent's execution as a graph: prepare -> execute -> save."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from agentic.core.errors import AgenticError, line_of
+from agentic.core.graph import (
+    Executor,
+    ExecutorKind,
+    RetryPolicy,
+    Workflow,
+    WorkflowBuilder,
+    WorkflowContext,
+    handler,
+)
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.logging import get_logger
+from agentic.core.threads import in_thread
+from agentic.executors.agents.repository import WORK, AgentRecords
+from agentic.executors.base import AgentWork, BaseAgentExecutor
+from agentic.executors.errors import AgentFailedError
+
+log = get_logger(__name__)
+
+TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0, retry_on=(AgentFailedError,))
+"""Class of an executor failure that may be temporary: a server was away, or asked for a pause."""
+
+
+def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:
+    """Return the graph of an agent's executions; its input is the id of one, as which the run is named.
+
+    Three supersteps: ``prepare`` validates and makes the state, ``execute`` works with no database session
+    open, ``save`` stores results and the end of the execution in the transaction that ends the run. Each may
+    be done by another process, with an executor of its own.
+
+    Args:
+        records: Of the agent.
+        platform: The agent's.
+        work: The graph that does the work; its run is a child run. Left out, ``execute_agent`` does it.
+    """
+    prepare = Prepare(records, work)
+    execute = Execute(records) if work is None else WorkflowExecutor(work.workflow, WORK)
+    save = Save(records, dict if work is None else work.results_of)
+    return (
+        # With a version, executions go on where they stand when this project is upgraded.
+        WorkflowBuilder(f"agent.{platform}", version="1")
+        .set_start(prepare)
+        .add_edge(prepare, execute)
+        .add_edge(execute, save)
+        .build()
+    )
+
+
+class Prepare(Executor):
+    """Validates the agent and makes the state its executor starts from."""
+
+    def __init__(self, records: AgentRecords, work: AgentWork | None) -> None:
+        super().__init__("prepare", kind=ExecutorKind.VALIDATOR)
+        self._records = records
+        self._work = work
+
+    @handler
+    async def prepare(self, _execution_id: str, ctx: WorkflowContext) -> object:
+        """Return the initial state, or what the agent's graph makes of it."""
+        log.info("execution.started")
+        state = await in_thread(self._records.prepare, ctx.run_id)
+        return state if self._work is None else self._work.message_of(state)
+
+
+class Execute(Executor):
+    """Lets the platform executor work."""
+
+    def __init__(self, records: AgentRecords) -> None:
+        super().__init__(WORK, retry=TRIES)
+        self._records = records
+
+    @handler
+    async def execute(self, state: dict[str, object], ctx: WorkflowContext) -> dict[str, object]:
+        """Return the results.
+
+        Raises:
+            AgentFailedError: The executor raised, or returned an error.
+        """
+        executor = await in_thread(self._records.begin, ctx.run_id)
+        try:
+            return await self._work(executor, state, ctx)
+        finally:
+            await _clean_up(executor)
+
+    async def _work(
+        self, executor: BaseAgentExecutor, state: dict[str, object], ctx: WorkflowContext
+    ) -> dict[str, object]:
+        redactor = self._records.redactor
+        try:
+            with executor.working(ctx):
+                results: object = await executor.execute_agent(state)
+        except Exception as exc:
+            error = redactor.error(exc)
+            unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
+            level = min(self._records.log_level, logging.WARNING)  # it may be tried again
+            log.log(level, "attempt.failed", attempt=ctx.attempt, error=error, **unexpected)
+            raise AgentFailedError(error, exc) from exc
+        if not isinstance(results, dict):
+            raise AgentFailedError(f"execute_agent returned {type(results).__name__}; it must return a dict")
+        if said := results.get("error"):
+            raise AgentFailedError(redactor.error(str(said)))
+        return results
+
+
+class Save(Executor):
+    """Stores what came of it."""
+
+    def __init__(self, records: AgentRecords, results_of: Callable[[Any], dict[str, object]]) -> None:
+        super().__init__("save")
+        self._records = records
+        self._results_of = results_of
+
+    @handler
+    async def save(self, output: object, ctx: WorkflowContext) -> None:
+        """Have the results stored with the end of the run."""
+        results = self._results_of(output)
+        ctx.on_commit(partial(self._records.save, execution_id=ctx.run_id, results=results))
+
+
+async def _clean_up(executor: BaseAgentExecutor) -> None:
+    try:
+        await executor.cleanup()
+    except Exception as exc:
+        log.warning("cleanup.failed", error=line_of(exc))

@@ -1,0 +1,91 @@
+"""Agents as workflows of the catalog: one name for each agent, whose runs are its executions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from agentic.core.hooks import get_registry
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.settings import Settings
+from agentic.core.types import RunId
+from agentic.executors.agents.repository import AgentRecords
+from agentic.executors.agents.workflow import agent_workflow
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.runs.catalog import Builder, Flow, WorkflowCatalog
+from agentic.executors.durable.runs.hooks import RunHooks
+from agentic.executors.errors import AgentNotRunnableError
+from agentic.mappers import AgentModel, Database, content_hash
+
+KIND = "agent"
+
+QueueOf = Callable[[str], str]
+"""Route -> the queue of its agents; a route is a platform, or ``web.browser``."""
+
+
+def flow_name(agent: AgentModel) -> str:
+    """Return the name under which the catalog knows an agent as it is configured now.
+
+    The platform is in it for readers, the hash of the config as the agent's graph may follow from it.
+    """
+    config = content_hash({"config": agent.config, "goals": agent.goals})
+    return f"{KIND}:{agent.agent_platform}:{agent.id}:{config[:12]}"
+
+
+def flow_builder(
+    database: Database,
+    project_id: str,
+    worker: str,
+    queue_of: QueueOf | None = None,
+    *,
+    log_level: int = logging.ERROR,
+) -> Builder:
+    """Return what builds the workflows of the agents of a project.
+
+    Args:
+        database: Has the agents.
+        project_id: Owns them; of an agent of another project, executions fail as of one that is gone.
+        worker: Name of this process.
+        queue_of: Routes platforms.
+        log_level: For what failed an execution.
+    """
+
+    def build(rest: str) -> Flow:
+        parts = rest.split(":")
+        if len(parts) != 3:
+            raise UnknownWorkflowError(f"{KIND}:{rest}", "the name of an agent is agent:PLATFORM:ID:CONFIG")
+        platform, agent_id, _ = parts
+        records = AgentRecords(database, project_id, agent_id, worker, log_level)
+        try:
+            work = records.work()
+        except AgentNotRunnableError as exc:
+            raise UnknownWorkflowError(f"{KIND}:{rest}", str(exc)) from exc
+
+        def context(run_id: RunId) -> Mapping[str, str]:
+            execution_id = run_id.partition("/")[0]
+            return {"execution_id": execution_id, "agent_id": agent_id, "platform": platform}
+
+        return Flow(
+            agent_workflow(records, platform, work),
+            RunHooks(clean=records.clean, on_rest=records.on_rest, context=context, secrets=records.secrets),
+            DEFAULT_QUEUE if queue_of is None else queue_of(records.route() or platform),
+            None if work is None else work.close,
+        )
+
+    return build
+
+
+def make_catalog(
+    settings: Settings, database: Database, project_id: str, worker: str, queue_of: QueueOf | None = None
+) -> WorkflowCatalog:
+    """Return what finds the workflows of plugins, of trusted modules, and of the agents of a project.
+
+    Args:
+        settings: Name the trusted modules.
+        database: Has the agents.
+        project_id: Owns them.
+        worker: Name of this process.
+        queue_of: Routes platforms.
+    """
+    builders = {KIND: flow_builder(database, project_id, worker, queue_of)}
+    return WorkflowCatalog(get_registry().workflows, settings.workflow_modules, builders)

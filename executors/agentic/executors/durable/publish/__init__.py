@@ -1,0 +1,1 @@
+"""Tells others of durable runs: workers, the bus, the audit."""

@@ -1,0 +1,99 @@
+"""Publishes decisions: each once, in a stream from which nothing is removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from agentic.core.audit import Decision
+from agentic.core.bus import BusError, BusMessage, EventBus, MessageTooLargeError, StreamFullError
+from agentic.core.bus.decisions import decision_message
+from agentic.core.logging import get_logger
+from agentic.executors.durable.worker.ledger_executor import LedgerLane
+
+log = get_logger(__name__)
+
+RETRY_S = 5.0
+"""Pause before writing to a full stream again."""
+
+_MAX_MESSAGES = 500
+
+
+class AuditOutbox:
+    """The decisions of a project that are still to be published.
+
+    What a run's events tell of is published with them; should the stream refuse it, it becomes a row of the
+    audit, and waits with those decisions that are rows anyway. The bus knows what it has by its id.
+
+    Args:
+        lane: To the ledger.
+        project: Name of the project.
+        bus: The stream of decisions.
+        clock: Gives seconds.
+    """
+
+    def __init__(
+        self,
+        lane: LedgerLane,
+        project: str,
+        bus: EventBus,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lane = lane
+        self._project = project
+        self._bus = bus
+        self._clock = clock
+        self._is_refused = False
+        self._rests_until = 0.0
+
+    async def publish(self, decisions: Sequence[Decision]) -> Sequence[Decision]:
+        """Publish decisions; return those that were refused, the last ones or none."""
+        return decisions[await self._store(decisions) :]
+
+    async def publish_kept(self, decisions: Sequence[Decision]) -> int:
+        """Publish decisions that are rows; return how many those were.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        ids = [decision.id for decision in decisions[: await self._store(decisions)]]
+        if ids:
+            await self._lane.do(lambda ledger: ledger.mark_decisions(ids))
+        return len(ids)
+
+    async def _store(self, decisions: Sequence[Decision]) -> int:
+        """Return of how many, from the first on, the stream has all now; of a refusal it says so once."""
+        count = 0
+        if self._clock() < self._rests_until:
+            return count
+        try:
+            for count in range(0, len(decisions), _MAX_MESSAGES):
+                await self._publish(decisions[count : count + _MAX_MESSAGES])
+        except BusError as exc:
+            self._refused(exc)
+            return count
+        if self._is_refused and decisions:
+            log.warning("decisions.resumed", project=self._project)
+            self._is_refused = False
+        return len(decisions)
+
+    async def _publish(self, decisions: Sequence[Decision]) -> None:
+        messages = {message.message_id: message for message in map(self._message, decisions)}
+        while messages:
+            try:
+                await self._bus.publish(list(messages.values()))
+            except MessageTooLargeError as exc:  # it stays in the database, and holds up no other
+                log.warning("decision.dropped", project=self._project, reason=str(exc))
+                del messages[exc.message_id]
+            else:
+                return
+
+    def _message(self, decision: Decision) -> BusMessage:
+        return decision_message(decision, self._project)
+
+    def _refused(self, fault: BusError) -> None:
+        if not self._is_refused:
+            log.warning("decisions.waiting", project=self._project, reason=str(fault))
+        self._is_refused = True
+        if isinstance(fault, StreamFullError):  # a server that is away is asked again with the next events
+            self._rests_until = self._clock() + RETRY_S

@@ -1,0 +1,208 @@
+"""Lets a run go on, or end, when that is nobody else's job: after a barrier, a cancellation, a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from agentic.core.graph.errors import CheckpointError
+from agentic.core.ledger import (
+    ActivationId,
+    ActivationOutcome,
+    ActivationRow,
+    ActivationStatus,
+    Claimed,
+    Dispatchable,
+    LedgerTransaction,
+    RunRow,
+)
+from agentic.core.ledger.records import NO_LIMIT
+from agentic.core.logging import get_logger
+from agentic.core.records import record
+from agentic.core.types import RunId
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.reconcile.deciding import Standing, decide
+from agentic.executors.durable.reconcile.on_cancel import abandon_calls
+from agentic.executors.durable.runs.children import BROKEN_OFF, stop_children, stopped_children
+from agentic.executors.durable.runs.encoding import read_progress, read_result
+from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.claiming import Claimant, claim_new, claim_parent, dispatchable_of
+from agentic.executors.durable.worker.host import RunHost, mark, pending
+
+log = get_logger(__name__)
+
+_MAX_ROUNDS = 20
+_OPEN = frozenset(status for status in ActivationStatus if status.is_open)
+
+
+@record
+class View:
+    """A run and its superstep, as of one moment."""
+
+    run: RunRow
+    outcomes: Sequence[ActivationOutcome]
+    open: Sequence[ActivationRow]
+    now: float
+
+
+@record
+class Written:
+    """What became of a plan.
+
+    Attributes:
+        claimed: What to go on with, if that was wanted.
+        others: Whom to tell of.
+    """
+
+    claimed: Claimed | None
+    others: Sequence[Dispatchable]
+
+
+async def tend(
+    host: RunHost, run_id: RunId, *, goes_on: bool = False, on_plan: Callable[[Plan], None] | None = None
+) -> Claimed | None:
+    """Decide about a run, if it is to be decided about.
+
+    Args:
+        host: Of this process.
+        run_id: The run.
+        goes_on: Whether to claim an activation of what follows, and return it.
+        on_plan: Told what was decided.
+
+    Raises:
+        UnknownWorkflowError: This process does not know its workflow.
+        CheckpointError: Its checkpoint cannot be used here.
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    for _ in range(_MAX_ROUNDS):
+        view = await host.lane.do(lambda ledger: look(ledger, run_id))
+        if view is None or view.run.status.is_final:
+            return None
+        image = await host.images.get(run_id, view.run.workflow, view.run.revision)
+        async with image.lock:
+            if image.revision != view.run.revision:
+                continue
+            decision = decide(image, view.run, standing_of(image, view), view.now)
+            if decision is None:
+                return None
+            await abandon_calls(host, image, decision.state)
+            plan = image.plan([decision], view.now)
+            is_unwanted = view.run.cancel_reason is not None
+            # To end what was stopped with a run may take longer than a claim lasts.
+            is_over = is_unwanted or plan.state.status in BROKEN_OFF
+            claimant = host.me if goes_on and not is_over else None
+            written = await host.lane.do(partial(write_plan, run=view.run, plan=plan, claimant=claimant))
+            if written is not None:
+                host.take(image, plan)
+                if on_plan is not None:
+                    on_plan(plan)
+                await host.spread(written.others)
+                if plan.state.status in BROKEN_OFF:
+                    await _tend_stopped(host, run_id)
+                    return None
+                if plan.is_settled or is_unwanted:
+                    continue
+                return written.claimed
+            host.images.drop(run_id)
+    return None
+
+
+async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
+    """Let the child runs end that were stopped with a run; those of them that run are told of it."""
+    for child in await host.lane.do(lambda ledger: stopped_children(ledger, run_id)):
+        host.leases.look()
+        try:
+            await tend(host, child)
+        except (CheckpointError, UnknownWorkflowError) as exc:
+            log.info("run.refused", run_id=child, reason=str(exc))
+
+
+def write_plan(
+    ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None
+) -> Written | None:
+    """Write a plan; None when somebody else decided first."""
+    if not advance(ledger, run, plan):
+        return None
+    return written(ledger, run, plan, claimant)
+
+
+def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
+    """Write a plan, with what else follows from it; False when somebody else decided first."""
+    if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
+        return False
+    if plan.state.status in BROKEN_OFF:
+        stop_children(ledger, run.run_id, plan.state.status)
+    if plan.on_commit:
+        ledger.apply(plan.on_commit)
+    return True
+
+
+def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
+    """Claim one of those that are due by a plan, if it leaves any to be run, and mark the others.
+
+    Of a child run that rests by it, the one that waited for it.
+    """
+    new = plan.step.activations
+    if run.parent is not None and not new:
+        return _written_around(ledger, run.parent, claimant)
+    claimed = None
+    if claimant is not None and not plan.is_settled:
+        claimed = claim_new(ledger, claimant, new, run.priority)
+    mine = None if claimed is None else claimed.lease.id
+    return Written(claimed, mark(ledger, pending(new, run.workflow, run.priority, without=mine)))
+
+
+def _written_around(ledger: LedgerTransaction, parent: ActivationId, claimant: Claimant | None) -> Written:
+    row = ledger.activation(parent)
+    if row is None:
+        return Written(None, ())
+    claimed = None if claimant is None else claim_parent(ledger, claimant, row)
+    is_taken = claimed is not None and claimed.lease.id == parent
+    return Written(claimed, () if is_taken else mark(ledger, _pending_again(ledger, row)))
+
+
+def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispatchable]:
+    """Return the activation that waited for a run, if it can go on."""
+    outer = ledger.run(row.id.run_id)
+    if outer is None or row.status is not ActivationStatus.PENDING:
+        return []
+    return [dispatchable_of(row, outer.workflow)]
+
+
+def standing_of(image: RunImage, view: View) -> Standing:
+    """Return the superstep as the ledger has it; what closed activations came to is kept in the image."""
+    codec = image.workflow.codec
+    results, tried = {}, {}
+    for outcome in view.outcomes:
+        key = (outcome.id.executor_id, outcome.id.shard)
+        activation = image.activation(outcome.id)
+        if activation is None:
+            continue
+        if outcome.result is not None:
+            known = image.finished(key)
+            if known is None:
+                known = read_result(codec, activation, outcome.result)
+                image.keep(known)
+            results[key] = known
+        elif outcome.progress is not None:
+            tried[key] = read_progress(codec, outcome.progress)
+    waiting = {
+        (row.id.executor_id, row.id.shard): read_progress(codec, row.progress)
+        for row in view.open
+        if row.progress is not None
+    }
+    has_running = any(row.status is ActivationStatus.RUNNING for row in view.open)
+    return Standing(results, tried, waiting, bool(view.open), has_running)
+
+
+def look(ledger: LedgerTransaction, run_id: RunId) -> View | None:
+    """Return a run and its superstep; None when there is no such run."""
+    run = ledger.run(run_id)
+    if run is None:
+        return None
+    return View(
+        run,
+        ledger.outcomes(run_id, run.superstep),
+        ledger.list_activations(run_id=run_id, statuses=_OPEN, limit=NO_LIMIT),
+        ledger.now(),
+    )

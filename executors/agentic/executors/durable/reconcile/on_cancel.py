@@ -1,0 +1,73 @@
+"""Lets executors end what they began elsewhere, before a durable run is written down as ended.
+
+Outside of any transaction, by whoever decides about the run. If that process is killed meanwhile the run has
+not ended, and whoever decides about it next does this again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from dataclasses import replace
+from functools import partial
+
+from structlog.contextvars import bound_contextvars
+
+from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
+from agentic.core.graph.errors import CorruptContentError, HandlerError
+from agentic.core.graph.model.messages import Activation
+from agentic.core.graph.model.progress import SubRun
+from agentic.core.graph.model.result import RunResult
+from agentic.core.graph.model.state import RunState
+from agentic.core.graph.running.on_cancel import abandon, abandoned
+from agentic.core.logging import get_logger
+from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.durable.worker.host import RunHost
+from agentic.executors.durable.worker.preparing import tell_clean, with_effects
+
+log = get_logger(__name__)
+
+
+async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None:
+    """Let executors end what they began elsewhere, if ``state`` is the end of a run that was broken off.
+
+    Raises:
+        LedgerUnavailableError: The ledger cannot be used.
+    """
+    calls = abandoned(image.graph, state)
+    if not calls:
+        return
+    link = RunLink(
+        reducers=image.graph.reducers,
+        run_id=image.run_id,
+        path=state.path,
+        clock=time.time,
+        tell=None if host.tell is None else partial(tell_clean, host.tell, image),
+        run_sub=_refuse,
+        pack=storing(image.workflow.codec),
+        keeps_inputs=True,
+        is_stored=True,
+        previous_errors=state.previous_errors,
+    )
+    with bound_contextvars(**image.log_context):
+        known = [await _with_effects(host, image, call) for call in calls]
+        await abandon([call for call in known if call is not None], image.graph, link, state)
+
+
+async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:
+    """Return a call that knows what it did once, also by a killed process; None if that is damaged."""
+    try:
+        return await _knowing(host, image, call)
+    except CorruptContentError as exc:  # a run has to end all the same
+        log.warning("call.unreadable", executor_id=call.executor_id, reason=str(exc))
+        return None
+
+
+async def _knowing(host: RunHost, image: RunImage, call: Activation) -> Activation:
+    progress = await with_effects(host, image, call.origin, call.delivery.progress)
+    return replace(call, delivery=replace(call.delivery, progress=progress))
+
+
+def _refuse(workflow: BaseWorkflow, _: object, call: SubCall) -> Awaitable[tuple[RunResult, SubRun]]:
+    raise HandlerError(f"{call.path}: a run that ends cannot start another one ({workflow.id})")

@@ -1,0 +1,1 @@
+"""Durable runs: accepted, found, controlled, awaited."""

@@ -1,0 +1,88 @@
+"""The first decision of a run, and the ones that bring a resting run to go on, as plans for the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from agentic.core.graph.checkpoints.snapshots import Snapshots
+from agentic.core.graph.codec.annotations import type_name
+from agentic.core.graph.codec.payload import storing
+from agentic.core.graph.definition.run_services import SubCall
+from agentic.core.graph.errors import MessageTypeError
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.planning.planner import Answer, Decision, go_on, settle, start
+from agentic.core.graph.running.runner import deadline_of, new_state
+from agentic.core.types import RunId
+from agentic.executors.durable.runs.catalog import Flow
+from agentic.executors.durable.worker.cached_run import Plan, RunImage
+
+
+def begin(
+    flow: Flow, run_id: RunId, message: object, now: float, call: SubCall | None = None
+) -> tuple[RunImage, Plan]:
+    """Return a new run and its first plan.
+
+    Args:
+        flow: Whose run it is.
+        run_id: Its name.
+        message: Given to every start executor.
+        now: Seconds since the epoch.
+        call: Of the activation that waits for it, when it is a child run.
+
+    Raises:
+        MessageTypeError: A start executor does not take ``message``.
+        UnencodableError: It cannot be stored.
+        UnstorableTypesError: No run of the workflow can be.
+    """
+    workflow = flow.workflow
+    if call is None:  # of child runs that is told with the run around them
+        workflow.check_storable()
+    for name in workflow.graph.starts:
+        node = workflow.graph.executors[name]
+        if not node.accepts(message):
+            raise MessageTypeError(name, message, [type_name(kind) for kind in node.input_types])
+    state = new_state(run_id, "" if call is None else call.path, now, workflow.config)
+    if call is not None:
+        state = replace(state, previous_errors=call.previous_errors)
+    image = RunImage(flow, state, Snapshots(workflow, run_id))
+    own_version = None if workflow.has_lent_version else workflow.version
+    facts = {"workflow": workflow.id, "version": own_version}
+    parcel = storing(workflow.codec)(message)
+    decision = start(workflow.graph, workflow.config, state, now, parcel, facts)
+    return image, image.plan([decision], now)
+
+
+def take_up(
+    image: RunImage,
+    answers: Mapping[str, Answer | None],
+    now: float,
+    facts: Mapping[str, object],
+    *,
+    before: Sequence[Decision] = (),
+) -> Plan:
+    """Return the plan that lets a run go on which waits, failed or was cancelled.
+
+    Args:
+        image: The run.
+        answers: By name of the request within the run; None for one that expired.
+        now: Seconds since the epoch.
+        facts: For the event: what changed since.
+        before: What is decided about it first.
+    """
+    graph, config = image.graph, image.config
+    state = before[-1].state if before else image.state
+    state = replace(state, deadline=deadline_of(now, config))
+    # A child run hears from the run around it that a request has expired.
+    asked = () if state.path else state.open_requests
+    late = [a.name for a in asked if a.deadline is not None and a.deadline <= now]
+    settled = {**dict.fromkeys(late), **answers}
+    is_waiting = state.status is RunStatus.WAITING_INPUT
+    decisions = list(before)
+    if settled:
+        resumed = facts if is_waiting else None
+        decisions.append(settle(graph, config, state, settled, now, resumed=resumed))
+        state = decisions[-1].state
+    if not is_waiting:
+        decisions.append(go_on(graph, config, state, now, facts))
+    return image.plan(decisions, now)

@@ -1,0 +1,173 @@
+"""Finds workflows by the names under which runs keep them."""
+
+from __future__ import annotations
+
+import importlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from threading import Lock
+from typing import cast
+
+from agentic.core.errors import AgenticError, line_of, text_of
+from agentic.core.graph.build.workflow import Workflow
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition
+from agentic.core.hooks.offers import clash_over
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.records import record
+from agentic.core.types import ExecutorId
+from agentic.executors.durable.errors import UnknownWorkflowError
+from agentic.executors.durable.runs.hooks import NO_HOOKS, RunHooks, hooks_within
+
+Factory = Callable[[], Workflow]
+Builder = Callable[[str], "Flow"]
+Close = Callable[[], Awaitable[None]]
+
+NODE_MARK = "#"
+"""Between the name of a workflow and the executor that is a nested workflow."""
+
+
+@record
+class Flow:
+    """A workflow as its runs need it.
+
+    Attributes:
+        workflow: The workflow.
+        hooks: What it adds to its runs.
+        queue: Where its work goes, unless an executor names another one.
+        close: Closes what its executors have opened in this process.
+    """
+
+    workflow: WorkflowDefinition
+    hooks: RunHooks = NO_HOOKS
+    queue: str = DEFAULT_QUEUE
+    close: Close | None = None
+
+
+class WorkflowCatalog:
+    """Builds workflows by name; those that were used last are kept.
+
+    A name is that of a registered factory; or ``kind:rest``, if there is a builder for that kind; or
+    ``package.module:factory``, if the package is trusted; or one of these with ``#executor`` behind it, once
+    for each level, for a workflow that is a node of another one.
+
+    Args:
+        factories: Name -> what builds the workflow.
+        trusted: Packages and modules that names may lead to.
+        builders: Kind -> what builds a workflow of the rest of its name.
+        size: How many workflows are kept.
+    """
+
+    def __init__(
+        self,
+        factories: Mapping[str, Factory],
+        trusted: Collection[str] = (),
+        builders: Mapping[str, Builder] | None = None,
+        *,
+        size: int = 256,
+    ) -> None:
+        self._factories = factories
+        self._trusted = tuple(trusted)
+        self._builders = dict(builders or {})
+        self._size = size
+        self._built: OrderedDict[str, Flow] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, name: str) -> Flow:
+        """Return a workflow. May block, as builders may read a database; any thread may call it.
+
+        Raises:
+            UnknownWorkflowError: Nothing has that name, or it leads where names may not lead.
+        """
+        flow = self.built(name)
+        return self._keep(name, self._build(name)) if flow is None else flow
+
+    def built(self, name: str) -> Flow | None:
+        """Return a workflow that was built before and is still kept; never blocks."""
+        with self._lock:
+            flow = self._built.get(name)
+            if flow is not None:
+                self._built.move_to_end(name)
+            return flow
+
+    async def aclose(self) -> None:
+        """Close what the workflows have opened in this process."""
+        for flow in self._built.values():
+            if flow.close is not None:
+                await flow.close()
+
+    def _keep(self, name: str, flow: Flow) -> Flow:
+        """Keep a workflow; return another thread's of this name instead, so that the one in use is closed."""
+        with self._lock:
+            kept = self._built.setdefault(name, flow)
+            if len(self._built) > self._size:
+                self._built.popitem(last=False)
+            return kept
+
+    def _build(self, name: str) -> Flow:
+        outer, mark, node = name.rpartition(NODE_MARK)
+        if mark:
+            around = self.get(outer)
+            executor = around.workflow.graph.executors.get(ExecutorId(node))
+            if not isinstance(executor, WorkflowExecutor):
+                raise UnknownWorkflowError(name, f"{outer!r} has no workflow as its node {node!r}")
+            inner = executor.workflow.within(around.workflow)
+            return Flow(inner, hooks_within(around.hooks), around.queue)
+        kind, _, rest = name.partition(":")
+        if rest and kind in self._builders:
+            return _built(name, self._builders[kind], rest)
+        built = _called(name, self._factory(name))
+        if not isinstance(built, Workflow):
+            raise UnknownWorkflowError(name, f"its factory returned {type(built).__name__}, not a Workflow")
+        return Flow(built)
+
+    def _factory(self, name: str) -> Factory:
+        if name in self._factories:
+            return self._factories[name]
+        module, colon, attribute = name.partition(":")
+        if not colon:
+            if clash := clash_over(name, self._factories):
+                raise UnknownWorkflowError(name, str(clash)) from clash
+            known = ", ".join(sorted(self._factories)) or "none"
+            raise UnknownWorkflowError(
+                name,
+                f"no plugin has a workflow of this name (known: {known}); check that its plugin is installed",
+            )
+        if not any(module == trusted or module.startswith(f"{trusted}.") for trusted in self._trusted):
+            raise UnknownWorkflowError(
+                name, f"the module {module!r} is not trusted; add its package to AGENTIC_WORKFLOW_MODULES"
+            )
+        found = _imported(name, module, attribute)
+        if isinstance(found, Workflow):
+            return lambda: found
+        if not callable(found):
+            reason = f"it is a {type(found).__name__}, but must be a Workflow or a function that returns one"
+            raise UnknownWorkflowError(name, reason)
+        return cast(Factory, found)
+
+
+def _imported(name: str, module: str, attribute: str) -> object:
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as exc:
+        raise UnknownWorkflowError(name, text_of(exc)) from exc
+    except BaseException as exc:  # a module that ends the process when it is imported must not end ours
+        raise UnknownWorkflowError(name, f"importing {module!r} raised {line_of(exc)}") from exc
+
+
+def _built(name: str, builder: Builder, rest: str) -> Flow:
+    try:
+        return builder(rest)
+    except Exception:  # what is wrong says so itself, a database that is away too
+        raise
+    except BaseException as exc:  # a plugin's code, as below
+        raise UnknownWorkflowError(name, f"building it raised {line_of(exc)}") from exc
+
+
+def _called(name: str, factory: Factory) -> object:
+    try:
+        return factory()
+    except AgenticError:  # what is wrong with a workflow says so itself
+        raise
+    except BaseException as exc:  # of a process that dies of it nobody would learn why
+        raise UnknownWorkflowError(name, f"its factory raised {line_of(exc)}") from exc

@@ -1,0 +1,298 @@
+"""What people and programs ask of a run that is under way: answers, another go, an end, a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from agentic.core.audit import Decision, DecisionKind, decided
+from agentic.core.graph.errors import CheckpointError, RunEndedError
+from agentic.core.graph.model.progress import request_id
+from agentic.core.graph.model.result import RunStatus
+from agentic.core.graph.planning.planner import Answer, settle
+from agentic.core.graph.planning.planner import Decision as PlannedDecision
+from agentic.core.graph.planning.responses import Responses
+from agentic.core.ledger import (
+    ActivationRow,
+    ActivationStatus,
+    Dispatchable,
+    LedgerConflictError,
+    LedgerTransaction,
+    RunRow,
+    UnknownRunError,
+)
+from agentic.core.ledger.records import NO_LIMIT
+from agentic.core.logging import get_logger
+from agentic.core.types import JSONValue, RunId
+from agentic.executors.durable.errors import (
+    CancelledRunError,
+    DurableError,
+    LateAnswerError,
+    UnknownWorkflowError,
+)
+from agentic.executors.durable.reconcile.advance import Written, look, standing_of, tend, write_plan
+from agentic.executors.durable.reconcile.deciding import caught_up
+from agentic.executors.durable.runs.beginning import take_up
+from agentic.executors.durable.runs.children import pause_with_children
+from agentic.executors.durable.runs.cutting_off import CUT_OFF, cut_off_soon
+from agentic.executors.durable.worker.cached_run import Plan, RunImage
+from agentic.executors.durable.worker.claiming import dispatchable_of
+from agentic.executors.durable.worker.host import RunHost, mark
+
+log = get_logger(__name__)
+
+_MAX_ROUNDS = 20
+_MAX_NAMED = 100
+
+Answers = Mapping[str, Answer | None]
+
+
+async def answer(
+    host: RunHost, run_id: RunId, responses: Mapping[str, object], answered_by: str = ""
+) -> None:
+    """Answer requests of a run; it goes on when nothing else is to be waited for.
+
+    Args:
+        host: Of this process.
+        run_id: The outermost run, whose requests they are.
+        responses: By request id.
+        answered_by: Who answers, for the record.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        RunEndedError: It has completed.
+        CancelledRunError: It is cancelled, or to be; nothing is changed.
+        LateAnswerError: A request has expired, whether anybody has looked since or not.
+        UnknownRequestError: An answer is to no open request; nothing is changed.
+        AnswerError: An answer is of another type than was asked for; nothing is changed.
+    """
+    given = Responses(responses, answered_by)
+    try:
+        await _go_on(host, run_id, lambda image: given.checked(image.workflow.codec, image.state))
+    except LateAnswerError:
+        await tend(host, run_id)
+        raise
+
+
+async def resume(host: RunHost, run_id: RunId) -> None:
+    """Let a run go on that failed, was cancelled, or whose requests have expired: where it stands.
+
+    One that goes on already, or waits for answers still, stays as it is.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        RunEndedError: It has completed.
+    """
+    decision = decided(DecisionKind.RETRY_REQUESTED, run_id, "the run is to continue where it stopped")
+    await _go_on(host, run_id, lambda _: {}, decision)
+
+
+async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
+    """Ask for a run to be cancelled; False when it has ended already.
+
+    Nothing of it is begun any more, and what runs is told within seconds. Where the code of its workflow is
+    not known, another process may end it within seconds; else it is ended without, and this waits for that.
+    """
+    decision = decided(DecisionKind.CANCEL_REQUESTED, run_id, "the run is to end", reason=reason)
+    if not await host.lane.do(lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)):
+        return False
+    host.leases.look()
+    try:
+        await tend(host, run_id)
+    except (CheckpointError, UnknownWorkflowError) as exc:
+        log.info("run.refused", run_id=run_id, reason=str(exc))
+        await cut_off_soon(host, run_id)
+    return True
+
+
+async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
+    """Let nothing of a run be begun, or let it go on; False when it has ended already.
+
+    The same goes for its child runs.
+    """
+    kind = DecisionKind.RUN_PAUSED if is_paused else DecisionKind.RUN_UNPAUSED
+    decision = decided(kind, run_id, "nothing more of it starts" if is_paused else "the run continues")
+    return await host.lane.do(
+        lambda ledger: _noted(ledger, pause_with_children(ledger, run_id, is_paused=is_paused), decision)
+    )
+
+
+async def retry(host: RunHost, run_id: RunId) -> int:
+    """Let a run go on that failed or was cancelled, where it stands; else run again what waits for a person.
+
+    Returns:
+        How many activations waited for a person, of the run and of child runs it waits for.
+
+    Raises:
+        UnknownRunError: There is no such run.
+        RunEndedError: It has completed.
+        CheckpointError: It goes on nowhere: it began with other code than there is.
+        NothingToRetryError: It goes on by itself.
+    """
+    run, _ = await _found(host, run_id)
+    if run.status.is_final:
+        await resume(host, run_id)
+        return 0
+    again = await host.lane.do(lambda ledger: _retried(ledger, run))
+    if not again:
+        await host.images.get(run_id, run.workflow, run.revision)
+        latest, _ = await _found(host, run_id)
+        raise NothingToRetryError(run_id, latest.status)
+    await host.spread(again)
+    return len(again)
+
+
+class NothingToRetryError(DurableError):
+    """A run goes on, or waits for answers: nothing of it is there to be run again."""
+
+    def __init__(self, run_id: RunId, status: RunStatus) -> None:
+        super().__init__(
+            f"run {run_id!r} is {status} and has no activations in review, so there is nothing to retry; "
+            f"see `agentic runs show {run_id}`"
+        )
+
+
+def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
+    """Let what waits for a person run again; return what workers are to be told of."""
+    found = list(_in_review(ledger, run))
+    for row, _ in found:
+        ledger.retry(row.id)
+    again = [dispatchable_of(row, workflow) for row, workflow in found]
+    mark(ledger, again)
+    if again:
+        what = f"{len(again)} activations in review run again"
+        names: list[JSONValue] = [str(row.id) for row, _ in found[:_MAX_NAMED]]
+        ledger.add_decisions([decided(DecisionKind.RETRY_REQUESTED, run.run_id, what, activations=names)])
+    return again
+
+
+def _noted(ledger: LedgerTransaction, is_done: bool, decision: Decision) -> bool:  # what was done
+    """Write a decision down, if it was carried out."""
+    if is_done:
+        ledger.add_decisions([decision])
+    return is_done
+
+
+def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[ActivationRow, str]]:
+    """Yield what waits for a person in a run and in child runs it waits for, and whose workflow it is of."""
+    statuses = {ActivationStatus.REVIEW, ActivationStatus.WAITING}
+    for row in ledger.list_activations(run_id=run.run_id, statuses=statuses, limit=NO_LIMIT):
+        if row.status is ActivationStatus.REVIEW:
+            yield row, run.workflow
+        elif row.waits_for is not None and (child := ledger.run(row.waits_for)) is not None:
+            yield from _in_review(ledger, child)
+
+
+async def _go_on(
+    host: RunHost,
+    run_id: RunId,
+    answers: Callable[[RunImage], Answers],
+    decision: Decision | None = None,
+) -> None:
+    """Let a run go on by answers; by a decision to do so one goes on that was cancelled, too."""
+    for _ in range(_MAX_ROUNDS):
+        run, now = await _found(host, run_id)
+        if decision is None:
+            _refuse_if_cancelled(run)
+        image = await host.images.get(run_id, run.workflow, run.revision)
+        async with image.lock:
+            if image.revision != run.revision:
+                continue
+            checked = answers(image)
+            if run.status is RunStatus.COMPLETED:
+                raise RunEndedError(run_id, run.status, "be resumed")
+            plan = _plan(image, run, checked, now, await _left_over(host, image, run))
+            if plan is None:
+                return
+            limits = _limits(image, checked)
+            written = await host.lane.do(
+                partial(_write, run=run, plan=plan, answers=checked, limits=limits, decision=decision)
+            )
+            if written is not None:
+                host.take(image, plan)
+                await host.spread(written.others)
+                break
+            host.images.drop(run_id)
+    else:
+        raise LedgerConflictError(f"run {run_id!r} changed {_MAX_ROUNDS} times meanwhile; try again")
+    if plan.is_settled:
+        await tend(host, run_id)
+
+
+def _refuse_if_cancelled(run: RunRow) -> None:
+    """Refuse to answer a run that is cancelled, or to be.
+
+    Raises:
+        CancelledRunError: It is.
+    """
+    if run.status is RunStatus.CANCELLED or (run.cancel_at is not None and not run.status.is_final):
+        raise CancelledRunError(run.run_id, is_over=run.status is RunStatus.CANCELLED)
+
+
+def _limits(image: RunImage, answers: Answers) -> Mapping[str, float]:
+    """Return until when requests can be answered, by their ids."""
+    return {
+        request_id(image.run_id, asked.name): asked.deadline
+        for asked in image.state.open_requests
+        if asked.name in answers and asked.deadline is not None
+    }
+
+
+def _write(
+    ledger: LedgerTransaction,
+    run: RunRow,
+    plan: Plan,
+    answers: Answers,
+    limits: Mapping[str, float],
+    decision: Decision | None,
+) -> Written | None:
+    """Write a plan, unless its answers came too late, or to a run that was cancelled meanwhile.
+
+    That is decided here, by the ledger and its clock: an answer, a cancellation or a deadline is first.
+
+    Raises:
+        CancelledRunError: It is to be cancelled.
+        LateAnswerError: A request has expired.
+    """
+    if answers:
+        latest = ledger.run(run.run_id, lock=True)
+        if latest is not None and latest.revision == run.revision:
+            _refuse_if_cancelled(latest)
+    now = ledger.now() if limits else 0.0
+    for request, until in limits.items():
+        if until <= now:
+            raise LateAnswerError(request, now - until)
+    found = write_plan(ledger, run, plan, None)
+    if found is not None and decision is not None:
+        ledger.add_decisions([decision])
+    return found
+
+
+async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[PlannedDecision]:
+    """Return what was done in the superstep of a run that was ended without its code."""
+    view = await host.lane.do(lambda ledger: look(ledger, run.run_id)) if run.note == CUT_OFF else None
+    return () if view is None else [caught_up(image, standing_of(image, view), view.now)]
+
+
+def _plan(
+    image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[PlannedDecision]
+) -> Plan | None:
+    """Return how a run goes on; None when it does so anyway, or when there is nothing to go on with."""
+    if run.status is RunStatus.RUNNING:
+        if not answers:
+            return None
+        # What is at work in it stays as it is, and the superstep after this one hears of the answers.
+        return image.plan([settle(image.graph, image.config, image.state, answers, now)], now)
+    late = [a for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
+    if run.status is RunStatus.WAITING_INPUT and not answers and not late:
+        return None
+    facts = {"checkpoint": f"{run.run_id}@{run.revision}", "changed": list(image.changed)}
+    return take_up(image, answers, now, facts, before=before)
+
+
+async def _found(host: RunHost, run_id: RunId) -> tuple[RunRow, float]:
+    """Return a run, and what the ledger's clock shows."""
+    run, now = await host.lane.do(lambda ledger: (ledger.run(run_id), ledger.now()))
+    if run is None:
+        raise UnknownRunError(run_id)
+    return run, now

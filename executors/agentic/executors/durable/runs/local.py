@@ -1,0 +1,105 @@
+"""Durable runs in this process alone: no broker, no worker processes, the same ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from agentic.core.errors import line_of
+from agentic.core.ledger import ActivationId, Dispatchable, LedgerStore, LedgerUnavailableError
+from agentic.core.logging import get_logger
+from agentic.executors.durable.reconcile.reconciler import Reconciler
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.workers.guarding import engine_task
+
+log = get_logger(__name__)
+
+SWEEP_S = 5.0
+
+
+class LocalDispatcher:
+    """Tells the workers of this process."""
+
+    def __init__(self) -> None:
+        self.wanted: asyncio.Queue[ActivationId] = asyncio.Queue()
+
+    async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
+        """Tell of activations, each as soon as it is due."""
+        loop, now = asyncio.get_running_loop(), time.time()
+        for activation in activations:
+            delay_s = activation.not_before - now
+            if delay_s > 0:
+                loop.call_later(delay_s, self.wanted.put_nowait, activation.id)
+            else:
+                self.wanted.put_nowait(activation.id)
+
+
+class LocalRuns(RunService):
+    """Works on the durable runs of a ledger, in this process; use it as an async context manager.
+
+    Args:
+        store: The ledger; closed by whoever made it.
+        catalog: Knows the workflows.
+        concurrency: Activations done at a time.
+        sweep_s: How often the ledger is looked through for what nobody works on.
+        options: How this process works.
+    """
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        catalog: WorkflowCatalog,
+        *,
+        concurrency: int = 16,
+        sweep_s: float = SWEEP_S,
+        options: HostOptions | None = None,
+    ) -> None:
+        self._dispatcher = LocalDispatcher()
+        super().__init__(make_host(store, catalog, self._dispatcher, options or HostOptions()))
+        self._concurrency = concurrency
+        self._sweep_s = sweep_s
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [engine_task(self._serve()) for _ in range(self._concurrency)]
+        self._tasks.append(engine_task(self._sweep()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop; what runs is given back to the ledger."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.host.catalog.aclose()
+        self.close()
+
+    async def _serve(self) -> None:
+        while True:
+            wanted = await self._dispatcher.wanted.get()
+            try:
+                await WorkerCrew(self.host).work(wanted)
+            except LedgerUnavailableError as exc:
+                log.warning("ledger.unavailable", reason=str(exc))
+            except Exception as exc:  # of one activation: the others need whoever works here
+                log.exception("work.failed", error=line_of(exc))
+
+    async def _sweep(self) -> None:
+        # Who is here for one run claims at once what is due of it, whoever was told of that and is gone.
+        reconciler = Reconciler(self.host) if self.host.me.only is None else Reconciler(self.host, 0.0)
+        while True:
+            try:
+                await reconciler.sweep()
+            except LedgerUnavailableError as exc:
+                log.warning("ledger.unavailable", reason=str(exc))
+            except Exception as exc:  # a row that does not hold what it should
+                log.warning("ledger.unreadable", exc_info=exc)
+            else:
+                reconciler = Reconciler(self.host)
+            await asyncio.sleep(self._sweep_s)

@@ -1,0 +1,121 @@
+"""Durable runs as one process works on them: the parts put together, for one project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
+from agentic.core.ledger import LedgerStore
+from agentic.core.ledger.records import DEFAULT_QUEUE
+from agentic.core.types import RunId
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.runs.handle import AsyncRunHandle
+from agentic.executors.durable.runs.starting import Submission, start_run
+from agentic.executors.durable.worker.claiming import Claimant
+from agentic.executors.durable.worker.host import Dispatcher, OnCut, RunHost
+from agentic.executors.durable.worker.leases import LEASE_S, Leases
+from agentic.executors.durable.worker.ledger_executor import DirectLane, LedgerLane
+from agentic.executors.durable.worker.process_names import process_name
+from agentic.executors.durable.worker.run_cache import Images
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostOptions:
+    """How a process works on durable runs.
+
+    Attributes:
+        queues: What it works off.
+        lease_s: How long a claim outlives it.
+        is_alone: Whether it does one activation at a time.
+        tell: Takes events, durable and live.
+        history: What ``ctx.history()`` asks where the workflow names nothing else.
+        only: The one run to work on, with its child runs; None for any.
+        worker: Name of this process, for people; host and process id when left out.
+        on_cut: Writes what else follows when a run is ended whose code is not known.
+        on_refused: Told why this process cannot do what it claimed; it is offered to others, and again to it.
+    """
+
+    queues: Collection[str] = (DEFAULT_QUEUE,)
+    lease_s: float = LEASE_S
+    is_alone: bool = False
+    tell: Callable[[WorkflowEvent], None] | None = None
+    history: HistorySource | None = None
+    only: RunId | None = None
+    worker: str = field(default_factory=process_name)
+    on_cut: OnCut | None = None
+    on_refused: Callable[[Exception], None] | None = None
+
+
+def make_host(
+    store: LedgerStore, catalog: WorkflowCatalog, dispatcher: Dispatcher, options: HostOptions
+) -> RunHost:
+    """Return what the parts of a process share; nothing is connected or started yet.
+
+    Args:
+        store: The ledger.
+        catalog: Knows the workflows.
+        dispatcher: Tells others of activations.
+        options: How this process works.
+    """
+    lane = DirectLane(store) if options.is_alone else LedgerLane(store)
+    return RunHost(
+        lane=lane,
+        catalog=catalog,
+        images=Images(lane, catalog),
+        leases=Leases(store, options.lease_s),
+        dispatcher=dispatcher,
+        tell=options.tell,
+        history=options.history,
+        on_cut=options.on_cut,
+        on_refused=options.on_refused,
+        me=Claimant(
+            worker=options.worker,
+            queues=frozenset(options.queues),
+            lease_s=options.lease_s,
+            only=options.only,
+        ),
+    )
+
+
+class RunService:
+    """Accepts runs, and gives their handles; others work on them.
+
+    Args:
+        host: Of this process.
+    """
+
+    def __init__(self, host: RunHost) -> None:
+        self.host = host
+
+    async def submit(self, workflow: str, message: object, how: Submission | None = None) -> AsyncRunHandle:
+        """Accept a run.
+
+        Args:
+            workflow: Its name: a plugin's, or ``package.module:factory`` of a trusted package.
+            message: Given to every start executor.
+            how: Its id, priority and idempotency key.
+
+        Raises:
+            UnknownWorkflowError: The name leads to no workflow.
+            MessageTypeError: A start executor does not take ``message``.
+            UnencodableError: ``message`` cannot be stored.
+            UnstorableTypesError: No run of the workflow can be stored.
+            RunExistsError: Another run has this id.
+            PriorityError: The priority is none.
+            InvalidRunIdError: No run can have this id.
+            IdempotencyKeyError: No store takes the key.
+            LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
+        """
+        run_id = await start_run(self.host, workflow, message, how or Submission())
+        return AsyncRunHandle(self.host, run_id)
+
+    def handle(self, run_id: str) -> AsyncRunHandle:
+        """Return the handle of a run that was accepted before."""
+        return AsyncRunHandle(self.host, run_id)
+
+    def close(self) -> None:
+        """End the threads; what was asked of the ledger is done first."""
+        self.host.leases.close()
+        self.host.lane.close()

@@ -1,0 +1,81 @@
+"""Accepts runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from agentic.core.graph.names import checked_run_id, is_storable
+from agentic.core.ids import new_id
+from agentic.core.ledger import Dispatchable, LedgerTransaction, NewRun
+from agentic.core.ledger.records import MAX_PRIORITY
+from agentic.core.types import RunId
+from agentic.executors.durable.errors import IdempotencyKeyError, PriorityError
+from agentic.executors.durable.runs.beginning import begin
+from agentic.executors.durable.worker.host import RunHost, mark, pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """How a run is to be accepted.
+
+    Attributes:
+        run_id: Its name, without ``/``; a new one when omitted.
+        idempotency_key: A second submission with the same key gives the first one's run.
+        priority: 0 to 9; higher goes first.
+        is_told: Whether workers are told of it at once; else whoever submits works on it.
+    """
+
+    run_id: str | None = None
+    idempotency_key: str | None = None
+    priority: int = 0
+    is_told: bool = True
+
+
+async def start_run(host: RunHost, workflow: str, message: object, how: Submission) -> RunId:
+    """Accept a run, and tell workers of it; return its id.
+
+    Raises:
+        UnknownWorkflowError: The name leads to no workflow.
+        MessageTypeError: A start executor does not take ``message``.
+        UnencodableError: ``message`` cannot be stored.
+        UnstorableTypesError: No run of the workflow can be stored.
+        RunExistsError: Another run has this id.
+        PriorityError: The priority is none.
+        InvalidRunIdError: No run can have this id.
+        IdempotencyKeyError: No store takes the key.
+        LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
+    """
+    if not 0 <= how.priority <= MAX_PRIORITY:
+        raise PriorityError(how.priority)
+    if how.idempotency_key is not None and not is_storable(how.idempotency_key):
+        raise IdempotencyKeyError(how.idempotency_key)
+    run_id = RunId(new_id()) if how.run_id is None else checked_run_id(how.run_id)
+    flow = await asyncio.to_thread(host.catalog.get, workflow)
+    image, plan = begin(flow, run_id, message, time.time())
+    new = NewRun(
+        step=plan.step,
+        workflow=workflow,
+        idempotency_key=how.idempotency_key,
+        priority=how.priority,
+        max_parallel=flow.workflow.config.max_parallel,
+    )
+
+    def write(ledger: LedgerTransaction) -> tuple[RunId, list[Dispatchable]]:
+        is_known = ledger.run(run_id) is not None
+        accepted = ledger.add_run(new)
+        if is_known or accepted != run_id:
+            return accepted, []
+        if plan.on_commit:
+            ledger.apply(plan.on_commit)
+        others = pending(plan.step.activations, workflow, how.priority)
+        mark(ledger, others)
+        return accepted, others
+
+    accepted, others = await host.lane.do(write)
+    if others:  # it is new
+        host.take(image, plan)
+    if how.is_told:
+        await host.spread(others)
+    return accepted

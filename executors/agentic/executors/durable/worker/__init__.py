@@ -1,0 +1,1 @@
+"""One process at work on durable runs."""

@@ -1,0 +1,268 @@
+"""One try of a claimed activation, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+
+from structlog.contextvars import bound_contextvars
+
+from agentic.core.graph.codec.payload import Parcel, storing
+from agentic.core.graph.definition.context import ParkedSignal
+from agentic.core.graph.definition.run_services import BaseWorkflow, RunLink, SubCall
+from agentic.core.graph.definition.subgraph import WorkflowExecutor
+from agentic.core.graph.definition.workflow import WorkflowDefinition, definition_of
+from agentic.core.graph.errors import ExecutorTimeoutError, RunTimeoutError, error_text
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.graph.model.history import HistorySource
+from agentic.core.graph.model.messages import Activation, ActivationResult
+from agentic.core.graph.model.progress import Progress, SubRun
+from agentic.core.graph.model.result import RunResult
+from agentic.core.graph.running.attempts import Attempts, PassingSignal, judged
+from agentic.core.graph.running.runner import run_within
+from agentic.core.ledger import ActivationId, LedgerUnavailableError
+from agentic.core.logging import get_logger
+from agentic.core.masking import learning
+from agentic.core.records import record
+from agentic.executors.durable.worker import patience
+from agentic.executors.durable.worker.cached_run import RunImage
+from agentic.executors.workers.guarding import at_most
+from agentic.executors.workers.pulse import own_pulse
+from agentic.mappers.database.away import went_away
+
+log = get_logger(__name__)
+
+
+@record
+class Again:
+    """A try failed, and another one is to follow."""
+
+    delay_s: float
+
+
+@record
+class WaitsFor:
+    """The activation waits for a child run, which has to begin or to go on."""
+
+    workflow: WorkflowDefinition
+    message: object
+    call: SubCall
+
+
+Outcome = ActivationResult | Again | WaitsFor
+
+ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult, SubRun] | None]]
+"""Returns the result of a child run; None if it must start, or continue with answers."""
+
+
+@record
+class Surroundings:
+    """What an activation needs besides its run.
+
+    Attributes:
+        read_child: Knows the child runs.
+        keep_once: Stores what a call of ``ctx.once`` came to.
+        tell: Takes live events.
+        deadline: When the run has to be done, by the clock of this process.
+    """
+
+    read_child: ChildReader
+    keep_once: Callable[[str, Parcel], Awaitable[None]]
+    tell: Callable[[WorkflowEvent], None] | None
+    deadline: float | None
+    history: HistorySource | None = None
+
+
+class Activity:
+    """The tries of a claimed activation in this process.
+
+    Args:
+        image: Its run.
+        activation: What is to be handled.
+        progress: What outlives its tries so far.
+        surroundings: What it needs besides.
+    """
+
+    def __init__(
+        self, image: RunImage, activation: Activation, progress: Progress, surroundings: Surroundings
+    ) -> None:
+        self._image = image
+        self._surroundings = surroundings
+        self._activation = activation
+        self._deadline = surroundings.deadline
+        self._is_patient = True
+        self._link = RunLink(
+            reducers=image.graph.reducers,
+            run_id=image.run_id,
+            path=image.state.path,
+            clock=time.time,
+            tell=surroundings.tell,
+            run_sub=self._run_sub,
+            pack=storing(image.workflow.codec),
+            deadline=self._deadline,
+            keeps_inputs=True,  # the image may serve a second try
+            is_stored=True,
+            history=surroundings.history,
+            keep_once=self._keep_once,
+            joins_commit=True,
+            previous_errors=image.state.previous_errors,
+            is_passing=lambda error: self._is_patient and went_away(error),
+        )
+        seen = image.seen_by(activation)
+        self._attempts = Attempts(activation, image.graph, self._link, image.config, seen)
+        # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
+        self._attempts.progress = progress
+        self._past = progress
+        node = image.graph.executors[activation.executor_id]
+        self._is_child_run = isinstance(node, WorkflowExecutor)
+        self._timeout_s = node.timeout_s or image.config.timeout_s
+
+    @property
+    def progress(self) -> Progress:
+        """What outlives the tries so far."""
+        return self._attempts.progress
+
+    @property
+    def progress_if_stopped(self) -> Progress:
+        """What outlives the tries so far if the last one did not happen, as nothing of it was kept."""
+        if self._is_child_run:
+            return self._past  # with the answers that were not handed on yet
+        progress = self._attempts.progress
+        is_new = len(progress.failures) > len(self._past.failures)
+        is_final = is_new and progress.failures[-1].delay_s is None
+        return replace(progress, failures=progress.failures[:-1]) if is_final else progress
+
+    async def try_once(self) -> Outcome:
+        """Enter the handler once; what it logs says for which run and activation.
+
+        Raises:
+            CancelledError: The process does not want it any more.
+            LedgerUnavailableError: The handler was stopped, as the ledger cannot be used: it did not fail.
+        """
+        kept = self._image.state.kept.get(self._activation.key)
+        if kept is not None:
+            return await judged(kept, self._image.graph)  # it was done, and its conditions were not asked
+        name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
+        pulse = None if self._timeout_s is None else own_pulse()
+        try:
+            with (
+                nullcontext() if pulse is None or self._timeout_s is None else pulse.at_work(self._timeout_s),
+                bound_contextvars(**self._image.log_context, activation=str(name)),
+                learning(self._image.secrets),
+            ):
+                return _outcome(await self._within_deadline())
+        except _WaitSignal as signal:
+            return signal.waits
+        except _AwaySignal as signal:
+            raise signal.error from None
+
+    async def _next_try(self) -> ActivationResult | float:
+        """Try once; again when the database went away meanwhile, as that is no failure of the handler."""
+        for longest_s in patience.PAUSES_S:
+            try:
+                return await self._try()
+            except (PassingSignal, _AwaySignal) as signal:
+                pause_s, reason = patience.shortened(longest_s), error_text(signal.error)
+                log.warning("attempt.interrupted", reason=reason, again_in_s=round(pause_s, 1))
+            await asyncio.sleep(pause_s)
+        self._is_patient = False
+        return await self._try()
+
+    def _try(self) -> Awaitable[ActivationResult | float]:
+        limit_s = self._limit_s
+        return self._attempts.next_try() if limit_s is None else self._try_within(limit_s)
+
+    async def _try_within(self, limit_s: float) -> ActivationResult | float:
+        with at_most(limit_s):
+            return await self._attempts.next_try()
+
+    @property
+    def _limit_s(self) -> float | None:
+        """After how long a try is late, if its end has a time."""
+        if self._deadline is None:
+            return self._timeout_s
+        left_s = max(self._deadline - time.time(), 0)
+        return left_s if self._timeout_s is None else min(self._timeout_s, left_s)
+
+    async def fail(self, error: Exception) -> Outcome:
+        """Note that the try failed after all; return what follows."""
+        return _outcome(await self._attempts.fail(error))
+
+    async def overrun(self) -> Outcome:
+        """Note that the try was left behind, as its time is over and it does not end; return what follows.
+
+        Raises:
+            DeadlineSignal: It is the run's time that is over.
+        """
+        if self._timeout_s is None or (self._deadline is not None and time.time() >= self._deadline):
+            raise DeadlineSignal
+        return await self.fail(ExecutorTimeoutError(self._activation.executor_id, self._timeout_s))
+
+    async def give_up(self, error: Exception) -> ActivationResult:
+        """Return what comes of the activation if it is not tried any more."""
+        return await self._attempts.give_up(error)
+
+    async def _within_deadline(self) -> ActivationResult | float:
+        if self._deadline is None:
+            return await self._next_try()
+        left = self._deadline - time.time()
+        timer = asyncio.timeout(max(left, 0))
+        try:
+            async with timer:
+                return await self._next_try()
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            raise DeadlineSignal from None
+
+    async def _run_sub(self, given: BaseWorkflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
+        workflow = definition_of(given)
+        if not self._is_child_run:
+            # What a handler puts together itself no other process could rebuild.
+            return await run_within(workflow, message, call, self._link)
+        try:
+            found = await self._surroundings.read_child(workflow, call)
+        except LedgerUnavailableError as exc:
+            raise _AwaySignal(exc) from exc
+        if found is None:
+            raise _WaitSignal(WaitsFor(workflow, message, call))
+        return found
+
+    async def _keep_once(self, key: str, parcel: Parcel) -> None:
+        try:
+            await self._surroundings.keep_once(key, parcel)
+        except LedgerUnavailableError as exc:
+            raise _AwaySignal(exc) from exc
+
+
+class DeadlineSignal(Exception):  # noqa: N818 - no error: the run's time is over
+    """The run has to be ended, as its time is over."""
+
+    def error_of(self, image: RunImage, unfinished: Mapping[str, None]) -> RunTimeoutError:
+        """Return the error that ends the run."""
+        state = image.state
+        limit = image.config.run_timeout_s or (state.deadline or state.started_at) - state.started_at
+        return RunTimeoutError(state.run_id, limit, list(unfinished))
+
+
+class _WaitSignal(ParkedSignal):
+    """Leaves a handler whose child run is to be waited for."""
+
+    def __init__(self, waits: WaitsFor) -> None:
+        super().__init__("waits for a child run")
+        self.waits = waits
+
+
+class _AwaySignal(ParkedSignal):
+    """Leaves a handler that cannot go on without the ledger."""
+
+    def __init__(self, error: LedgerUnavailableError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _outcome(tried: ActivationResult | float) -> Outcome:
+    return tried if isinstance(tried, ActivationResult) else Again(tried)

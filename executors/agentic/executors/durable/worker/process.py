@@ -1,0 +1,225 @@
+"""The durable runs of all projects, as one worker process works on them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+
+from celery import Celery
+
+from agentic.core.bus import Bus, Buses, open_buses
+from agentic.core.graph.model.events import WorkflowEvent
+from agentic.core.ledger import ActivationId
+from agentic.core.settings import Settings
+from agentic.core.threads import in_thread
+from agentic.core.types import RunId
+from agentic.executors.agents.ending import end_cut_off
+from agentic.executors.agents.host import ExecutionOutcome
+from agentic.executors.agents.observing import Observers
+from agentic.executors.agents.runner import begin_here, begin_waiting, find_both, first_of, outcome_of
+from agentic.executors.agents.workflows import make_catalog
+from agentic.executors.durable.errors import RunFailedError
+from agentic.executors.durable.publish.live import LiveEvents
+from agentic.executors.durable.publish.messages import MessageDispatcher
+from agentic.executors.durable.reconcile.reconciler import Reconciler, Swept
+from agentic.executors.durable.runs.catalog import WorkflowCatalog
+from agentic.executors.durable.runs.history import ProjectPast
+from agentic.executors.durable.runs.service import HostOptions, RunService, make_host
+from agentic.executors.durable.worker.patience import patiently
+from agentic.executors.durable.worker.pool import WorkerCrew
+from agentic.executors.durable.worker.worker import OnClaim, Worked
+from agentic.executors.errors import AgentNotRunnableError, ExecutionFailedError
+from agentic.executors.workers.dispatch import agent_queue
+from agentic.executors.workers.stalling import Stalled
+from agentic.mappers import Database, ProjectModel
+from agentic.mappers.ledger.ledger import SqlLedger
+
+
+class RunProcess:
+    """Works on the durable runs of any project; made after fork, connects when first used.
+
+    Args:
+        settings: Of this process.
+        database: Holds the ledger.
+        app: Sends the messages.
+        queues: What this process works off.
+        is_alone: Whether this process does one activation at a time.
+        worker: Its name, for people; host and process id when left out.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        app: Celery,
+        queues: Collection[str],
+        *,
+        is_alone: bool = False,
+        worker: str | None = None,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._app = app
+        self._opened = AsyncExitStack()
+        self._live: LiveEvents | None = None
+        self._buses: Buses | None = None
+        self._options = HostOptions(queues=queues, lease_s=settings.lease_s, is_alone=is_alone)
+        if worker is not None:
+            self._options = replace(self._options, worker=worker)
+        self._observers = Observers(database)
+        self._catalogs: list[WorkflowCatalog] = []
+        self._services: dict[str, RunService] = {}
+        self._dispatchers: list[MessageDispatcher] = []
+        self._ledgers: list[SqlLedger] = []
+        self._lock = threading.Lock()
+
+    def service(self, project_id: str) -> RunService:
+        """Return what works on the runs of a project."""
+        with self._lock:
+            found = self._services.get(project_id)
+            if found is None:
+                dispatcher = MessageDispatcher(self._app, project_id)
+                self._dispatchers.append(dispatcher)
+                project = self._name_of(project_id)
+                past = ProjectPast(self._bus_of, project)
+                ledger = SqlLedger(self._database, project_id=project_id)
+                self._ledgers.append(ledger)
+                host = make_host(
+                    ledger,
+                    self._catalog_of(project_id),
+                    dispatcher,
+                    replace(
+                        self._options,
+                        tell=partial(self._tell, project),
+                        history=past,
+                        on_cut=partial(end_cut_off, project_id=project_id),
+                    ),
+                )
+                found = self._services[project_id] = RunService(host)
+            return found
+
+    async def activate(
+        self, project_id: str, wanted: ActivationId, *, on_claim: OnClaim | None = None
+    ) -> Worked:
+        """Do an activation, and go on with what follows it; ``on_claim`` is told of each that begins.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        await self._connect()
+        service = await self._patient_service(project_id)
+        return await WorkerCrew(service.host, on_claim=on_claim).work(wanted)
+
+    async def run_agent(
+        self, execution_id: str, agent_id: str, *, is_again: bool = False, on_claim: OnClaim | None = None
+    ) -> ExecutionOutcome:
+        """Work on an execution in place; one that was begun before is left to its workers.
+
+        Args:
+            execution_id: The execution.
+            agent_id: Whose it is.
+            is_again: The message came back, as the process that had it was killed.
+            on_claim: Told of each activation that begins.
+
+        Raises:
+            UnknownExecutionError: The agent has no such execution.
+            ExecutionFailedError: It failed.
+            RunFailedError: Other runs failed, whose work went first.
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        await self._connect()
+        execution, agent = await patiently(
+            lambda: in_thread(find_both, self._database, execution_id, agent_id)
+        )
+        service = await self._patient_service(agent.project_id)
+        try:
+            # Who had a message that came back may have died of beginning: that is left to the reconciler.
+            first = (
+                first_of(execution)
+                if is_again
+                else await patiently(partial(begin_here, service, self._database, execution, agent))
+            )
+        except AgentNotRunnableError:
+            self._observers.refused(agent.project.name, execution_id)
+            raise
+        worked = await WorkerCrew(service.host, on_claim=on_claim).work(first)
+        outcome = await patiently(lambda: in_thread(outcome_of, self._database, execution_id, agent_id))
+        if execution_id in worked.failed:
+            raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
+        if worked.failed:  # what went first was of other runs: Flower is to show their end, too
+            raise RunFailedError(worked.failed)
+        return outcome
+
+    async def sweep(self, project_id: str) -> Swept:
+        """See to what nobody works on in a project.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        service = self.service(project_id)
+        begun = await begin_waiting(service, self._database, project_id)
+        swept = await Reconciler(service.host).sweep()
+        swept.dispatched += begun
+        return swept
+
+    async def take_from(self, project_id: str, stalled: Stalled) -> None:
+        """Take back what a process that stands still is at in a project.
+
+        Raises:
+            LedgerUnavailableError: The ledger cannot be used.
+        """
+        await Reconciler(self.service(project_id).host).take_from(stalled)
+
+    async def aclose(self) -> None:
+        """Close what this and the workflows have opened on the event loop."""
+        for catalog in self._catalogs:
+            await catalog.aclose()
+        if self._live is not None:
+            await self._live.aclose()
+        await self._opened.aclose()
+        await in_thread(self._observers.close)
+
+    async def _patient_service(self, project_id: str) -> RunService:
+        if (found := self._services.get(project_id)) is not None:
+            return found
+        return await patiently(lambda: in_thread(self.service, project_id))
+
+    async def _connect(self) -> None:
+        """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
+        if self._live is None and self._settings.nats is not None:
+            self._buses = await self._opened.enter_async_context(open_buses(self._settings))
+            self._live = LiveEvents(self._buses.of)
+
+    def _catalog_of(self, project_id: str) -> WorkflowCatalog:
+        """Return a project's own: the agents of others are none of its workflows."""
+        catalog = make_catalog(
+            self._settings, self._database, project_id, self._options.worker, partial(agent_queue, self._app)
+        )
+        self._catalogs.append(catalog)
+        return catalog
+
+    def _bus_of(self, project: str) -> Bus | None:
+        return None if self._buses is None else self._buses.of(project)
+
+    def _tell(self, project: str, event: WorkflowEvent) -> None:
+        self._observers.tell(project, event)
+        if self._live is not None:
+            self._live.tell(project, event)
+
+    def _name_of(self, project_id: str) -> str:
+        with self._database.reading() as session:
+            project = session.get(ProjectModel, project_id)
+            return project_id if project is None else project.name
+
+    def close(self) -> None:
+        """End the threads; what was asked of the ledger and the broker is done first."""
+        for service in self._services.values():
+            service.close()
+        for dispatcher in self._dispatchers:
+            dispatcher.close()
+        # A command makes one of these for each of hundreds of decisions: kept connections would run out.
+        for ledger in self._ledgers:
+            ledger.rest()

@@ -1,0 +1,122 @@
+"""Fires what is due: an execution in the database first, then a message to the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from agentic.core.logging import get_logger
+from agentic.executors.errors import BrokerUnavailableError
+from agentic.executors.schedules.cron import ScheduleTimesError
+from agentic.executors.schedules.times import Calendar, Plan, plan
+from agentic.executors.workers.dispatch import CeleryDispatcher
+from agentic.mappers import Database, ExecutionModel, ScheduleModel
+from agentic.mappers.catalog.schedule_firing import (
+    Held,
+    execution_at_work,
+    fire_schedule,
+    fire_waiting,
+    give_up_due_times,
+)
+from agentic.mappers.catalog.schedules import active_schedules, store_now
+
+log = get_logger(__name__)
+
+_HELD = {Held.WAITING: "schedule.queued", Held.SKIPPED: "schedule.skipped"}
+
+Queued = tuple[ExecutionModel, ScheduleModel]
+
+
+class Timekeeper:
+    """Looks after the schedules of every project; any number may do so at once.
+
+    What is due is decided by the clock of the database. Each due time is one transaction that adds the
+    execution and moves the schedule on; nothing is kept in memory, so it may be killed at any moment.
+    """
+
+    def __init__(self, database: Database, dispatcher: CeleryDispatcher) -> None:
+        self._database = database
+        self._dispatcher = dispatcher
+        self._faults: dict[str, str] = {}
+
+    def tick(self) -> timedelta | None:
+        """Fire what is due now; return how long there is nothing more to do, None when for ever.
+
+        Raises:
+            DatabaseUnavailableError: The database cannot be opened; what was fired stays so.
+        """
+        with self._database.reading() as session:
+            now = store_now(session)
+            schedules = active_schedules(session)
+            freed = [one for one in schedules if _is_freed(session, one)]
+        queued: list[Queued] = []
+        waits: list[timedelta] = []
+        try:
+            for schedule in freed:
+                self._fire_waiting(schedule, queued)
+            for schedule in schedules:
+                planned = self._planned(schedule, now)
+                self._fire(schedule, planned, queued, now)
+                if planned.next_at is not None:
+                    waits.append(planned.next_at - now)
+        finally:
+            self._dispatch(queued)
+        return min(waits, default=None)
+
+    def _planned(self, schedule: ScheduleModel, now: datetime) -> Plan:
+        """One schedule that cannot be used must not stop the others; it is told once."""
+        try:
+            planned = plan(Calendar.of(schedule), schedule.catch_up, schedule.settled_until, now)
+        except ScheduleTimesError as exc:
+            if self._faults.get(schedule.id) != str(exc):
+                self._faults[schedule.id] = str(exc)
+                log.warning("schedule.refused", **_named(schedule), reason=str(exc))
+            return Plan()
+        self._faults.pop(schedule.id, None)
+        return planned
+
+    def _fire(self, schedule: ScheduleModel, planned: Plan, queued: list[Queued], now: datetime) -> None:
+        for due in planned.due:
+            with self._database.writing() as session:
+                fired = fire_schedule(session, schedule, due)
+            if fired is None:  # another beat looks after it now
+                return
+            schedule.settled_until = due
+            if isinstance(fired, Held):
+                log.info(_HELD[fired], **_named(schedule), due_at=due.isoformat(), overlap=schedule.overlap)
+                continue
+            queued.append((fired, schedule))
+            facts = {"due_at": due.isoformat(), "late_s": round((now - due).total_seconds(), 1)}
+            log.info("schedule.fired", **_named(schedule), **facts, execution_id=fired.id)
+        if planned.missed is not None:
+            with self._database.writing() as session:
+                given_up = give_up_due_times(session, schedule, planned.missed)
+            if given_up:
+                log.warning("schedule.missed", **_named(schedule), due_at=planned.missed.isoformat())
+
+    def _fire_waiting(self, schedule: ScheduleModel, queued: list[Queued]) -> None:
+        with self._database.writing() as session:
+            execution = fire_waiting(session, schedule)
+        if execution is not None:
+            queued.append((execution, schedule))
+            log.info("schedule.fired", **_named(schedule), waited=True, execution_id=execution.id)
+
+    def _dispatch(self, queued: Sequence[Queued]) -> None:
+        """Send the messages. Without a broker the executions stay queued: who reconciles sends them again."""
+        for number, (execution, schedule) in enumerate(queued):
+            try:
+                self._dispatcher.dispatch(execution, schedule.agent)
+            except BrokerUnavailableError as exc:
+                waiting = [left.id for left, _ in queued[number:]]
+                log.warning("dispatch.failed", execution_ids=waiting, reason=str(exc))
+                return
+
+
+def _is_freed(session: Session, schedule: ScheduleModel) -> bool:
+    return schedule.waiting_due_at is not None and execution_at_work(session, schedule) is None
+
+
+def _named(schedule: ScheduleModel) -> dict[str, str]:
+    return {"schedule": schedule.name, "project": schedule.agent.project.name}

@@ -1,0 +1,1 @@
+"""Worker processes: their loops, pulse, settings, and the services around them."""

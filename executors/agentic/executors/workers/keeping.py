@@ -1,0 +1,61 @@
+"""Keeps a worker whose tasks run in its own process: the pools ``threads`` and ``solo``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from agentic.core.logging import get_logger
+from agentic.core.services import launcher
+from agentic.executors.workers.pulse import has_stalled
+
+log = get_logger(__name__)
+
+KEPT_VARIABLE = "AGENTIC_WORKER_IS_KEPT"
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+
+
+def is_kept() -> bool:
+    """Whether this process is the worker that another one keeps; what it starts itself is not."""
+    return os.environ.pop(KEPT_VARIABLE, None) is not None
+
+
+class Keeper:
+    """Runs a worker in a process of its own, and begins it again when it was ended as its loop stood still.
+
+    Signals are handed on; the worker is in a session of its own, so that Ctrl-C reaches it once. However this
+    process ends, the worker ends with it.
+
+    Args:
+        options: Of ``agentic worker``.
+    """
+
+    def __init__(self, options: Sequence[str]) -> None:
+        command = [sys.executable, "-m", "agentic.core.cli", "worker", *options]
+        self._command = [sys.executable, "-S", "-E", launcher.__file__, str(os.getpid()), *command]
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._is_stopping = False
+
+    def run(self) -> int:
+        """Return what the worker ends with, as a shell tells it."""
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._hand_on)
+        while True:
+            environment = {**os.environ, KEPT_VARIABLE: "1"}
+            self._worker = subprocess.Popen(self._command, start_new_session=True, env=environment)
+            code = self._worker.wait()
+            if self._is_stopping or not has_stalled(self._worker.pid):
+                return 128 - code if code < 0 else code
+            log.warning("worker.replaced", reason="its event loop was blocked")
+
+    def _hand_on(self, number: int, _frame: object) -> None:
+        self._is_stopping = True
+        if self._worker is not None and self._worker.returncode is None:
+            self._worker.send_signal(number)
+        elif self._worker is None:
+            raise SystemExit(128 + number)
