@@ -59,7 +59,7 @@ UNSCOPED = {
     "executors.reports.changes:report": "what it reads from names the project",
     "executors.metrics.executions:_by_agent": "it is given the project's condition by count_executions()",
     "executors.metrics.sql:labels_of_agents": OPERATOR,
-    "executors.agents.repository:_rows": "the agent is one of the project, and the execution one of the agent",
+    "executors.agents.repository:_rows": "the agent is one of the project, the execution one of the agent",
     "mappers.audit:_add_about": "it reads no table",
     "mappers.catalog.projects:find_project": "it finds the project",
     "mappers.catalog.projects:list_projects": EVERYBODYS,

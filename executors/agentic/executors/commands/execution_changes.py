@@ -237,9 +237,9 @@ def _run_on(desk: Desk, execution: ExecutionModel, agent: AgentModel) -> str:
         ExecutionFailedError: It failed.
         ExecutionNotRunnableError: It has succeeded.
     """
+    from agentic.executors.agents.local import run_locally
     from agentic.executors.commands.progress import shown_progress
     from agentic.executors.errors import ExecutionFailedError
-    from agentic.executors.agents.local import run_locally
     from agentic.mappers import ExecutionStatus
 
     with shown_progress(agent.agent_name) as hear:
