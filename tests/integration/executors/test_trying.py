@@ -60,7 +60,7 @@ def test_what_fits_nothing_is_told(shop: str, words: list[str], unfit: list[str]
     assert result.exit_code == 0
     said = "".join(result.output.split())
     for selector in unfit:
-        assert f"nothingon{shop}product/1fits'{selector}'" in said
+        assert f"'{selector}'matchesnothingon{shop}product/1" in said
     assert "'h1'" not in said
 
 
