@@ -19,6 +19,7 @@ from agentic.executors.durable.errors import RunFailedError
 from agentic.executors.durable.publish.messages import ACTIVATE, activation_of
 from agentic.executors.errors import ExecutionFailedError
 from agentic.executors.schedule import START_AGENT
+from agentic.executors.workers import reconciling  # noqa: F401  # its signals
 from agentic.executors.workers.config import RUN_AGENT
 from agentic.executors.workers.dispatch import CeleryDispatcher
 from agentic.executors.workers.lifecycle import current_process

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, MetaData, Table, inspect
 
 from agentic.core.hooks import PluginRegistry
 from agentic.mappers import Base, Database
+from agentic.mappers.tables import audit, http_cache, ledger, vault  # noqa: F401 - they are compared
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:
