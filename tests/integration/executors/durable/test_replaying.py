@@ -69,7 +69,7 @@ def test_a_server_that_is_down_is_told_and_the_ledger_read(
     result = CliRunner().invoke(events_app, ["replay", "one"])
     assert result.exit_code == 0
     assert "running: first  <- 1" in result.stdout
-    assert "the stream was not read: NATS at nats://127.0.0.1:9" in result.stderr
+    assert "could not read the stream: NATS at nats://127.0.0.1:9" in result.stderr
     assert "hunter2" not in result.output
 
 
@@ -115,7 +115,7 @@ def test_of_a_killed_process_it_is_told_what_was_in_hand_and_then_how_another_on
     assert [(step["number"], step["is_done"]) for step in killed] == [(0, True), (1, False)]
     assert [(one["path"], one["outcome"]) for one in killed[1]["activations"]] == [("halt", "in hand")]
     assert killed[1]["after"]["state"] == {"seen": [1]}
-    assert "with 1 still running" in replay("one")
+    assert ", 1 still running" in replay("one")
 
     gate.touch()
     Place.eventually(lambda: office("reconcile") and office.floor.work())
