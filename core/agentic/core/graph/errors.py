@@ -1,40 +1,40 @@
-"""What can go wrong in a graph.
+"""The errors of a graph.
 
 GraphError
   InvalidGraphError (ValueError)          the graph cannot be built; every fault listed
-  InvalidRunIdError (ValueError)          a run cannot be named like that
+  InvalidRunIdError (ValueError)          a run id is not valid
   HandlerError (TypeError)                a handler's signature cannot be used
   MessageTypeError (TypeError)            a message has no handler
-  UndeliverableMessageError (LookupError) a sent message reached nobody
-  HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or raised what is no Exception
+  UndeliverableMessageError (LookupError) no executor took a sent message
+  HandlerStoppedError (RuntimeError)      a handler's own code cancelled it, or raised a non-Exception
   ContextClosedError (RuntimeError)       a context was used after its handler had ended
   MessageCopyError (TypeError)            a message that could change cannot be copied
-  SelectorError (TypeError)               a fan-out's selector returned no list of target ids
+  SelectorError (TypeError)               a fan-out's selector did not return a list of target ids
   ConvergenceError (RuntimeError)         still messages in flight after ``max_supersteps``
   OutputTypeError (TypeError)             ``RunResult.output(T)`` found no T
-  SendTypeError (TypeError)               a handler sent, yielded or returned what it does not declare
+  SendTypeError (TypeError)               a handler sent, yielded or returned an undeclared type
   InvalidPolicyError (ValueError)         a retry policy or a limit makes no sense
   RetriesExhaustedError (RuntimeError)    a retry edge has no pass left
   StateConflictError (RuntimeError)       two executors wrote one key in one superstep
   ExecutorTimeoutError (TimeoutError)     an attempt took longer than its executor may
   RunTimeoutError (TimeoutError)          the run's deadline passed
-  RunEndedError (RuntimeError)            a run that is over cannot go on
-  NotStoredError (RuntimeError)           a question in a run that nobody could go on with
-  RequestExpiredError (TimeoutError)      nobody answered in time
-  RejectedError (PermissionError)         somebody was asked for leave, and said no
-  UnknownRequestError (LookupError)       an answer to a question nobody asked, or that is settled
-  AnswerError (TypeError)                 an answer is not of the type that was asked for
+  RunEndedError (RuntimeError)            a run that is over cannot continue
+  NotStoredError (RuntimeError)           a request in a run that no process could resume
+  RequestExpiredError (TimeoutError)      no answer came in time
+  RejectedError (PermissionError)         an approval was asked for and rejected
+  UnknownRequestError (LookupError)       an answer to an unknown or settled request
+  AnswerError (TypeError)                 an answer has the wrong type
   IncompleteLogError (ValueError)         events of a run are missing
   RestoredError                           an error of an earlier process
   CheckpointError
-    CheckpointVersionError (RuntimeError)   the workflow is another one than the checkpoint's
-      MigrationError                          a migration made no checkpoint that a run can go on with
+    CheckpointVersionError (RuntimeError)   the workflow is not the checkpoint's
+      MigrationError                          a migration's checkpoint cannot be resumed
     CheckpointNotFoundError (LookupError)   no such run or checkpoint
     CheckpointConflictError (RuntimeError)  another process saved first
-    CorruptCheckpointError (ValueError)     what is stored is damaged or not ours
+    CorruptCheckpointError (ValueError)     the stored data is damaged or not ours
     CheckpointStoreError (OSError)          the store cannot be reached or used
   UnencodableError (TypeError)            a value has a part that cannot be stored
-  UnstorableTypesError (TypeError)        a run cannot be stored, as an executor's types cannot
+  UnstorableTypesError (TypeError)        a run cannot be stored because of an executor's types
   CorruptContentError (ValueError)        stored JSON is damaged or not ours
 """
 
@@ -49,7 +49,7 @@ from agentic.core.types import JSONValue
 
 
 class GraphError(AgenticError):
-    """Something about a graph or its run."""
+    """Any error of a graph or its run."""
 
 
 class InvalidGraphError(GraphError, ValueError):
@@ -123,7 +123,7 @@ def _said(by: BaseException) -> str:
 
 
 class ContextClosedError(GraphError, RuntimeError):
-    """A context was used after its handler had ended, as a task does that nobody waits for."""
+    """A context was used after its handler had ended, for example by a task that was not awaited."""
 
     is_retriable = False
 
@@ -137,7 +137,7 @@ class ContextClosedError(GraphError, RuntimeError):
 
 
 class MessageCopyError(GraphError, TypeError):
-    """A message can be changed by who gets it, and cannot be copied."""
+    """A message is mutable and cannot be copied."""
 
     def __init__(self, message: object, reason: str) -> None:
         super().__init__(
@@ -148,7 +148,7 @@ class MessageCopyError(GraphError, TypeError):
 
 
 class SelectorError(GraphError, TypeError):
-    """A selector returned something else than target ids."""
+    """A selector did not return target ids."""
 
     def __init__(self, source: str, answer: object) -> None:
         super().__init__(
@@ -158,7 +158,7 @@ class SelectorError(GraphError, TypeError):
 
 
 class NotStoredError(GraphError, RuntimeError):
-    """Something was asked in a run that is not stored, so that no answer could find it."""
+    """A request was made in a run that is not stored, so no answer could find it."""
 
     is_retriable = False
 
@@ -210,7 +210,7 @@ class InvalidPolicyError(GraphError, ValueError):
 
 
 class RetriesExhaustedError(GraphError, RuntimeError):
-    """A validator asked once more for what it has been given often enough."""
+    """A validator asked for another pass, and its retry edge has none left."""
 
     def __init__(self, validator: str, worker: str, max_passes: int, message: object) -> None:
         super().__init__(
@@ -245,7 +245,7 @@ class ExecutorTimeoutError(GraphError, TimeoutError):
 
 
 class RunTimeoutError(GraphError, TimeoutError):
-    """The deadline of a run passed. Where checkpoints are kept, the run can be resumed with a later one."""
+    """The deadline of a run passed. If checkpoints are kept, the run can be resumed with a later one."""
 
     def __init__(self, run_id: str, timeout_s: float, unfinished: Sequence[str]) -> None:
         super().__init__(
@@ -257,7 +257,7 @@ class RunTimeoutError(GraphError, TimeoutError):
 
 
 class RunEndedError(GraphError, RuntimeError):
-    """A run that is over was asked to go on."""
+    """A run that is over was asked to continue."""
 
     def __init__(self, run_id: str, status: str, wanted: str) -> None:
         super().__init__(f"run {run_id!r} is {status} and cannot {wanted}; start a new run, or fork it")
@@ -266,7 +266,7 @@ class RunEndedError(GraphError, RuntimeError):
 
 
 class RequestExpiredError(GraphError, TimeoutError):
-    """Nobody answered a request before its deadline."""
+    """A request was not answered before its deadline."""
 
     def __init__(self, request: str) -> None:
         super().__init__(
@@ -276,7 +276,7 @@ class RequestExpiredError(GraphError, TimeoutError):
 
 
 class RejectedError(GraphError, PermissionError):
-    """Somebody was asked to approve of an action, and did not; to try again would not change that."""
+    """An action was rejected instead of approved; another try would not change that."""
 
     is_retriable = False
 
@@ -290,7 +290,7 @@ class RejectedError(GraphError, PermissionError):
 
 
 class UnknownRequestError(GraphError, LookupError):
-    """An answer was given to something that is not asked, or not any more."""
+    """An answer was given to a request that does not exist or is settled."""
 
     def __init__(self, request_id: str, open_ids: Sequence[str]) -> None:
         super().__init__(f"no open request has the id {request_id!r} (open: {', '.join(open_ids) or 'none'})")
@@ -299,7 +299,7 @@ class UnknownRequestError(GraphError, LookupError):
 
 
 class AnswerError(GraphError, TypeError):
-    """An answer is not of the type that was asked for; the request stays open."""
+    """An answer does not have the requested type; the request stays open."""
 
     def __init__(self, request_id: str, wanted: str, reason: str) -> None:
         super().__init__(f"the answer to request {request_id!r} is not a valid {wanted}: {reason}")
@@ -308,7 +308,7 @@ class AnswerError(GraphError, TypeError):
 
 
 class CheckpointError(GraphError):
-    """Something about checkpoints."""
+    """Any error of checkpoints."""
 
 
 class CheckpointNotFoundError(CheckpointError, LookupError):
@@ -350,7 +350,7 @@ class CheckpointVersionError(CheckpointError, RuntimeError):
 
 
 class MigrationError(CheckpointVersionError):
-    """A migration made nothing of a checkpoint that a run could go on with; the stored one is as it was."""
+    """A run cannot resume from a migration's checkpoint; the stored checkpoint is unchanged."""
 
     def __init__(self, checkpoint_id: str, from_version: str | None, what: str) -> None:
         super().__init__(checkpoint_id, f"its migration from version {from_version!r} {what}")
@@ -374,7 +374,7 @@ class CheckpointStoreError(CheckpointError, OSError):
 class SendTypeError(GraphError, TypeError):
     """An executor sent, yielded or returned a value of a type that its annotations do not declare.
 
-    Trying again would give the same, so no retry policy does.
+    Another try would give the same, so no retry policy tries again.
     """
 
     is_retriable = False
@@ -390,7 +390,7 @@ class SendTypeError(GraphError, TypeError):
 
 
 class GraphWarning(UserWarning):
-    """A graph can run, but probably not as it is meant to."""
+    """A graph can run, but probably not as intended."""
 
 
 class UnencodableError(GraphError, TypeError):
@@ -399,7 +399,7 @@ class UnencodableError(GraphError, TypeError):
     Attributes:
         type_name: Of the part.
         path: Where the part is inside the value, as ``.items[3].author``; empty for the value itself.
-        reason: Why, and what to do.
+        reason: The reason, and how to fix it.
     """
 
     is_retriable = False
@@ -413,7 +413,7 @@ class UnencodableError(GraphError, TypeError):
 
 
 class UnstorableTypesError(GraphError, TypeError):
-    """No run of a workflow can be stored: executors of it take or return only what cannot be.
+    """No run of a workflow can be stored: some executors take or return only unstorable types.
 
     Attributes:
         workflow_id: The workflow.
@@ -436,7 +436,7 @@ class CorruptContentError(GraphError, ValueError):
     """Stored JSON is damaged, was not written by this project, or by a workflow with other types.
 
     Attributes:
-        reason: What is wrong.
+        reason: The fault.
         path: Where in the content, as ``.items[3].author``; empty for all of it.
     """
 
@@ -448,7 +448,7 @@ class CorruptContentError(GraphError, ValueError):
 
 
 class IncompleteLogError(GraphError, ValueError):
-    """A run cannot be told from these events."""
+    """A run cannot be replayed from these events."""
 
     def __init__(self, run_id: str, reason: str) -> None:
         super().__init__(f"run {run_id!r} cannot be replayed: {reason}; give all of its durable events")
@@ -457,11 +457,11 @@ class IncompleteLogError(GraphError, ValueError):
 
 
 class RestoredError(GraphError):
-    """An error of an earlier process, as far as a checkpoint tells: the original exception is gone.
+    """An error of an earlier process, from a checkpoint: the original exception is gone.
 
     Attributes:
         error_type: Name of its class.
-        failure_class: What policies call it, if it said so.
+        failure_class: Its class for policies, if it named one.
     """
 
     def __init__(self, error_type: str, message: str, failure_class: str | None = None) -> None:
@@ -474,22 +474,22 @@ _MASKED_CHARS = 10 * MAX_TEXT_CHARS
 
 
 def error_type(error: Exception) -> str:
-    """Return the name of an error's class, also of one that comes from a checkpoint."""
+    """Return the name of an error's class, also for an error from a checkpoint."""
     return error.error_type if isinstance(error, RestoredError) else name_of(error)
 
 
 def error_text(error: Exception) -> str:
-    """Return what an error says, as it may be written down: in records, messages, events and checkpoints.
+    """Return an error's text, safe to write to records, messages, events and checkpoints.
 
-    A server may say back what it was sent, and a handler quote it: secrets that this process has read are
-    masked.
+    A server may repeat the text it was sent, and a handler may quote it. So secrets that this process has
+    read are masked.
     """
-    # Masked before it is cut, as half of a secret would not be found; megabytes are cut roughly first.
+    # Mask before the cut: half of a secret would not be found. Megabytes are cut roughly first.
     return storable(mask_known(raw_text_of(error)[:_MASKED_CHARS]))
 
 
 def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
-    """Return an error as a checkpoint keeps it."""
+    """Return an error in the form that checkpoints store."""
     if error is None:
         return None
     word = named_class(error)
@@ -498,7 +498,7 @@ def stored_error(error: Exception | None) -> dict[str, JSONValue] | None:
 
 
 def named_class(error: BaseException | None) -> str | None:
-    """Return the failure class that an error, or else a cause of it, says it is of."""
+    """Return the failure class that an error names, or the one that a cause of it names."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:  # a cause may lead back to its effect
         seen.add(id(error))

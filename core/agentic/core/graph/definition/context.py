@@ -1,4 +1,4 @@
-"""What a handler can do: send, yield, remember, ask, tell."""
+"""The context of a handler: it sends, yields, remembers, asks and reports."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class ParkedSignal(asyncio.CancelledError):
-    """Ends a handler that waits for answers. A cancellation, so that ``except Exception`` lets it pass."""
+    """Ends a handler that waits for answers. It is a cancellation: ``except Exception`` does not catch it."""
 
 
 class Declares(Protocol):
-    """What an executor declares that its handlers give to their context."""
+    """The types that an executor declares for the values its handlers pass to their context."""
 
     def check_sent(self, message: object) -> None:
-        """Raise ``SendTypeError`` if it does not send such a message."""
+        """Raise ``SendTypeError`` if the executor does not declare this type of message."""
 
     def check_yielded(self, output: object) -> None:
-        """Raise ``SendTypeError`` if it does not yield such an output."""
+        """Raise ``SendTypeError`` if the executor does not declare this type of output."""
 
 
 @record
@@ -68,8 +68,8 @@ class Try:
     """One try of an activation.
 
     Attributes:
-        progress: What outlives the tries before.
-        timeout_at: When it must be done, in seconds since the epoch; None for no limit of its own.
+        progress: The progress that earlier tries left.
+        timeout_at: The latest end, in seconds since the epoch; None for no limit of its own.
         keeps_inputs: Whether the activation may be tried again.
     """
 
@@ -79,13 +79,13 @@ class Try:
 
 
 class WorkflowContext(Generic[SendT, YieldT]):
-    """What an executor sees of its run while it handles one message.
+    """The view that an executor has of its run while it handles one message.
 
-    What it sends, yields and writes counts only if the handler returns: an entry that fails or parks leaves
+    Messages, outputs and writes count only if the handler returns. An entry that fails or parks leaves
     nothing.
     """
 
-    # Those that a handler must not touch are private, and read by the attempt that made the context.
+    # Private slots: handlers must not touch them. The attempt that made the context reads them.
     __slots__ = (
         "_activation", "_ask_count", "_asked", "_called", "_commits", "_declared", "_keeps_inputs", "_link",
         "_live_count", "_local", "_local_before", "_once", "_once_locks", "_outputs", "_progress", "_sends",
@@ -144,12 +144,12 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     @property
     def source_ids(self) -> tuple[ExecutorId, ...]:
-        """Who sent the message: several after a fan-in, nobody for the input of the run."""
+        """The senders of the message: several after a fan-in, none for the input of the run."""
         return self._activation.delivery.sources
 
     @property
     def attempt(self) -> int:
-        """Which try of this activation this is, from 1."""
+        """The number of this try of the activation, from 1."""
         return len(self._progress.failures) + 1
 
     @property
@@ -159,28 +159,28 @@ class WorkflowContext(Generic[SendT, YieldT]):
 
     @property
     def previous_errors(self) -> tuple[object, ...]:
-        """What was wrong before: what validators sent back over retry edges, then the errors of failed tries.
+        """The earlier errors: first the feedback of validators over retry edges, then the failed tries.
 
-        The latter are :class:`FailedAttempt` records. In a sub-workflow, what was wrong before with the work
-        of its node comes first: every executor in it sees that.
+        Failed tries are :class:`FailedAttempt` records. In a sub-workflow, the earlier errors of its node
+        come first: every executor in it sees them.
         """
         told = (*self._link.previous_errors, *self._activation.delivery.feedback)
         return (*(parcel.fresh() for parcel in told), *self._progress.failures)
 
     @property
     def deadline(self) -> float | None:
-        """When this try must be done, in seconds since the epoch: by its timeout or the run's."""
+        """The deadline of this try, in seconds since the epoch: by its timeout or the run's."""
         ends = [end for end in (self._timeout_at, self._link.deadline) if end is not None]
         return min(ends, default=None)
 
     @property
     def idempotency_key(self) -> str:
-        """A name for what this activation does, the same in every try and entry; for calls to others."""
+        """A key for calls to other services. It is the same in every try and entry of this activation."""
         return f"{self.run_id}:{between_colons(self._activation.origin)}"
 
     @property
     def local(self) -> dict[str, JSONValue]:
-        """This executor's own state in this run, to be changed in place; kept when the handler returns."""
+        """This executor's own state in this run. Change it in place; it is kept when the handler returns."""
         if self._under_way is not None:
             self._check_open("local")
         if self._local is None:
@@ -191,11 +191,11 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """Send ``message`` over the out-edges; it arrives in the next superstep.
 
         Args:
-            message: Copied now if it could be changed later.
+            message: Copied now if it is mutable.
             target: Send it to this executor only; it must be the target of an out-edge.
 
         Raises:
-            SendTypeError: The handler declares that it sends something else.
+            SendTypeError: The handler declares other types of messages.
         """
         if self._under_way is not None:
             self._check_open("send_message")
@@ -206,7 +206,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         """Give ``output`` to the caller of the run.
 
         Raises:
-            SendTypeError: The handler declares that it yields something else.
+            SendTypeError: The handler declares other types of outputs.
         """
         if self._under_way is not None:
             self._check_open("yield_output")
@@ -214,7 +214,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._yield(self._link.pack(output))
 
     def _yield(self, output: Parcel) -> None:
-        """Take an output, and tell it at once to whoever listens; it counts when the handler returns."""
+        """Take an output and report it to the listener at once; it counts when the handler returns."""
         self._outputs.append(output)
         if self._link.tell is not None:
             shown = Parcel(output.value, make_data=lambda _: masked_data({"value": output.data})["value"])
@@ -226,10 +226,10 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @overload
     def get_state(self, key: str, default: ValueT) -> ValueT: ...
     def get_state(self, key: str, default: object = None) -> object:
-        """Return what the shared state holds under ``key``: as of this superstep's start, and own writes.
+        """Return the value of ``key`` in the shared state: from this superstep's start, plus own writes.
 
-        A value that can be changed is a copy; write it back with :meth:`set_state`. It is taken to be of the
-        type of ``default``.
+        A mutable value is a copy; write it back with :meth:`set_state`. The method assumes that the value
+        has the type of ``default``.
         """
         parcel = self._shared.get(key)
         return default if parcel is None else parcel.fresh()
@@ -237,7 +237,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
     def set_state(self, key: str, value: object) -> None:
         """Write ``value`` under ``key``; others see it in the next superstep.
 
-        With a reducer declared for the key, ``value`` is added to what is there by it.
+        If the key has a reducer, the reducer adds ``value`` to the current value.
         """
         if self._under_way is not None:
             self._check_open("set_state")
@@ -253,20 +253,20 @@ class WorkflowContext(Generic[SendT, YieldT]):
     async def request_info(
         self, data: object, response_type: type[ResponseT], *, deadline: timedelta | None = None
     ) -> ResponseT:
-        """Ask somebody outside the run, and return the answer.
+        """Ask a person or program outside the run, and return the answer.
 
-        Without an answer yet, the handler is cancelled here and what it did in this entry is dropped; when
-        every request of it is settled it is entered again from its top, and this call returns. Work that must
-        not be repeated goes through :meth:`once`.
+        Without an answer yet, this call cancels the handler and drops the work of this entry. When all its
+        requests are settled, the handler starts again from its top, and this call returns. Use :meth:`once`
+        for work that must not be repeated.
 
         Args:
-            data: What to show to who answers.
-            response_type: What the answer must be; it is converted to it where that is possible without loss.
+            data: The data to show to the person who answers.
+            response_type: The type of the answer; answers are converted to it if that loses nothing.
             deadline: How long to wait.
 
         Raises:
             RequestExpiredError: The deadline passed first.
-            NotStoredError: The run is not stored, so that no answer could find it.
+            NotStoredError: The run is not stored, so no answer could find it.
         """
         if self._under_way is not None:
             self._check_open("request_info")
@@ -290,17 +290,17 @@ class WorkflowContext(Generic[SendT, YieldT]):
     async def request_approval(
         self, action: str, details: JSONValue = None, *, deadline: timedelta | None = None
     ) -> ApprovalResponse:
-        """Ask somebody outside the run for leave to do something, and return it; see :meth:`request_info`.
+        """Ask a person or program outside the run for approval, and return it; see :meth:`request_info`.
 
         Args:
-            action: What will be done.
-            details: What there is to know before one decides.
+            action: The action to approve.
+            details: Facts for the decision.
             deadline: How long to wait.
 
         Raises:
-            RejectedError: It was not given.
+            RejectedError: The action was rejected.
             RequestExpiredError: The deadline passed first.
-            NotStoredError: The run is not stored, so that no answer could find it.
+            NotStoredError: The run is not stored, so no answer could find it.
         """
         asked = ApprovalRequest(action=action, details=details)
         response = await self.request_info(asked, ApprovalResponse, deadline=deadline)
@@ -333,9 +333,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
     @overload
     async def once(self, key: str, function: Callable[[], ValueT]) -> ValueT: ...
     async def once(self, key: str, function: Callable[[], object]) -> object:
-        """Return what ``function``, sync or async, returned the first time this activation called it.
+        """Return the result of the first time this activation called ``function``, sync or async.
 
-        The result outlives a failed try, the wait for an answer, and the process: a ledger stores it at once,
+        The result outlives a failed try, the wait for an answer, and the process. A ledger stores it at once,
         a checkpoint store with the next checkpoint.
 
         Args:
@@ -362,16 +362,16 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return self._once_locks.setdefault(key, asyncio.Lock())
 
     def on_commit(self, function: OnCommit) -> None:
-        """Have ``function`` called in the transaction that keeps this activation's result.
+        """Call ``function`` in the transaction that keeps this activation's result.
 
-        What it writes is there exactly if the result is: once, however often the activation is tried. It is
-        called with the transaction's session after the handler has returned; when it raises, the try failed.
-        A barrier that refuses the result afterwards, as two executors wrote one key or a message reached
-        nobody, does not undo it: when the run goes on the executor is asked again, and this with it.
+        Its writes are stored exactly if the result is: once, however often the activation is tried. It gets
+        the transaction's session after the handler has returned; if it raises, the try fails. A barrier may
+        still refuse the result, because two executors wrote one key or no executor took a message. That does
+        not undo the writes: when the run continues, the executor runs again, and ``function`` with it.
 
         Args:
-            function: Sync, and quick: others wait for the transaction. What it commits or rolls back on its
-                session is only what it wrote itself.
+            function: Sync and quick: others wait for the transaction. A commit or rollback on its session
+                affects only its own writes.
 
         Raises:
             NoLedgerError: The run has no ledger.
@@ -383,9 +383,9 @@ class WorkflowContext(Generic[SendT, YieldT]):
         self._commits = [*(self._commits or ()), function]
 
     async def history(self) -> ExecutorHistory:
-        """Return what became of this executor's work in other runs.
+        """Return the results of this executor's work in other runs.
 
-        It is an input of this activation: asked for again, or in a later try or entry, it is the same.
+        They are an input of this activation: a second call, or a later try or entry, returns the same.
         """
         return await self.once(_HISTORY, self._ask_history)
 
@@ -405,18 +405,18 @@ class WorkflowContext(Generic[SendT, YieldT]):
     ) -> RunResult:
         """Run ``workflow`` within this activation and return its result.
 
-        It is a run of its own, named after this activation; its events appear under this executor's path,
-        what it asks is asked by this run. Tried or entered again, it goes on where it stood, if calls come in
-        the same order. Of several at a time none is left behind: the activation is over when all are.
+        It is a run of its own, named after this activation. Its events appear under this executor's path,
+        and this run asks its requests. In a later try or entry it continues where it stopped, if the calls
+        come in the same order. Several can run at a time: the activation ends when all have ended.
 
         Args:
-            workflow: Any graph. In a run that is stored, its messages are of types that this workflow knows.
+            workflow: Any graph. In a stored run, its messages must be of types that this workflow knows.
             message: Given to its start executors.
-            is_kept: Whether it goes on where it stood. If not, it is done again from its start; its messages
-                may be of any type, and it cannot ask for anything.
+            is_kept: Whether it continues where it stopped. If not, it starts from the beginning; its messages
+                may be of any type, and it cannot make requests.
 
         Raises:
-            Exception: What failed it.
+            Exception: The error that failed it.
         """
         if self._under_way is not None:
             self._check_open("run_workflow")
@@ -470,7 +470,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return before.state.run_id.rpartition("/")[2] or sub_run_name_before(origin, number)
 
     def _close(self) -> UnderWay | None:
-        """Let nothing begin any more; return what is under way, if there was ever something."""
+        """Refuse new calls from now on; return the pending calls, if there ever were any."""
         under_way = self._under_way
         if under_way is None:
             self._under_way = OVER
@@ -487,7 +487,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
             )
 
     def _check_open(self, call: str) -> None:
-        """Refuse a call of a handler that has ended; a task of it that is being stopped is cancelled."""
+        """Refuse a call after the handler has ended; cancel the caller if its task is being stopped."""
         under_way = self._under_way
         if under_way is None or not under_way.is_over:
             return
@@ -496,7 +496,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         raise ContextClosedError(self.executor_id, call)
 
     def _calling(self) -> AbstractContextManager[None]:
-        """Hold what the block does to be part of the handler, in whichever of its tasks it is."""
+        """Treat the block as part of the handler, in any of the handler's tasks."""
         if self._under_way is None:
             self._under_way = UnderWay()
         return self._under_way.call()
@@ -507,17 +507,17 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return self._sub_runs
 
     async def add_event(self, event: CustomEvent) -> None:
-        """Tell an event of your own at once. It is live: it tells of this attempt, even if that fails."""
+        """Emit a custom event at once. It is live: it reports on this attempt, even if the attempt fails."""
         if self._under_way is not None:
             self._check_open("add_event")
         self._tell(EventKind.CUSTOM, {"type": event.type, "data": describe(dict(event.data))})
 
     def report_progress(self, done: int, total: int | None = None, note: str = "") -> None:
-        """Tell at once how far this activation is.
+        """Report the progress of this activation at once.
 
         Args:
             done: Pieces of work finished.
-            total: Pieces in all, where that is known.
+            total: Pieces in all, if known.
             note: A few words for people.
         """
         if self._under_way is not None:
@@ -526,14 +526,14 @@ class WorkflowContext(Generic[SendT, YieldT]):
             self._tell(EventKind.EXECUTOR_PROGRESS, {"done": done, "total": total, "note": note})
 
     def log(self, level: LogLevel, message: str, **facts: JSONValue) -> None:
-        """Tell a line of log at once, as an event of the run."""
+        """Emit a log line at once, as an event of the run."""
         if self._under_way is not None:
             self._check_open("log")
         self._tell(EventKind.EXECUTOR_LOG, {"level": level, "message": message, "facts": describe(facts)})
 
     @property
     def _waits(self) -> bool:
-        """Whether something this entry asked is not settled."""
+        """Whether a request of this entry is not settled."""
         if self._asked is None:
             return bool(self._surfaced)
         return bool(self._surfaced) or any(asked.is_open for asked in self._asked.values())
@@ -554,7 +554,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         return self._local
 
     def _kept(self) -> Progress:
-        """Return what of this entry outlives it."""
+        """Return the progress that outlives this entry."""
         before = self._progress
         if not (self._asked or self._once or self._sub_runs or self._surfaced or before.surfaced):
             return before
@@ -568,7 +568,7 @@ class WorkflowContext(Generic[SendT, YieldT]):
         )
 
     def _still_surfaced(self) -> Iterator[Asked]:
-        """Yield what sub-workflows wait for, and the answers that this entry did not get to hand on."""
+        """Yield the open requests of sub-workflows, and the answers that this entry did not pass on."""
         for asked in self._progress.surfaced:
             if not asked.name.startswith(self._called):
                 yield asked
