@@ -312,7 +312,7 @@ class CheckpointError(GraphError):
 
 
 class CheckpointNotFoundError(CheckpointError, LookupError):
-    """There is no such run or checkpoint in the store."""
+    """The store does not have the run or checkpoint."""
 
     def __init__(self, run_id: str, revision: int | str | None = None) -> None:
         which = "" if revision is None else f" {revision!r}"

@@ -1,13 +1,13 @@
-"""Every decision of a run, as pure functions: no clock, no I/O, no chance.
+"""Every decision of a run, as pure functions: no clock, no I/O, no randomness.
 
-A runner, in process or distributed, does nothing but this::
+A runner, in process or distributed, only does this::
 
     decision = start(graph, config, run, message)
     while decision.state.status is RunStatus.RUNNING:
         results = ...run every activation that due(decision.state) returns...
         decision = commit(graph, config, decision.state, results, now)
 
-and hands in what comes from outside: :func:`settle`, :func:`break_off`, :func:`go_on`.
+and passes on events from outside: :func:`settle`, :func:`break_off`, :func:`go_on`.
 Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010).
 """
 
@@ -36,13 +36,13 @@ from agentic.core.types import ExecutorId
 
 @record
 class Decision:
-    """What a function of the planner decided.
+    """A decision of the planner.
 
     Attributes:
         state: The next state.
         events: Durable, in order.
-        changes: Entries of the state that differ from the last one; its other fields always may.
-        outputs: What the run yielded by it.
+        changes: Entries of the state that differ from the last one; its other fields always may differ.
+        outputs: The outputs that the run yields by it.
     """
 
     state: RunState
@@ -67,8 +67,8 @@ class Ending:
     """How a superstep was broken off.
 
     Attributes:
-        error: What ended it; None for a run whose caller no longer wants it.
-        tried: What outlives the tries of activations that did not finish.
+        error: The error that ended it; None if the caller cancelled the run.
+        tried: Progress from the tries of activations that did not finish.
     """
 
     error: Exception | None
@@ -83,7 +83,7 @@ def start(
     message: Parcel,
     facts: Mapping[str, object],
 ) -> Decision:
-    """Begin superstep 0, in which every start executor gets ``message``.
+    """Begin superstep 0: every start executor gets ``message``.
 
     Args:
         graph: The workflow's.
@@ -91,7 +91,7 @@ def start(
         state: A new one: name, path and times of the run.
         now: Seconds since the epoch.
         message: The input.
-        facts: For the event: which workflow it is.
+        facts: For the event: the workflow.
     """
     barrier = _Barrier(graph, config, state, now)
     barrier.log.add(EventKind.RUN_STARTED, {**facts, "starts": list(graph.starts), "input": message})
@@ -103,7 +103,7 @@ def start(
 
 
 def due(state: RunState) -> Sequence[Activation]:
-    """Return what is to be run in this superstep: in executor declaration order, then delivery order."""
+    """Return the activations of this superstep: in executor declaration order, then delivery order."""
     if not state.kept:
         return state.activations
     return [activation for activation in state.activations if activation.key not in state.kept]
@@ -116,7 +116,7 @@ def commit(
     results: Sequence[ActivationResult],
     now: float,
 ) -> Decision:
-    """End a superstep: merge what was written, route what was sent, and decide whether another one follows.
+    """End a superstep: merge the writes, route the messages, and decide whether another one follows.
 
     Args:
         graph: The workflow's.
@@ -145,15 +145,15 @@ def break_off(
     now: float,
     ending: Ending,
 ) -> Decision:
-    """End a run in the middle of a superstep; what is finished is kept for when it goes on.
+    """End a run in the middle of a superstep; keep the finished results for when it continues.
 
     Args:
         graph: The workflow's.
         config: Limits of the run.
         state: As of the superstep.
-        results: What is finished, in the order of :func:`due`.
+        results: The finished results, in the order of :func:`due`.
         now: Seconds since the epoch.
-        ending: What ended it, and what outlives the tries of activations that did not finish.
+        ending: The reason, and the progress of activations that did not finish.
     """
     barrier = _Barrier(graph, config, state, now)
     barrier.record(results)
@@ -175,7 +175,7 @@ def take_in(
     now: float,
     tried: Mapping[ActivationKey, Progress],
 ) -> Decision:
-    """Keep what had finished in a superstep when its run was ended without its code, as :func:`break_off`."""
+    """Keep the finished results, as :func:`break_off` does, after a run was ended without its code."""
     barrier = _Barrier(graph, config, state, now)
     barrier.record(results)
     barrier.tried = tried
@@ -192,15 +192,15 @@ def settle(
     *,
     resumed: Mapping[str, object] | None = None,
 ) -> Decision:
-    """Settle requests; activations that wait for nothing else go on.
+    """Settle requests; activations that wait for nothing else continue.
 
     Args:
         graph: The workflow's.
         config: Limits of the run.
         state: Of any run that is not completed.
-        answers: By name of the request within the run, each of them open; None for one that expired.
+        answers: By name of an open request within the run; None for a request that expired.
         now: Seconds since the epoch.
-        resumed: Facts of the event that tells that a stored run goes on, if that is to be told.
+        resumed: Facts for the event that a stored run was resumed; None for no such event.
     """
     barrier = _Barrier(graph, config, state, now)
     if resumed is not None:
@@ -239,14 +239,14 @@ def go_on(
     now: float,
     facts: Mapping[str, object],
 ) -> Decision:
-    """Take up a run that was interrupted, failed or cancelled, where it stands.
+    """Resume a run that was interrupted, failed or cancelled, from its state.
 
     Args:
         graph: The workflow's.
         config: Limits from now on.
-        state: As it was kept; neither completed nor waiting.
+        state: The saved state; neither completed nor waiting.
         now: Seconds since the epoch.
-        facts: For the event: which checkpoint, and what changed since.
+        facts: For the event: the checkpoint, and the changes since.
     """
     was = str(state.status)
     state = replace(state, status=RunStatus.RUNNING, error=None)
@@ -260,7 +260,7 @@ def go_on(
 
 
 def is_handled(graph: Graph, state: RunState, result: ActivationResult) -> bool:
-    """Whether a failure does not fail the run: an edge takes it, or a map edge collects or skips it."""
+    """Whether the run survives a failure: an edge takes it, or a map edge collects or skips it."""
     if result.error is None:
         return True
     item = result.activation.delivery.item
@@ -271,7 +271,7 @@ def is_handled(graph: Graph, state: RunState, result: ActivationResult) -> bool:
 
 
 class _Barrier:
-    """One decision while it is made."""
+    """One decision in the making."""
 
     __slots__ = ("config", "draft", "graph", "log", "now", "refused", "state", "tried")
 
@@ -286,7 +286,7 @@ class _Barrier:
         self.refused: frozenset[ActivationKey] = frozenset()
 
     def record(self, results: Sequence[ActivationResult]) -> None:
-        """Record what came of activations."""
+        """Record the results of activations."""
         for result in results:
             handled = is_handled(self.graph, self.state, result)
             if self.refused:
@@ -296,11 +296,11 @@ class _Barrier:
             self.draft.outputs.extend(result.outputs[yielded:] if yielded else result.outputs)
 
     def commit(self, results: Sequence[ActivationResult], whole: Sequence[ActivationResult]) -> Decision:
-        """Route what was sent, and go on to the next superstep.
+        """Route the messages, and continue with the next superstep.
 
         Args:
-            results: Those that are new.
-            whole: With those that were kept.
+            results: The new results.
+            whole: The new and the kept results.
         """
         draft = self.draft
         routing = route(self.graph, draft, whole)
@@ -326,13 +326,13 @@ class _Barrier:
         error: Exception,
         routing: Routing | None = None,
     ) -> Decision:
-        """End a run whose superstep cannot be merged or routed; what stands in the way of that has failed.
+        """End a run whose superstep cannot be merged or routed; the activations that prevent it have failed.
 
         Args:
-            results: Those that are new.
-            refused: The activations that are to be run again, and why.
-            error: What the run fails with.
-            routing: With the messages that reached nobody, if that is why.
+            results: The new results.
+            refused: The activations to run again, and why.
+            error: The error of the run.
+            routing: The routing with the undelivered messages, if they are the reason.
         """
         new = {result.activation.key for result in results}
         whole = {result.activation.key: result for result in _with_kept(self.state, results)}
@@ -348,7 +348,7 @@ class _Barrier:
         return self.failed(judged, error)
 
     def open(self, deliveries: Sequence[Delivery], *, superstep: int) -> Decision:
-        """Begin a superstep, or come to rest when there is nothing to do in it."""
+        """Begin a superstep; without deliveries, wait for answers or complete the run."""
         draft = self.draft
         draft.superstep = self.log.superstep = superstep
         draft.activations = _activations(self.graph, deliveries, superstep)
@@ -368,7 +368,7 @@ class _Barrier:
         return self.end(RunStatus.COMPLETED)
 
     def begin(self) -> Decision:
-        """Announce a superstep, unless it is one too many."""
+        """Announce a superstep, unless it exceeds the limit."""
         draft = self.draft
         if draft.is_begun:
             return self.decide()
@@ -381,7 +381,7 @@ class _Barrier:
         return self.decide()
 
     def failed(self, results: Sequence[ActivationResult], error: Exception) -> Decision:
-        """End a run that failed. Its superstep is neither merged nor routed; all that finished is kept."""
+        """End a run that failed. Its superstep is neither merged nor routed; finished results are kept."""
         outputs = self.draft.outputs
         self.draft = Draft(self.state)
         self.draft.outputs = outputs
@@ -389,13 +389,13 @@ class _Barrier:
         return self.break_off(results, RunStatus.FAILED)
 
     def break_off(self, results: Sequence[ActivationResult], status: RunStatus) -> Decision:
-        """End the run in the middle of its superstep: what finished is kept, and what the rest has tried."""
+        """End the run in the middle of its superstep; keep the results, and the progress of the rest."""
         self.keep(results)
         return self.end(status)
 
     def keep(self, results: Sequence[ActivationResult]) -> None:
-        """Keep what finished in a superstep that is broken off, and what the rest has tried."""
-        _park(self.draft, results)  # they wait for answers, whatever becomes of the others
+        """Keep the results of a superstep that is broken off, and the progress of the rest."""
+        _park(self.draft, results)  # they wait for answers, independent of the others
         finished = {
             key: r
             for r in results
@@ -427,7 +427,7 @@ class _Barrier:
 
 
 def _with_kept(state: RunState, results: Sequence[ActivationResult]) -> Sequence[ActivationResult]:
-    """Return the new results with those kept from before, in planner order."""
+    """Return the new results and the results kept from before, in planner order."""
     if not state.kept:
         return results
     by_key: dict[ActivationKey, ActivationResult] = {
@@ -456,13 +456,13 @@ def _park(draft: Draft, results: Iterable[ActivationResult]) -> None:
 
 
 def _re_entries(draft: Draft) -> list[Delivery]:
-    """Take out the parked activations that can go on, oldest first."""
+    """Take out the parked activations that can continue, oldest first."""
     if not draft.parked:
         return []
     ready = [(origin, parked) for origin, parked in draft.parked.items() if parked.progress.is_ready]
     for origin, _ in ready:
         draft.drop("parked", origin)
-    # Not in the order they parked in: of a superstep that was broken off, some parked before the others.
+    # Not in parking order: in a superstep that was broken off, some parked before the others.
     ready.sort(key=lambda entry: (entry[1].activation.superstep, entry[1].activation.shard))
     return [replace(parked.activation.delivery, progress=parked.progress) for _, parked in ready]
 

@@ -1,4 +1,4 @@
-"""Lets an executor handle one message, as often as its policy says, until it is done or parks."""
+"""Runs an executor on one message, as often as its policy allows, until it is done or parks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from agentic.core.graph.running.tasks import in_own_context
 Context = WorkflowContext[object, object]
 
 
-class PassingSignal(Exception):  # noqa: N818 - no error of the handler
-    """A try met ``error``, which will pass; it counts as none."""
+class PassingSignal(Exception):  # noqa: N818 - not an error of the handler
+    """A try met ``error``, which will pass; the try does not count."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(text_of(error))
@@ -39,16 +39,16 @@ class Attempts:
     """The tries of one activation.
 
     Args:
-        activation: What is to be handled, by whom.
+        activation: The message and its executor.
         graph: Of its run.
         link: To its run.
         config: Of the run.
-        seen: What it sees of the run's state.
+        seen: The run's state, as it sees it.
 
     Attributes:
-        progress: What outlives the tries so far, also when they are cancelled.
+        progress: The progress that outlives the tries so far, even cancelled ones.
         sub_events: Durable events of the sub-workflows in them.
-        unjudged: What came of it, from when conditions are asked about it.
+        unjudged: Its result, set as soon as the conditions are evaluated on it.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Attempts:
         self.progress = activation.delivery.progress
         self.sub_events: tuple[WorkflowEvent, ...] = ()
         self.unjudged: ActivationResult | None = None
-        # A handler may change its message, and who handles it again must not see that.
+        # A handler may change its message; the next try must not see that.
         self._keeps_input = (
             self._policy.max_attempts > 1 or link.keeps_inputs or executor.id in graph.retry_targets
         )
@@ -98,8 +98,8 @@ class Attempts:
         """Try once; return the result, or the seconds to wait before the next try.
 
         Raises:
-            CancelledError: The run was cancelled, whatever the handler made of that.
-            PassingSignal: The try did not count; begin it again after a while.
+            CancelledError: The run was cancelled, even if the handler suppressed that.
+            PassingSignal: The try did not count; start it again after a while.
         """
         begun = time.perf_counter()
         self._watch = CancelWatch()  # of the task that tries, which may be another one each time
@@ -111,19 +111,19 @@ class Attempts:
         return await self.fail(outcome, time.perf_counter() - begun)
 
     async def fail(self, error: Exception, duration_s: float = 0.0) -> ActivationResult | float:
-        """Note that a try failed; return as :meth:`next_try` does."""
+        """Note that a try failed; return the same as :meth:`next_try`."""
         tries = _tries_so_far(self.progress) + 1 if self.progress.failures else 1
         delay = delay_before_retry(self._policy, tries, error, random.random())  # noqa: S311  # jitter is no secret
         self._note(error, duration_s, delay)
         return await self._failed(error) if delay is None else delay
 
     async def give_up(self, error: Exception) -> ActivationResult:
-        """Return the result of an activation that is not tried again, whatever its policy says."""
+        """Return the result of an activation that is not tried again, despite its policy."""
         self._note(error, 0.0, None)
         return await self._failed(error)
 
     async def _try(self) -> ActivationResult | Exception:
-        """Enter the handler once; return what came of it, or the error."""
+        """Enter the handler once; return the result, or the error."""
         link, timeout_s = self._link, self._timeout_s
         timeout_at = None if timeout_s is None else link.clock() + timeout_s
         context: Context = WorkflowContext(
@@ -149,7 +149,7 @@ class Attempts:
             if context._sub_events:
                 self.sub_events += tuple(context._sub_events)
         if self._watch.is_cancelled():
-            # A handler that returns, or fails, after it was told to stop has not done its work.
+            # A handler that returns, or fails, after a request to stop has not done its work.
             self.progress = without_open(context._kept())
             self._watch.drop_own()
             raise asyncio.CancelledError
@@ -170,7 +170,7 @@ class Attempts:
         return parcel.fresh() if self._keeps_input else parcel.value
 
     async def _enter(self, message: object, context: Context) -> object:
-        """Let the executor handle the message; nothing of that goes on afterwards."""
+        """Run the executor on the message; nothing of it still runs afterwards."""
         try:
             return await in_own_context(self._executor.handle(message, context))
         finally:
@@ -186,12 +186,12 @@ class Attempts:
             if timer.expired():
                 raise ExecutorTimeoutError(self._executor.id, timeout_s) from exc
             raise
-        if timer.expired():  # the handler kept the cancellation to itself
+        if timer.expired():  # the handler suppressed the cancellation
             raise ExecutorTimeoutError(self._executor.id, timeout_s)
         return returned
 
     def _take(self, context: Context, returned: object) -> None:
-        """Send or yield what the handler returned."""
+        """Send or yield the return value of the handler."""
         values = returned if isinstance(returned, Several) else (returned,)
         link, executor = self._link, self._executor
         sends = executor.id in self._graph.sending
@@ -202,7 +202,7 @@ class Attempts:
                 context._yield(link.pack(value))
 
     def _result(self, context: Context, returned: object = None) -> ActivationResult:
-        """Return what came of a try whose handler has ended: it waits for answers, or is done."""
+        """Return the result of a try whose handler has ended: it waits for answers, or is done."""
         waits = context._waits
         if returned is not None and not waits:
             self._take(context, returned)
@@ -216,7 +216,7 @@ class Attempts:
             )
         if context._once and self._link.keep_once is None:  # a ledger has it already
             self.progress = replace(self.progress, origin=self._activation.origin, once=context._once)
-        # By position, as in each superstep: that is half the work of a call with names.
+        # By position, because it is half the work of a call with names, in each superstep.
         return ActivationResult(
             self._activation, tuple(context._sends), tuple(context._outputs), tuple(context._writes),
             context._changed_local, NO_VERDICTS, None, None, False, self.progress, took, told, True,
@@ -224,16 +224,16 @@ class Attempts:
         )  # fmt: skip
 
     def _noted(self, error: Exception, context: Context) -> Exception:
-        """Return an error with a note that names the executor; one of a sub-workflow has that of its own."""
+        """Return an error with a note that names the executor; a sub-workflow's error has its own note."""
         if error is not context._sub_error:
             note = f"in executor {joined(self._link.path, self._executor.id)!r}"
-            with suppress(Exception):  # foreign code may have spoilt the notes
+            with suppress(Exception):  # foreign code may have broken the notes
                 if note not in getattr(error, "__notes__", ()):
                     error.add_note(note)
         return error
 
     def _left_by(self, exc: BaseException, context: Context) -> ActivationResult | Exception:
-        """Return what follows when a handler is left by what is no ``Exception``."""
+        """Return the result after a handler raised a ``BaseException`` that is not an ``Exception``."""
         if isinstance(exc, GeneratorExit):  # this coroutine is closed; a handler's own is a RuntimeError
             raise exc
         if self._parks(exc, context):
@@ -242,7 +242,7 @@ class Attempts:
         return self._stopped(exc)
 
     def _parks(self, exc: BaseException, context: Context) -> bool:
-        """Whether a handler was stopped to wait for answers, and not because the run is cancelled."""
+        """Whether a handler stopped to wait for answers, not because the run is cancelled."""
         return isinstance(exc, asyncio.CancelledError) and not self._watch.is_cancelled() and context._waits
 
     def _stopped(self, exc: BaseException) -> Exception:
@@ -262,7 +262,7 @@ class Attempts:
         )
 
     async def _failed(self, error: Exception) -> ActivationResult:
-        """Return the result of a final failure, with the record of it where an edge may take that."""
+        """Return the result of a final failure, with a record of it if an edge may take that."""
         executor_id, graph = self._executor.id, self._graph
         failed = ActivationResult(
             self._activation,
@@ -279,7 +279,7 @@ class Attempts:
 
 
 async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
-    """Return the result with the verdicts on what was sent, or with what a condition raised."""
+    """Return the result with the verdicts on its messages, or with the error of a condition."""
     source = result.activation.delivery.target
     watch = CancelWatch()
     try:
@@ -304,7 +304,7 @@ async def judged(result: ActivationResult, graph: Graph) -> ActivationResult:
 
 
 def _tries_so_far(progress: Progress) -> int:
-    """Return how many tries count for the policy: those since the last final failure, if there was one."""
+    """Return how many tries count for the policy: the tries since the last final failure, if any."""
     tries = 0
     for failure in reversed(progress.failures):
         if failure.delay_s is None:

@@ -1,9 +1,9 @@
-"""Whether a task was cancelled from outside, whatever the code that runs in it makes of that.
+"""Whether a task was cancelled from outside, even if the code in the task suppresses it.
 
-``asyncio`` counts the cancellations of a task that nobody has taken back. Before Python 3.13 a task group
-whose task fails while the group waits for its end does not take its own back: those are left out here. So are
-those that a handler asks for itself, as ``current_task().cancel()`` does: while its code runs, nothing else
-runs in the thread but handlers of signals.
+``asyncio`` counts the cancellations of a task that were not taken back. Before Python 3.13, a task group
+does not take its own back if a task fails while the group waits for its end: this module leaves them out.
+It also leaves out cancellations by the handler itself, with ``current_task().cancel()``: while its code
+runs, only handlers of signals also run in the thread.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _own: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
 
 
 class OwnGroup(asyncio.TaskGroup):
-    """A task group of the engine's own, which takes back what it cancelled."""
+    """A task group of the engine, which takes back its own cancellations."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for the tasks; leave the count of cancellations as it was, if one of them failed."""
+        """Wait for the tasks; if one failed, leave the count of cancellations unchanged."""
         watch = CancelWatch()
         try:
             await super().__aexit__(kind, error, trace)
@@ -52,16 +52,16 @@ class CancelWatch:
     def is_cancelled(self) -> bool:
         """Whether the task was cancelled since."""
         task = self._task
-        # In nearly all steps nobody ever cancelled the task.
+        # In nearly all steps the task was never cancelled.
         return task is not None and task.cancelling() > 0 and _count(task) > self._before
 
     def cancelled_itself(self) -> bool:
-        """Whether the code in the task asked for its cancellation since then, and did not take it back."""
+        """Whether the code in the task cancelled the task since then, and did not take it back."""
         task = self._task
         return task is not None and task.cancelling() > 0 and _own.get(task, 0) > self._own_before
 
     def drop_own(self) -> None:
-        """Count no more what the task's own code asked for."""
+        """Stop counting cancellations by the task's own code."""
         task = self._task
         if task is not None and (own := _own.get(task, 0)) > self._own_before:
             for _ in range(own - self._own_before):
@@ -69,14 +69,14 @@ class CancelWatch:
             _own[task] = self._own_before
 
     async def take_back(self) -> None:
-        """Take back what the task's own code asked for.
+        """Take back the cancellations by the task's own code.
 
         Raises:
             CancelledError: The task was cancelled from outside, too.
         """
         self.drop_own()
         try:
-            await asyncio.sleep(0)  # up to Python 3.12 it is thrown all the same, at the next wait
+            await asyncio.sleep(0)  # up to Python 3.12 it is still thrown, at the next wait
         except asyncio.CancelledError:
             if self.is_cancelled():
                 raise
@@ -88,7 +88,7 @@ def _count(task: asyncio.Task[Any]) -> int:
 
 
 def count_of_others(task: asyncio.Task[Any] | None) -> int:
-    """Return how often a task was cancelled, but for what its handler's code is known to have asked for."""
+    """Return how often a task was cancelled, without the known cancellations by its handler's code."""
     if task is None:
         return 0
     if count := task.cancelling():
@@ -98,28 +98,28 @@ def count_of_others(task: asyncio.Task[Any] | None) -> int:
 
 
 def note_own(task: asyncio.Task[Any] | None, before: int) -> None:
-    """Note what a handler's code asked for, or took back, since :func:`count_of_others` was ``before``."""
+    """Note what a handler's code cancelled, or took back, since :func:`count_of_others` was ``before``."""
     more = count_of_others(task) - before
     if task is not None and more and not (more > 0 and _is_interrupted()):
         _own[task] = max(0, _own.get(task, 0) + more)
 
 
 def _is_interrupted() -> bool:
-    """Whether ``asyncio.run`` was told to end by Ctrl-C, and cancelled its main task in the middle of it."""
+    """Whether Ctrl-C ended ``asyncio.run``, and it cancelled its main task in the middle of a step."""
     installed = signal.getsignal(signal.SIGINT)
     runner = getattr(getattr(installed, "func", None), "__self__", None)
     return bool(getattr(runner, "_interrupt_count", 0))
 
 
 def note_cancellation(coroutine: Coroutine[Any, Any, object]) -> None:
-    """Note where a coroutine is, into which a cancellation is about to be thrown."""
+    """Note where a coroutine is before a cancellation is thrown into it."""
     task = asyncio.current_task()
     if _LEAKS and task is not None and _is_of_its_own_group(coroutine):
         _leaked[task] = _leaked.get(task, 0) + 1
 
 
 def _is_of_its_own_group(coroutine: object) -> bool:
-    """Whether a coroutine waits for the end of a task group that cancelled it, as a task of it failed."""
+    """Whether a coroutine waits for a task group that cancelled it because a task of the group failed."""
     while isinstance(coroutine, CoroutineType) and isinstance(coroutine.cr_await, CoroutineType):
         coroutine = coroutine.cr_await
     if (

@@ -1,4 +1,4 @@
-"""Lets executors end what they began elsewhere, when a run ends before their messages are handled."""
+"""Executors cancel their external work when a run ends before their messages are handled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_LOCAL: Mapping[str, JSONValue] = {}
 
 
 def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
-    """Return what a run leaves behind that its executors have to see to; nothing, unless it was broken off.
+    """Return the activations whose external work must be cancelled; none, unless the run was broken off.
 
     Args:
         graph: The workflow's.
@@ -51,13 +51,13 @@ def abandoned(graph: Graph, state: RunState) -> Sequence[Activation]:
 
 
 async def abandon(calls: Sequence[Activation], graph: Graph, link: RunLink, state: RunState) -> None:
-    """Let executors end what they began; what goes wrong with that is told, and changes nothing.
+    """Have executors cancel their external work; errors of that are reported, and change nothing.
 
     Args:
-        calls: What they were to handle.
+        calls: The activations that they did not finish.
         graph: Of their run.
         link: To their run.
-        state: Where it stands.
+        state: Its current state.
     """
     async with asyncio.TaskGroup() as group:
         for call in calls:

@@ -1,4 +1,4 @@
-"""Runs a workflow in this process: awaits what the planner decides, nothing more."""
+"""Runs a workflow in this process: it only carries out the planner's decisions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from agentic.core.types import ExecutorId, JSONValue, RunId
 
 Listener = Callable[[WorkflowEvent], None]
 
-# Handlers that never wait would keep the loop from everyone else, listeners included; each turn of it costs
+# Handlers that never wait would block the loop for all others, listeners included; each turn of it costs
 # as much as a superstep.
 _YIELD_AFTER_S = 0.01
 _NO_LOCAL: Mapping[str, JSONValue] = {}
@@ -61,12 +61,12 @@ class Setup:
 
     Attributes:
         config: Its limits.
-        listener: Told every event at once, durable and live, those of sub-workflows included.
+        listener: Gets every event at once, durable and live, also from sub-workflows.
         snapshots: Keep the run's checkpoints, if it is stored.
-        packer: Makes parcels of what is sent.
-        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
-        is_stored: Whether it is kept, by itself or as part of another run.
-        deadline: When the activation around it must be done, in seconds since the epoch.
+        packer: Makes parcels of sent values.
+        keeps_inputs: Whether messages are kept unchanged, because the run may be tried again.
+        is_stored: Whether it is stored, by itself or as part of another run.
+        deadline: The deadline of the activation around it, in seconds since the epoch.
     """
 
     config: WorkflowConfig
@@ -79,13 +79,13 @@ class Setup:
 
 
 class Runner:
-    """One run of a graph, or one leg of it. Made for it and gone with it.
+    """One run of a graph, or one leg of it. A runner serves only that.
 
     Args:
-        workflow: Whose run it is.
-        state: Where the run stands: new, or as it was kept.
+        workflow: The workflow of the run.
+        state: The state of the run: new, or from a checkpoint.
         setup: How it is run.
-        outputs: What the run yielded before.
+        outputs: Earlier outputs of the run.
     """
 
     def __init__(
@@ -147,11 +147,11 @@ class Runner:
         self._take(start(self._graph, self._config, self._state, now, self._link.pack(message), facts))
 
     def take_up(self, answers: Mapping[str, Answer | None], facts: Mapping[str, object]) -> None:
-        """Go on with a run that was interrupted, failed, cancelled, or waits.
+        """Resume a run that was interrupted, failed, cancelled, or waits.
 
         Args:
-            answers: By name of the request within the run; None for one that expired.
-            facts: For the event: which checkpoint, and what changed since.
+            answers: By name of the request within the run; None for a request that expired.
+            facts: For the event: the checkpoint, and the changes since.
         """
         state, now = self._state, self._clock()
         late = [a.name for a in state.open_requests if a.deadline is not None and a.deadline <= now]
@@ -167,7 +167,7 @@ class Runner:
         """Run until no message is in flight, or only answers could bring one.
 
         Returns:
-            The result, which may be a failed one; cancellation is raised, whatever user code makes of it.
+            The result, also of a failed run; a cancellation is raised, even if user code suppresses it.
         """
         watch = CancelWatch()
         try:
@@ -192,13 +192,13 @@ class Runner:
         return self.result()
 
     def cancel(self) -> None:
-        """Note that the run was given up, unless it has ended."""
+        """Note that the run was cancelled, unless it has ended."""
         if self._state.status is RunStatus.RUNNING:
             self._break_off(None)
             self._tell_saved()
 
     def result(self) -> RunResult:
-        """Return what the run has come to."""
+        """Return the current result of the run."""
         state = self._state
         return RunResult(
             run_id=state.run_id,
@@ -213,7 +213,7 @@ class Runner:
         )
 
     def sub_run(self) -> SubRun:
-        """Return what an activation keeps of this run."""
+        """Return the record of this run that an activation keeps."""
         return SubRun(self._state, tuple(self._outputs))
 
     def _request(self, asked: Asked) -> InfoRequest:
@@ -227,10 +227,10 @@ class Runner:
         )
 
     def _take(self, decision: Decision, results: Sequence[ActivationResult] = ()) -> None:
-        """Make a decision the run's: record and tell its events, note what changed."""
+        """Apply a decision to the run: record and report its events, note its changes."""
         for result in results:
             if result.sub_events:
-                # Told already, while they happened; here they take their place in the record.
+                # Already reported when they happened; here they take their place in the record.
                 self._events.extend(result.sub_events)
         self._state = decision.state
         self._events.extend(decision.events)
@@ -238,7 +238,7 @@ class Runner:
         if self._snapshots is not None:
             self._snapshots.note(decision)
             if self._listener is not None:
-                self._untold.extend(decision.events)  # what is not saved did not happen yet
+                self._untold.extend(decision.events)  # unsaved events did not happen yet
         elif self._listener is not None:
             for event in decision.events:
                 self._listener(event)
@@ -250,7 +250,7 @@ class Runner:
         self._untold.clear()
 
     async def _superstep(self) -> None:
-        """Run what is due and commit it."""
+        """Run the due activations and commit their results."""
         activations = due(self._state)
         self._finished = {}
         self._running = {}
@@ -266,23 +266,23 @@ class Runner:
             await self._rejudge()
         results = self._results(activations)
         if len(results) < len(activations) and not any(self._fails(result) for result in results):
-            # A task of ours was cancelled by what ran in it.
+            # A task of ours was cancelled by the code in it.
             missing = next(a for a in activations if a.key not in self._finished)
             self._break_off(HandlerStoppedError(missing.executor_id, asyncio.CancelledError()))
             return
         self._take(commit(self._graph, self._config, self._state, results, self._clock()), results)
         self._finished = {}
-        self._running = {}  # they are of no later superstep, which a cancellation may reach before it runs
+        self._running = {}  # a cancellation may reach the next superstep early; these are not part of it
 
     def _fails(self, result: ActivationResult) -> bool:
         return result.routing_error is not None or not is_handled(self._graph, self._state, result)
 
     def _results(self, activations: Sequence[Activation]) -> list[ActivationResult]:
-        """Return what of the superstep has finished, in planner order."""
+        """Return the finished results of the superstep, in planner order."""
         return [r for a in activations if (r := self._finished.get(a.key)) is not None]
 
     async def _rejudge(self) -> None:
-        """Ask the conditions again that raised, or had not answered, when the superstep was broken off."""
+        """Evaluate the conditions again that had failed or not answered when the superstep was broken off."""
         for key, kept in self._state.kept.items():
             if kept.routing_error is not None or not kept.is_judged:
                 again = await judged(kept, self._graph)
@@ -321,7 +321,7 @@ class Runner:
         self._running = {}
 
     async def _run_all(self, activations: Sequence[Activation]) -> None:
-        """Run the activations of a superstep: those of one executor in its lanes, executors side by side."""
+        """Run the activations of a superstep: executors in parallel, each executor's activations in lanes."""
         if len(activations) == 1 and not self._state.kept:
             activation = activations[0]
             await self._activate(activation, self._seen_by(activation.delivery.target))
@@ -341,7 +341,7 @@ class Runner:
                 yield self._lane(executor_id, queue)
 
     async def _lane(self, executor_id: ExecutorId, queue: Iterator[Activation]) -> None:
-        """Work off a queue, one activation after the other; alone, each sees what the earlier ones wrote."""
+        """Run a queue, one activation after the other; in a single lane, each sees the earlier writes."""
         seen = self._seen_by(executor_id)
         is_alone = self._graph.lanes[executor_id] == 1
         for activation in queue:
@@ -349,7 +349,7 @@ class Runner:
             if result is None:
                 result = await self._activate(activation, seen)
             if is_alone and not is_handled(self._graph, self._state, result):
-                return  # the next one would not see what this one will have written
+                return  # the next one would not see the writes of this one
             if is_alone and (result.writes or result.local is not None):
                 seen = seen_after(self._graph, seen, result)
 
@@ -373,19 +373,19 @@ class Runner:
         return self._state.status is not RunStatus.RUNNING
 
     async def _abandon(self) -> None:
-        """Let executors end what they began elsewhere, if the run ends before they are done with it."""
+        """Have executors cancel their external work, if the run ends before they are done."""
         if calls := abandoned(self._graph, self._state):
             await abandon(calls, self._graph, self._link, self._state)
 
     async def _save(self) -> None:
-        """Save a checkpoint, if the run is stored and something happened since the last one."""
+        """Save a checkpoint, if the run is stored and has changed since the last one."""
         snapshots = self._snapshots
         if snapshots is None or not snapshots.is_dirty:
             return
         try:
             saved = await snapshots.save(self._state, self._clock())
         except CheckpointConflictError as exc:
-            # Another process goes on with the run: what happened since here is not part of it.
+            # Another process continues the run: later events here are not part of it.
             self._untold.clear()
             self._state = replace(self._state, status=RunStatus.FAILED, error=exc)
         except Exception as exc:
@@ -441,7 +441,7 @@ class _StoppedError(Exception):
 async def run_within(
     workflow: WorkflowDefinition, message: object, call: SubCall, link: RunLink
 ) -> tuple[RunResult, SubRun]:
-    """Run a sub-workflow within an activation, or go on with it.
+    """Run a sub-workflow within an activation, or resume it.
 
     Args:
         workflow: The sub-workflow.
@@ -479,7 +479,7 @@ async def run_within(
 
 
 def answers_of(call: SubCall) -> dict[str, Answer | None]:
-    """Return what was answered, or expired, of what a sub-run asked: by name within it."""
+    """Return the answered and expired requests of a sub-run: by name within it."""
     return {
         name: None if asked.answer is None else Answer(asked.answer, asked.answered_by)
         for name, asked in call.answers.items()
@@ -492,7 +492,7 @@ def new_state(run_id: RunId, path: str, now: float, config: WorkflowConfig) -> R
 
 
 def deadline_of(now: float, config: WorkflowConfig) -> float | None:
-    """Return when a run that starts, or goes on, ``now`` has to be done, in seconds since the epoch."""
+    """Return the deadline of a run that starts or resumes ``now``, in seconds since the epoch."""
     return None if config.run_timeout_s is None else now + config.run_timeout_s
 
 

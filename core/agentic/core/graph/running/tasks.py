@@ -1,4 +1,4 @@
-"""Tasks of handlers: some at a time, each with context variables of its own."""
+"""Tasks of handlers: a few at a time, each with context variables of its own."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from agentic.core.graph.running.cancels import OwnGroup, count_of_others, note_c
 
 
 async def side_by_side(jobs: Iterator[Awaitable[None]], limit: int | None) -> None:
-    """Do all ``jobs``; they begin in order.
+    """Do all ``jobs``; they start in order.
 
-    A task, and the switch to it, costs more than a short handler and all that the engine does around it. So a
-    worker does one job after the other, and before each it sees to it that other workers stand by, who start
-    when this one waits: jobs that never wait are all done by the first.
+    A task, and the switch to it, costs more than a short handler with the engine's work around it. So a
+    worker does one job after the other. Before each job it makes sure that other workers stand by. They
+    start when this one waits: the first worker does all jobs that never wait.
 
     Args:
         jobs: Made when their turn comes.
         limit: How many to do at a time; None for all.
 
     Raises:
-        BaseExceptionGroup: Some raised something; the others were cancelled.
+        BaseExceptionGroup: Some jobs raised an exception; the others were cancelled.
     """
     async with OwnGroup() as group:
         await _Crew(group, jobs, limit or sys.maxsize).work()
 
 
 class _Crew:
-    """Those who work off one iterator of jobs."""
+    """The workers of one iterator of jobs."""
 
     def __init__(self, group: asyncio.TaskGroup, jobs: Iterator[Awaitable[None]], limit: int) -> None:
         self._group = group
@@ -51,7 +51,7 @@ class _Crew:
             await job
 
     def _call_more(self) -> None:
-        """Let workers stand by: twice as many each time, so that many jobs that wait have soon all begun."""
+        """Add workers on standby: twice as many each time, so that many waiting jobs all start soon."""
         self._standing_by = min(self._next_call, self._places)
         self._places -= self._standing_by
         self._next_call *= 2
@@ -66,13 +66,13 @@ ResultT = TypeVar("ResultT")
 def in_own_context(  # noqa: C901  # each call less is a tenth of what it costs
     coroutine: Coroutine[Any, Any, ResultT],
 ) -> Generator[Any, Any, ResultT]:
-    """Let a coroutine see the context variables as they are, and keep what it sets from everybody else.
+    """Run a coroutine in a copy of the context variables, so that its changes stay private.
 
-    Handlers of one superstep may share a task: without this, one would see what another bound for its log.
+    Handlers of one superstep may share a task: without this, one would see the log bindings of another.
     """
     step: Any = copy_context().run
     task = current_task()
-    # Looked at before and after each step, in place: a call for it would cost as much as the step.
+    # Checked before and after each step, inline: a call for it would cost as much as the step.
     count = _none if task is None else task.cancelling
     others = (before := count()) and count_of_others(task)
     is_closed = False
@@ -96,12 +96,12 @@ def in_own_context(  # noqa: C901  # each call less is a tenth of what it costs
                 others = (before := count()) and count_of_others(task)
                 waits_for = step(coroutine.send, value)
     except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]  # what the coroutine returned
+        return done.value  # type: ignore[no-any-return]  # the coroutine's return value
     except GeneratorExit as exc:
         if is_closed:
             raise
-        # Raised by the coroutine itself, as Python does with a StopIteration: else everybody who awaits this
-        # would take it for the order to close.
+        # The coroutine itself raised it. Convert it, as Python does with a StopIteration: otherwise each
+        # awaiting caller would take it for the order to close.
         raise RuntimeError(f"coroutine raised GeneratorExit: {text_of(exc)}".rstrip(": ")) from exc
     finally:
         if count() != before and not is_closed:
