@@ -1,4 +1,4 @@
-"""Reusable steps of pipelines: what an actor is, how it fails, and the actors every installation has."""
+"""Reusable steps of pipelines: the actor class, its failures, and the actors of every installation."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Loaded at the first use of one of its modules: loading all would delay every command.
     return loaded(__name__, _HOMES, name)

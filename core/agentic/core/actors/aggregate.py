@@ -61,7 +61,7 @@ class AggregateActor(Actor[AggregateInput, AggregateOutput]):
     Output = AggregateOutput
 
     async def run(self, ctx: ActorContext, given: AggregateInput, /) -> AggregateOutput:  # noqa: ARG002 - as declared
-        """Return the items with duplicates merged: what a later one knows fills what an earlier one lacks."""
+        """Return the items with duplicates merged: later ones fill the gaps of earlier ones."""
         merged = merge_items(given.items, (given.key,) if isinstance(given.key, str) else given.key or ())
         items = sort_items(merged.items, given.sort_by) if given.sort_by else merged.items
         groups = count_groups(items, given.group_by) if given.group_by else {}
@@ -96,7 +96,7 @@ def merge_items(items: Sequence[Item], key: Sequence[str]) -> AggregateOutput:
 def sort_items(items: Iterable[Item], field: str) -> tuple[Item, ...]:
     """Return ``items`` sorted by a field, in reverse if its name begins with ``-``; those without it last.
 
-    Numbers come before texts, and what is equal keeps its order.
+    Numbers come before texts, and equal items keep their order.
     """
     name, is_reverse = field.removeprefix("-"), field.startswith("-")
     everything = tuple(items)

@@ -1,4 +1,4 @@
-"""What an actor is given of the run around it."""
+"""The services of a run for an actor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Once = Callable[[str, Callable[[], Awaitable[JSONValue]]], Awaitable[JSONValue]]
 
 
 async def do_now(name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:  # noqa: ARG001 - as declared
-    """Do it, with nothing that would remember."""
+    """Do it, and remember nothing."""
     return await work()
 
 
@@ -33,32 +33,32 @@ Decide = Callable[[Decision], Awaitable[None]]
 
 
 async def decide_unseen(decision: Decision) -> None:
-    """Write nothing down."""
+    """Record nothing."""
 
 
 def ignore_warning(sentence: str) -> None:
-    """Leave a warning out: where pages are many, one says nothing about the run."""
+    """Ignore a warning: with many pages, one warning says nothing about the run."""
 
 
 @record(kw_only=True)
 class ActorContext:
-    """What an actor is given of the run around it.
+    """The services of a run for an actor.
 
     Attributes:
         http: Fetches under the run's policy: robots.txt, rate limit and address guard included.
-        pages: Renders pages in a browser under the same policy; None where no browser is to be had.
+        pages: Renders pages in a browser under the same policy; None if there is no browser.
         secrets: Of the project.
         sessions: Of the project.
         memory: Of the project.
         files: Of the project.
-        call: Names this call of the actor; one that is made again, as its process was killed, has the same
+        call: Identifies this call of the actor; a call that is repeated after its process died has the same
             name.
-        is_rerun: This call is made anew by a rule, as what it gave before was refused.
-        once: ``await ctx.once("job", start)`` calls ``start`` and remembers what it returns: a call that is
-            made again is given that instead.
-        warn: Takes a sentence about what a call that succeeds did not find: ``"'div.x' fits nothing on
-            http://..."``. A run that gives no item, and was warned, has failed.
-        decide: Writes down, for the audit, what rules say about the failures of a call.
+        is_rerun: A rule repeats this call because its earlier result was refused.
+        once: ``await ctx.once("job", start)`` calls ``start`` and remembers its result: a repeated call
+            gets that result instead.
+        warn: Takes a sentence about something that a successful call did not find: ``"'div.x' fits nothing on
+            http://..."``. A run without any item that was warned has failed.
+        decide: Records, for the audit, the decisions of rules about the failures of a call.
     """
 
     http: Fetcher
@@ -90,7 +90,7 @@ class ActorContext:
         )
 
     def browser(self) -> BrowserFetcher:
-        """Return what renders pages.
+        """Return the renderer of pages.
 
         Raises:
             ActorError: There is no browser here (``browser_crashed``).
@@ -107,7 +107,7 @@ class ActorContext:
         """Return the session of that name; None for no name.
 
         Raises:
-            ActorError: There is none (``auth_required``).
+            ActorError: It does not exist (``auth_required``).
         """
         if name is None:
             return None

@@ -1,4 +1,4 @@
-"""What can go wrong in a pipeline's steps."""
+"""The errors of a pipeline's steps."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from agentic.core.errors import AgenticError
 
 
 class PipelineError(AgenticError):
-    """Something about a pipeline or its actors."""
+    """An error of a pipeline or its actors."""
 
 
 class ActorError(PipelineError):
     """An actor could not do its work.
 
     Args:
-        message: What happened, with which value.
-        failure_class: The word that ``error_handling`` is keyed by, as ``"selector_missing"``.
-        status: HTTP status behind it, where there is one.
-        retry_after_s: Seconds after which it is worth another try, where somebody said so.
-        detail: A word that says more: why something is ``blocked``, whose limit it is if ``rate_limited``.
+        message: The problem, with the value.
+        failure_class: The key in ``error_handling``, such as ``"selector_missing"``.
+        status: HTTP status behind it, if any.
+        retry_after_s: Seconds until a retry makes sense, if known.
+        detail: A more precise word: why something is ``blocked``, whose limit it is if ``rate_limited``.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ActorError(PipelineError):
 
 
 class UnknownSecretError(ActorError, LookupError):
-    """There is no secret of that name."""
+    """A secret of that name does not exist."""
 
     def __init__(self, name: str, *, reason: str = "") -> None:
         why = f" ({reason})" if reason else ""

@@ -72,7 +72,7 @@ OF_CAPABILITIES = {
 
 MESSAGE_LIMIT = 500
 MOST_LOOKED_AT = 16 * 1024
-"""Characters of a message that are masked: a secret cut off at that end is far beyond what is kept."""
+"""Characters of a message that are masked: a secret cut off there is far beyond the part that is kept."""
 
 _STATUS = re.compile(r"^(http_[45])[0-9]{2}$")
 
@@ -91,11 +91,11 @@ class Failure:
     """Why something failed, as data.
 
     Attributes:
-        failure_class: The word policies are keyed by.
-        message: For people; at most ``MESSAGE_LIMIT`` characters, no secret that this process has read in it.
-        status: HTTP status behind it, where there is one.
-        retry_after_s: Seconds after which it is worth another try, where somebody said so.
-        detail: A word that says more: why something is ``blocked``, whose limit it is if ``rate_limited``.
+        failure_class: The key in policies.
+        message: For people; at most ``MESSAGE_LIMIT`` characters, without secrets that this process has read.
+        status: HTTP status behind it, if any.
+        retry_after_s: Seconds until a retry makes sense, if known.
+        detail: A more precise word: why something is ``blocked``, whose limit it is if ``rate_limited``.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.actors.failures.Failure"
@@ -108,27 +108,27 @@ class Failure:
 
 
 def failures_of(capabilities: Iterable[str]) -> frozenset[str]:
-    """Return the failure classes that come with capabilities, as ``network`` or ``credentials:github``."""
+    """Return the failure classes of capabilities such as ``network`` or ``credentials:github``."""
     known = (OF_CAPABILITIES.get(word.partition(":")[0], frozenset()) for word in capabilities)
     return frozenset().union(*known)
 
 
 def is_among(failure_class: str, declared: Collection[str]) -> bool:
-    """Whether a class is among those declared, itself or, as ``http_404`` by ``http_4xx``, by its family."""
+    """Whether a class is among the declared ones, itself or by its family: ``http_404`` by ``http_4xx``."""
     return failure_class in declared or _STATUS.sub(r"\1xx", failure_class) in declared
 
 
 def failure_class_of(exc: Exception) -> str:
-    """Return the failure class of any exception; ``"error"`` where nothing more is known."""
+    """Return the failure class of any exception; ``"error"`` if nothing more is known."""
     if isinstance(exc, (ActorError, FetchError)):
         return exc.failure_class
     return next((word for kind, word in _BY_TYPE if isinstance(exc, kind)), "error")
 
 
 def describe_failure(exc: Exception) -> Failure:
-    """Return what policies and people need to know of an exception."""
+    """Return the facts about an exception that policies and people need."""
     failure_class = failure_class_of(exc)
-    # To mask a whole page that an error quotes would take a second, in which nothing else goes on.
+    # Masking a whole page that an error quotes would take a second, and block everything else.
     message = storable(mask_known(_message(exc)[:MOST_LOOKED_AT])[:MESSAGE_LIMIT])
     if isinstance(exc, (ActorError, FetchError)):
         return Failure(

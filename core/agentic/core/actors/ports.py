@@ -1,4 +1,4 @@
-"""What an actor may ask of the outside, besides HTTP: secrets, sessions, a memory, a place for files."""
+"""The ports of an actor besides HTTP: secrets, sessions, a memory, a place for files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class SecretStore(Protocol):
         """Return a secret.
 
         Raises:
-            UnknownSecretError: There is none of that name.
+            UnknownSecretError: A secret of that name does not exist.
         """
         ...
 
 
 class SessionStore(Protocol):
-    """What sites know a project by: cookies and headers under a name. Steps hand on the name only."""
+    """A project's identity on sites: cookies and headers under a name. Steps pass on the name only."""
 
     async def load(self, name: str) -> HttpSession | None:
-        """Return the session of that name; None if there is none. Its cookies may change while it is used."""
+        """Return the session of that name; None if it does not exist. Its cookies may change during use."""
         ...
 
     async def keep(self, session: HttpSession) -> None:
-        """Write a session down under its name, in place of an earlier one."""
+        """Store a session under its name, in place of an earlier one."""
         ...
 
 
@@ -42,7 +42,7 @@ class Memory(Protocol):
     """Small values a project remembers from run to run. A value is written whole before ``put`` returns."""
 
     async def get(self, key: str) -> JSONValue:
-        """Return what was put under ``key``, None if nothing was."""
+        """Return the value of ``key``, None without one."""
         ...
 
     async def put(self, key: str, value: JSONValue) -> None:
@@ -56,7 +56,7 @@ class StoredFile:
 
     Attributes:
         path: Where it is, below the folder of files.
-        media_type: As it was said.
+        media_type: As given to ``write``.
         size_bytes: Of its content.
         sha256: Of its content, hex.
     """
@@ -68,7 +68,7 @@ class StoredFile:
 
 
 class FileStore(Protocol):
-    """Where screenshots, PDFs and the like go: too large for a run's state."""
+    """Where screenshots, PDFs and the like are stored: they are too large for a run's state."""
 
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:
         """Write a file whole, or not at all; the same name again replaces it.

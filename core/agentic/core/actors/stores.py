@@ -1,4 +1,4 @@
-"""The stores of a pipeline that runs without a project: in memory, or not there at all."""
+"""The stores of a pipeline that runs without a project: in memory, or missing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MemoryOfProcess:
 
 
 class NoFiles:
-    """Implements :class:`FileStore` where there is no place for files."""
+    """Implements :class:`FileStore` where files cannot be stored."""
 
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:  # noqa: ARG002 - the port's
         """Refuse."""

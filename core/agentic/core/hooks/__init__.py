@@ -1,7 +1,7 @@
-"""What a plugin can offer, and how plugins are found.
+"""The offers of a plugin, and how plugins are found.
 
 A plugin is a module (or object) with functions marked :data:`hookimpl`, named by an entry point in the group
-``agentic``. The project's own platforms and commands are loaded in exactly that way.
+``agentic``. The project's own platforms and commands are loaded in exactly the same way.
 """
 
 from agentic.core.hooks.findings import Finding, Severity, warning

@@ -1,4 +1,4 @@
-"""Whether a plugin was made for this version: by what its distribution requires."""
+"""Whether a plugin fits this version, by the requirements of its distribution."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DISTRIBUTION = "agentic-pipelines"
 
 @lru_cache
 def misfit_of(plugin: importlib.metadata.Distribution | None) -> str | None:
-    """Return why a plugin cannot be loaded by this version, in a sentence with the next step; None if it can.
+    """Return why this version cannot load a plugin, in a sentence with the next step; None if it can.
 
-    pip sees to what a distribution requires when it is installed, but not when what it requires is changed
-    later. A plugin that requires no version of this distribution fits.
+    pip checks the requirements of a distribution when it installs it, but not when a required distribution
+    changes later. A plugin that requires no version of this distribution fits.
     """
     if plugin is None or plugin.name == DISTRIBUTION:
         return None
@@ -33,7 +33,7 @@ def misfit_of(plugin: importlib.metadata.Distribution | None) -> str | None:
 
 
 def _requirements(plugin: importlib.metadata.Distribution) -> list[Requirement]:
-    """Return what a plugin always requires of this distribution, extras left out."""
+    """Return a plugin's requirements on this distribution, without extras."""
     named = [line for line in plugin.requires or () if DISTRIBUTION in line.replace("_", "-").lower()]
     if not named:
         return []

@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` tells, and how it asks for it without waiting for ever."""
+"""The findings of ``agentic doctor``, and how it collects them without waiting for ever."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something ``agentic doctor`` tells.
+    """A finding of ``agentic doctor``.
 
     Attributes:
-        text: What is wrong, with the value, and what to do about it, in a sentence.
+        text: The problem, with the value, and the remedy, in a sentence.
         severity: How bad it is.
     """
 
@@ -30,7 +30,7 @@ class Finding:
 
 
 def warning(text: str) -> Finding:
-    """Return a finding that is no fault."""
+    """Return a finding that is only a warning."""
     return Finding(text, Severity.WARNING)
 
 
@@ -39,10 +39,10 @@ Check = Callable[[], Iterable[str | Finding]]
 
 
 def findings_of(checks: Sequence[tuple[str, Check]], deadline_s: float) -> list[Finding]:
-    """Run named checks side by side and return what they find, in their order, each under its name.
+    """Run named checks in parallel and return their findings in order, each under its check's name.
 
-    A check that raises is a fault. So is one that has not ended after ``deadline_s``: what it found until
-    then is kept, and it is left behind on a daemon thread.
+    A check that raises is a fault. So is one that has not ended after ``deadline_s``: its findings until
+    then are kept, and it is left behind on a daemon thread.
     """
     asked = [_Asked(name, check) for name, check in checks]
     until = time.monotonic() + deadline_s
@@ -50,7 +50,7 @@ def findings_of(checks: Sequence[tuple[str, Check]], deadline_s: float) -> list[
 
 
 class _Asked:
-    """A check on a thread of its own: one that hangs, as with its server, keeps nobody waiting."""
+    """A check on a thread of its own: one that hangs, for example with its server, delays no other."""
 
     def __init__(self, name: str, check: Check) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Actors that plugins name, and that are loaded when somebody asks for them."""
+"""Actors that plugins name, and that are loaded when they are first used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ActorAt:
-    """Where an actor is, and what it is called.
+    """The place and the names of an actor.
 
     Attributes:
         place: Module and name of its class, with a colon between.
@@ -31,7 +31,7 @@ class ActorAt:
         """Return the class.
 
         Raises:
-            Exception: It cannot be loaded; a ValueError if it calls itself otherwise.
+            Exception: It cannot be loaded; a ValueError if its name is a different one.
         """
         module, _, attribute = self.place.partition(":")
         actor = cast("type[Actor]", getattr(import_module(module), attribute))
@@ -44,25 +44,25 @@ class ActorAt:
 
 
 def actor_at(place: str, *, name: str, aliases: Sequence[str] = ()) -> ActorAt:
-    """Return an actor that is loaded when a pipeline, or a list of all actors, asks for it.
+    """Return an actor that is loaded when a pipeline, or a list of all actors, uses it.
 
-    A pipeline calls a few of the installed actors. The others, and what they import, stay out of memory::
+    A pipeline calls a few of the installed actors. The others, and their imports, stay out of memory::
 
         actor_at("agentic_plugin_x.compare:CompareActor", name="compare", aliases=["Comparer"])
 
     Args:
         place: Module and name of the class, with a colon between.
-        name: As the class has it.
-        aliases: Likewise.
+        name: The same as in the class.
+        aliases: The same as in the class.
     """
     return ActorAt(place, name, tuple(aliases))
 
 
 class Later(Generic[T]):
-    """Something that is loaded when it is asked for, once.
+    """An object that is loaded once, when it is first used.
 
     Args:
-        load: Returns it, or raises an error that says whose it is.
+        load: Returns it, or raises an error that names its plugin.
     """
 
     __slots__ = ("load",)

@@ -38,7 +38,7 @@ HOOK_NAMES = tuple(sorted(name for name in vars(specs) if name.startswith("agent
 class LoadedPlugin:
     """One entry point, loaded or not.
 
-    ``errors`` holds what went wrong while importing it or calling its hooks, a sentence each; a plugin
+    ``errors`` holds the errors of importing it and of calling its hooks, a sentence each; a plugin
     with errors is shown by ``agentic plugins`` and breaks nothing else.
     """
 
@@ -51,7 +51,7 @@ class LoadedPlugin:
 
     @property
     def label(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return f"{self.distribution} {self.version} ({self.name})"
 
     def note(self, error: str) -> None:
@@ -61,10 +61,10 @@ class LoadedPlugin:
 
 
 class PluginRegistry:
-    """The plugins of one process and what they offer, by name.
+    """The plugins of one process and their offers, by name.
 
-    What plugins offer is gathered when first asked for and then kept. A name that two of them claim is
-    nobody's: see :class:`Offers`.
+    Offers are collected at the first use and then kept. A name that two plugins claim belongs
+    to neither: see :class:`Offers`.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class PluginRegistry:
         """Return the platform called ``name``.
 
         Raises:
-            UnknownPlatformError: No loaded plugin brings it.
+            UnknownPlatformError: No loaded plugin has it.
             DuplicateNameError: Two of them do.
         """
         try:
@@ -128,7 +128,7 @@ class PluginRegistry:
             raise UnknownPlatformError(name, sorted(self.platforms)) from None
 
     def add_platform(self, platform: Platform) -> None:
-        """Add a platform at run time, for tests and scripts that are no installed plugin.
+        """Add a platform at run time, for tests and scripts that are not installed plugins.
 
         Raises:
             DuplicateNameError: The name is taken.
@@ -138,16 +138,16 @@ class PluginRegistry:
         self._added[platform.name] = platform
 
     def observers(self, hook: str) -> Sequence[Observer]:
-        """Return who implements a hook that observes: ``agentic_event``, for one."""
+        """Return the implementations of an observing hook, such as ``agentic_event``."""
         impls = getattr(self._manager.hook, hook).get_hookimpls()
         return [Observer(impl.plugin_name, hook, impl.function, impl.argnames) for impl in impls]
 
     def add_commands(self, app: typer.Typer) -> None:
-        """Let every plugin add its commands to ``app``."""
+        """Call every plugin to add its commands to ``app``."""
         self._gather("agentic_commands", lambda said: said, app=app)
 
     def findings(self, deadline_s: float = DEADLINE_S) -> list[Finding]:
-        """Return what plugins and platforms know to be wrong, after ``deadline_s`` at the latest."""
+        """Return the problems that plugins and platforms report, after ``deadline_s`` at the latest."""
         checks: list[tuple[str, Check]] = [
             (impl.plugin_name, cast(Check, impl.function))
             for impl in self._manager.hook.agentic_doctor.get_hookimpls()
@@ -155,13 +155,13 @@ class PluginRegistry:
         found = [Finding(f"plugins: {clash}") for clash in self.clashes()]
         doctors = ((one.name, _doctor_of(one)) for one in self.platforms.values())
         checks += [(name, doctor) for name, doctor in doctors if doctor is not None]
-        self.actors.values()  # those that cannot be loaded are errors of their plugins
+        self.actors.values()  # actors that cannot be loaded are errors of their plugins
         found += findings_of(sorted(checks, key=lambda check: check[0]), deadline_s)
         broken = [f"{plugin.name}: {error}" for plugin in self.plugins.values() for error in plugin.errors]
         return [*map(Finding, broken), *found]
 
     def clashes(self) -> list[DuplicateNameError]:
-        """Gather all that plugins bring, and return an error for each name that two of them claim."""
+        """Collect the offers of all plugins, and return an error for each name that two of them claim."""
         offers: list[Offers[Any]] = [getattr(self, kind) for kind in KINDS]
         return [clash for offer in offers for clash in offer.clashes.values()]
 
@@ -198,9 +198,9 @@ class PluginRegistry:
     def _gather(
         self, hook: str, read: Callable[[Any], T], **arguments: object
     ) -> list[tuple[LoadedPlugin, T]]:
-        """Call each plugin's implementation apart, so that one that raises leaves the others whole.
+        """Call each plugin's implementation separately, so that one that raises does not affect the others.
 
-        ``read`` takes apart what one returned; what is wrong with that is an error of its plugin, too.
+        ``read`` unpacks the value that one returned; an error in it is an error of its plugin, too.
         """
         found: list[tuple[LoadedPlugin, T]] = []
         for impl in getattr(self._manager.hook, hook).get_hookimpls():
@@ -226,7 +226,7 @@ def get_registry() -> PluginRegistry:
 
 @lru_cache
 def _name_and_version(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    # A distribution reads its file again each time, and one that brings ten plugins is asked ten times.
+    # A distribution reads its file each time, and one with ten plugins is asked ten times.
     return (distribution.name, distribution.version) if distribution else ("unknown", "unknown")
 
 
@@ -248,7 +248,7 @@ def _by_name(kind: str, claims: _Claims[T | Later[T]]) -> Offers[T]:
 def _doctor_of(platform: Platform) -> Check | None:
     try:
         return platform.doctor
-    except Exception as exc:  # one that is loaded only now: it takes the others not down
+    except Exception as exc:  # a plugin that is loaded only now must not affect the others
         broken = Finding(f"the platform cannot be loaded: {_explain(exc)}")
         return lambda: [broken]
 

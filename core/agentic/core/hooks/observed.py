@@ -1,4 +1,4 @@
-"""What observers are told of."""
+"""The data for observers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.core.types import SaveCounts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedExecution:
-    """An execution of an agent as it stood when its observers were told of it.
+    """An execution of an agent at the time of the call to its observers.
 
     Attributes:
         id: Of the execution, and of its run.
@@ -23,8 +23,8 @@ class ObservedExecution:
         started_at: When a worker began it; None before that.
         finished_at: When it ended; None before that.
         counts: Rows inserted, updated, unchanged and rejected.
-        error: What failed it, in a line, without secrets.
-        warnings: What was wrong with parts of the results, a sentence each.
+        error: Why it failed, in a line, without secrets.
+        warnings: Problems with parts of the results, a sentence each.
     """
 
     id: str
@@ -54,10 +54,10 @@ class Observer:
     argument_names: Sequence[str]
 
     def tell(self, arguments: Mapping[str, object]) -> None:
-        """Call it with those of ``arguments`` that it asks for; what it raises is raised.
+        """Call it with the ``arguments`` that it declares; its exceptions are raised.
 
         Raises:
-            TypeError: It is a coroutine function, which nobody would wait for.
+            TypeError: It is a coroutine function, which would never be awaited.
         """
         said = self.function(*(arguments[name] for name in self.argument_names))
         if inspect.iscoroutine(said):

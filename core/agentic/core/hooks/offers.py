@@ -1,4 +1,4 @@
-"""What plugins bring, by name: a name that two of them claim is nobody's, and the others stay as they are."""
+"""The offers of plugins, by name: a name that two plugins claim belongs to neither; the others still work."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ D = TypeVar("D")
 
 
 class Offers(Mapping[str, T]):
-    """Things by name. A contested name is not among them: asking for it with ``[]`` says who claims it.
+    """Things by name. A contested name is not among them: ``[]`` raises an error that says who claims it.
 
-    What a plugin only named is loaded when it is asked for. Who goes through all things is not given those
-    that cannot be loaded.
+    A thing that a plugin only named is loaded at its first use. Iteration over all things leaves out
+    the ones that cannot be loaded.
 
     Args:
-        things: Name -> thing, or what loads it.
-        clashes: Contested name -> the error that names two who claim it.
+        things: Name -> thing, or its loader.
+        clashes: Contested name -> the error that names two plugins that claim it.
     """
 
     def __init__(self, things: Mapping[str, T | Later[T]], clashes: Mapping[str, DuplicateNameError]) -> None:
@@ -30,11 +30,11 @@ class Offers(Mapping[str, T]):
 
     @classmethod
     def of(cls, kind: str, claims: Iterable[tuple[str, str, T | Later[T]]]) -> Offers[T]:
-        """Index what is claimed.
+        """Index the claims.
 
         Args:
-            kind: What the things are: ``platform``.
-            claims: Who claims which name for what, in order.
+            kind: The kind of the things: ``platform``.
+            claims: (plugin, name, thing), in order.
         """
         owners: dict[str, str] = {}
         things: dict[str, T | Later[T]] = {}
@@ -50,11 +50,11 @@ class Offers(Mapping[str, T]):
         return f"{{{', '.join(map(repr, self))}}}"
 
     def __getitem__(self, name: str) -> T:
-        """Return what is called ``name``.
+        """Return the thing called ``name``.
 
         Raises:
             DuplicateNameError: Two plugins claim the name.
-            KeyError: Nobody does.
+            KeyError: No plugin claims it.
             PluginError: It cannot be loaded.
         """
         if clash := self.clashes.get(name):
@@ -71,15 +71,15 @@ class Offers(Mapping[str, T]):
     @overload
     def get(self, name: str, /, default: T | D) -> T | D: ...
     def get(self, name: str, /, default: object = None) -> object:
-        """Return what is called ``name`` and is nobody else's; ``default`` if there is no such thing."""
+        """Return the thing called ``name``; ``default`` if it does not exist or is contested."""
         return self[name] if name in self._things else default
 
     def items(self) -> ItemsView[str, T]:
-        """Go through all that can be loaded."""
+        """Return all that can be loaded."""
         return self._whole().items()
 
     def values(self) -> ValuesView[T]:
-        """Go through all that can be loaded."""
+        """Return all that can be loaded."""
         return self._whole().values()
 
     def __contains__(self, name: object) -> bool:
@@ -92,13 +92,13 @@ class Offers(Mapping[str, T]):
         return len(self._things)
 
     def is_taken(self, name: str) -> bool:
-        """Whether anybody claims ``name``."""
+        """Whether any plugin claims ``name``."""
         return name in self._things or name in self.clashes
 
     def _whole(self) -> dict[str, T]:
         whole: dict[str, T] = {}
         for name in self._things:
-            with suppress(PluginError):  # which its plugin has taken note of
+            with suppress(PluginError):  # its plugin has recorded it
                 whole[name] = self[name]
         return whole
 
@@ -108,5 +108,5 @@ class Offers(Mapping[str, T]):
 
 
 def clash_over(name: str, offers: Mapping[str, object]) -> DuplicateNameError | None:
-    """Return who claim ``name``, if two do."""
+    """Return the error that names who claims ``name``, if two plugins do."""
     return offers.clashes.get(name) if isinstance(offers, Offers) else None

@@ -1,4 +1,4 @@
-"""All about one platform, in one place."""
+"""The parts of one platform, in one place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the classes live in rooms above; only their names are neede
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """What a plugin says of a platform it brings.
+    """A plugin's description of a platform.
 
     Attributes:
         name: Unique among the installed plugins: ``"hackernews"``.
@@ -26,9 +26,9 @@ class Platform:
         mapper: Stores its results.
         settings: Validates ``agents.config``; unknown keys are refused. None: the agent takes no config.
         migrations: Package that holds the Alembic ``versions`` of this platform's own tables, as
-            ``"agentic.plugins.hackernews.migrations"``; None when it brings no table.
+            ``"agentic.plugins.hackernews.migrations"``; None when it has no tables.
         models: Its mapped classes, so that a check can compare them with the database.
-        doctor: Returns what is wrong, as the hook ``agentic_doctor`` does.
+        doctor: Returns problems, as the hook ``agentic_doctor`` does.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Platform:
 
 
 def platform_at(place: str, *, name: str, migrations: str | None = None) -> Platform:
-    """Return a platform that is loaded when somebody looks at more than what is said here.
+    """Return a platform that is loaded when more is used than the arguments here.
 
-    Every command asks every plugin for its platforms, and most commands need one of them: its models and the
-    libraries of its client are loaded then::
+    Every command asks every plugin for its platforms, and most commands need one of them: only then are
+    its models and the libraries of its client loaded::
 
         platform_at("agentic_plugin_x.platform:PLATFORM", name="x", migrations="agentic_plugin_x.migrations")
 
@@ -54,20 +54,20 @@ def platform_at(place: str, *, name: str, migrations: str | None = None) -> Plat
         migrations: Its migrations.
 
     Raises:
-        ImportError: It cannot be loaded; raised by whoever looks.
-        ValueError: It calls itself otherwise, or has other migrations; raised likewise.
+        ImportError: It cannot be loaded; raised at the first use.
+        ValueError: Its name or its migrations are different; raised likewise.
     """
     return _PlatformAt(place, name, migrations)
 
 
 class _PlatformAt(Platform):
-    """Its fields are unset until one of them is looked at."""
+    """Its fields are unset until one of them is used."""
 
     def __init__(self, place: str, name: str, migrations: str | None) -> None:
         for key, value in {"name": name, "migrations": migrations, "_place": place}.items():
             object.__setattr__(self, key, value)
 
-    # As a dataclass's these would load it, and fail where it cannot be loaded.
+    # The versions of a dataclass would load it, and fail if it cannot be loaded.
     def __eq__(self, other: object) -> bool:
         return self is other
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # spec types only; importing them would load rooms above this
 
 @hookspec
 def agentic_platforms() -> Iterable[Platform]:
-    """Return the platforms this plugin adds. Called once, when a platform is first asked for.
+    """Return the platforms this plugin adds. Called once, when a platform is first used.
 
-    A name that two plugins claim is nobody's: asking for it raises ``DuplicateNameError`` naming both, and
+    A name that two plugins claim belongs to neither: using it raises ``DuplicateNameError`` naming both, and
     all other names work. A plugin that raises here is listed by ``agentic plugins`` with its error and
     brings no platform.
     """
@@ -32,9 +32,9 @@ def agentic_platforms() -> Iterable[Platform]:
 
 @hookspec
 def agentic_actors() -> Iterable[type[Actor] | ActorAt]:
-    """Return the pipeline actors this plugin adds. Called once, when an actor is first asked for.
+    """Return the pipeline actors this plugin adds. Called once, when an actor is first used.
 
-    :func:`~agentic.core.hooks.actor_at` names one that is loaded when it is asked for itself. Names and
+    :func:`~agentic.core.hooks.actor_at` names one that is loaded at its own first use. Names and
     aliases are unique over all plugins, as for platforms. A plugin that raises here is listed with its error
     and brings no actor.
     """
@@ -43,11 +43,11 @@ def agentic_actors() -> Iterable[type[Actor] | ActorAt]:
 
 @hookspec
 def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
-    """Return builder name -> factory, for ``agentic pipelines build``: what turns an intent into a pipeline.
+    """Return builder name -> factory, for ``agentic pipelines build``: it turns an intent into a pipeline.
 
-    Called once, when a builder is first asked for. A factory is given every installed actor by name and
-    alias. Where a model or a LangGraph graph makes the decisions, it is loaded by the factory and not
-    before. A plugin that raises here is listed with its error and brings no builder.
+    Called once, when a builder is first used. A factory gets every installed actor by name and
+    alias. If a model or a LangGraph graph makes the decisions, only the factory loads it.
+    A plugin that raises here is listed with its error and brings no builder.
     """
     raise NotImplementedError
 
@@ -66,46 +66,45 @@ def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
 def agentic_commands(app: typer.Typer) -> None:
     """Add commands or groups to the ``agentic`` command line. Called once, before arguments are read.
 
-    Import what a command needs inside the command, as this runs at every start. A plugin that raises here
+    Import the needs of a command inside the command: this runs at every start. A plugin that raises here
     is listed with its error; its commands are missing and the others work.
     """
 
 
 @hookspec
 def agentic_execution_started(execution: ObservedExecution) -> None:
-    """Add whatever should happen when an execution of an agent begins: a metric, a line, a message.
+    """Add a reaction to the start of an execution of an agent: a metric, a line, a message.
 
-    Called after it has begun, on a thread beside the run, in the process that began it: neither what is
-    raised here nor a call that takes long can harm the run. What is raised is logged, with the plugin's
-    name. A process that is killed tells nobody; who must miss nothing reads the events (``agentic.core.bus``)
-    or the table of executions.
+    Called after it has begun, on a thread beside the run, in the process that began it: neither an error
+    raised here nor a slow call can harm the run. Errors are logged with the plugin's name. A killed process
+    calls no observer: to miss nothing, read the events (``agentic.core.bus``) or the table of executions.
     """
 
 
 @hookspec
 def agentic_execution_finished(execution: ObservedExecution) -> None:
-    """Add whatever should happen when an execution of an agent has succeeded, failed or was cancelled.
+    """Add a reaction to the end of an execution of an agent: it has succeeded, failed or was cancelled.
 
-    Called after its rows are stored, as ``agentic_execution_started`` is; what is raised is logged.
+    Called after its rows are stored, as ``agentic_execution_started`` is; an error raised here is logged.
     """
 
 
 @hookspec
 def agentic_event(event: WorkflowEvent, project: str) -> None:
-    """Add whatever should happen at an event of a run, durable or live (progress, lines of log).
+    """Add a reaction to an event of a run, durable or live (progress, lines of log).
 
-    Called in order, after the event is kept, as ``agentic_execution_started`` is; what is raised is logged.
-    While calls take so long that 10,000 events wait, further ones are left out, and a line of the log says
-    how many. Runs of workflows that are no agents' are told of, too; ``project`` is a name.
+    Called in order, after the event is kept, as ``agentic_execution_started`` is; an error raised here is
+    logged. If calls are so slow that 10,000 events wait, further events are left out, and the log says how
+    many. Runs of workflows outside of agents are included; ``project`` is a name.
     """
 
 
 @hookspec
 def agentic_doctor() -> Iterable[str | Finding]:
-    """Return faults worth telling, one sentence each with the next step; none when all is well.
+    """Return the faults worth reporting, one sentence each with the next step; none when all is well.
 
-    What is no fault is a ``warning("...")`` of ``agentic.core.hooks``. Called by ``agentic doctor`` on a
-    thread of its own, beside those of other plugins. What is raised is shown as a fault of this plugin, and
-    so is a call that has not ended after 15 s.
+    For lesser problems return ``warning("...")`` of ``agentic.core.hooks``. Called by ``agentic doctor`` on
+    its own thread, beside the calls of other plugins. An error raised here is a fault of this plugin,
+    and so is a call that has not ended after 15 s.
     """
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The executor a crawl step becomes: one slice of the frontier for each activation."""
+"""The executor of a crawl step: each activation handles one slice of the frontier."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ WORTH_A_SLICE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTurn:
-    """One slice of a crawl, to be worked off by whoever is free; its pages are in the store.
+    """One slice of a crawl, for any free worker; its pages are in the store.
 
     Attributes:
-        state: What the pipeline knew when the crawl began.
-        number: From 0; the first one decides how the crawl goes on.
+        state: The pipeline's state when the crawl began.
+        number: From 0; slice 0 decides how the crawl continues.
         width: Slices of this superstep.
     """
 
@@ -63,15 +63,15 @@ class CrawlTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTools:
-    """What a crawl works with.
+    """The tools of a crawl.
 
     Attributes:
-        store_of: Gives the frontier of a run.
-        actors: Those it calls, and perhaps others, by name and alias.
+        store_of: Returns the frontier of a run.
+        actors: The actors it calls, and perhaps others, by name and alias.
         levels: Rules for failures, nearest first.
-        context: Gives what the actors of a run may use.
+        context: Returns the context for the actors of a run.
         item_key: Field that identifies an item.
-        reruns: Calls of the steps that rules may run anew, by id.
+        reruns: Calls of the steps that rules may run again, by id.
         own: The passwords and tokens that the pipeline itself holds.
     """
 
@@ -85,12 +85,12 @@ class CrawlTools:
 
 
 class CrawlNode(Executor):
-    """Crawls, slices after slices: it sends itself a :class:`CrawlTurn` for each until the frontier is empty.
+    """Crawls slice after slice: it sends itself a :class:`CrawlTurn` for each until the frontier is empty.
 
-    A slice goes on where it was when its process dies, so it may die often: a page that kills its process is
-    found and given up before.
+    If its process dies, a slice continues where it was. It may die often: a page that kills its process is
+    found and marked as failed first.
 
-    What the slices came to adds up in the store, in the transactions that write their pages.
+    The results of the slices add up in the store, in the transactions that write their pages.
     """
 
     crash = CrashPolicy(max_crashes=10)
@@ -104,7 +104,7 @@ class CrawlNode(Executor):
 
     @handler
     async def begin(self, state: PipelineState, ctx: WorkflowContext) -> CrawlTurn | PipelineState | None:
-        """Put the start pages into the frontier, and those that sitemaps list, if the step looks at them."""
+        """Put the start pages into the frontier, and the pages that sitemaps list if the step reads them."""
         context = self._context(ctx)
         try:
             if not self._place.is_due(state):
@@ -124,10 +124,10 @@ class CrawlNode(Executor):
 
     @handler
     async def go_on(self, turn: CrawlTurn, ctx: WorkflowContext) -> PipelineState | None:
-        """Work off one slice. The first one sends the next turns, or returns the state after the crawl.
+        """Process one slice. Slice 0 sends the next turns, or returns the state after the crawl.
 
         Raises:
-            StepFailedError: Not one page could be fetched, or a rule makes a page's failure the pipeline's.
+            StepFailedError: No page could be fetched, or a rule fails the pipeline because of a page.
         """
         context = self._context(ctx)
         step, hidden = await self._resolved(turn.state, context)
@@ -140,7 +140,7 @@ class CrawlNode(Executor):
             report.end()
         if turn.number > 0:
             return None
-        # What others of this superstep came to is known in the next one.
+        # The next superstep knows the results of the other slices of this one.
         if turn.width > 1 or not _is_over(step, counts):
             await _send_turns(turn, step, counts, ctx)
             return None
@@ -167,7 +167,7 @@ class CrawlNode(Executor):
         return resolved_crawl(self._step, lookup), hidden
 
     def _credentials(self, step: CrawlStep) -> UrlCredentials:
-        """Return what URLs of the crawl hold: those of secrets are known when it is resolved only."""
+        """Return the credentials in the crawl's URLs: secrets are known only after it is resolved."""
         resolved = [step.start, step.sitemaps, step.fetch.config]
         return self._tools.own.credentials.joined(UrlCredentials.found_in(resolved))
 
@@ -184,7 +184,7 @@ class CrawlNode(Executor):
                     seeding.more.clear()
                     counts = await self._work_off(ctx.superstep, turn, visitor, store, report)
                     if _is_over(visitor.step, counts) or counts.finished == finished:
-                        await seeding.more.wait()  # there is nothing to do before
+                        await seeding.more.wait()  # there is nothing to do until then
                     finished = counts.finished
         finally:
             report.end()
@@ -215,7 +215,7 @@ class CrawlNode(Executor):
     async def _work_off(
         self, superstep: int, turn: CrawlTurn, visitor: Visitor, store: CrawlStore, report: CrawlReport
     ) -> FrontierCounts:
-        """Work off a slice, and return where the frontier stands then.
+        """Process a slice, and return the frontier's counts after it.
 
         Raises:
             StepFailedError: A page failed, and a rule says that this fails the pipeline.
@@ -267,7 +267,7 @@ async def _totals(store: CrawlStore, counts: FrontierCounts, former: object) -> 
 
 
 async def _send_turns(turn: CrawlTurn, step: CrawlStep, counts: FrontierCounts, ctx: WorkflowContext) -> None:
-    """Send as many turns as there are slices of pages, at least one, which may find the crawl to be over."""
+    """Send one turn for each slice of pages, at least one: that one may find that the crawl is over."""
     full = 0 if _is_over(step, counts) else counts.left // _first_share(step)
     width = max(1, min(full, _widest(step)))
     for number in range(width):
@@ -279,12 +279,12 @@ def _widest(step: CrawlStep) -> int:
 
 
 def _first_share(step: CrawlStep) -> int:
-    """Return for how many pages another slice is worth its message, and after how many to look for that."""
+    """Return how many pages justify a message for another slice, and after how many to check that."""
     return min(step.slice_pages, WORTH_A_SLICE)
 
 
 def _share(count: int, turn: CrawlTurn) -> int:
-    """Return what a slice gets of ``count``: all of a superstep together get just that."""
+    """Return a slice's share of ``count``: the shares of a superstep add up to exactly that."""
     whole, rest = divmod(count, turn.width)
     return whole + (turn.number < rest)
 

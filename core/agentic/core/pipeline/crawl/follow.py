@@ -24,11 +24,11 @@ class CrawlScope:
 
     Attributes:
         hosts: ``host:port``; empty for every host.
-        include: Globs of which one must fit.
-        exclude: Globs of which none may fit.
-        details: For each rule of ``detail`` the globs of its pages.
+        include: Globs; one must match.
+        exclude: Globs; none may match.
+        details: The globs of the pages, for each rule of ``detail``.
         max_depth: Links from a start page.
-        credentials: What URLs of the crawl hold besides.
+        credentials: Credentials in the URLs of the crawl.
     """
 
     hosts: frozenset[str]
@@ -62,7 +62,7 @@ class CrawlScope:
     def links(self, urls: Iterable[str], depth: int) -> list[FrontierLink]:
         """Return the pages at ``depth`` that belong to the crawl, each once, in order."""
         found = dict.fromkeys(known for url in urls if (known := _canonical(url)))
-        if self.credentials or "@" in "".join(found):  # most pages have no such link: one look at all of them
+        if self.credentials or "@" in "".join(found):  # one check for all: most pages have no such link
             found = dict.fromkeys(map(self.kept, found))
         return [frontier_link(url, depth) for url in found if self.covers(url, depth)]
 
@@ -75,7 +75,7 @@ def scope_of(
     Args:
         step: The crawl.
         starts: Canonical URLs of its start pages.
-        credentials: What its URLs hold.
+        credentials: Credentials in its URLs.
     """
     hosts = frozenset(map(host_of, starts)) if step.follow.same_host else frozenset()
     return CrawlScope(
@@ -89,13 +89,13 @@ def scope_of(
 
 
 def frontier_link(url: str, depth: int) -> FrontierLink:
-    """Return ``url``, canonical already, as the frontier keeps it."""
+    """Return ``url``, which is canonical, as the frontier keeps it."""
     return FrontierLink(url=url, url_key=url_key(url), depth=depth)
 
 
 def fits(url: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the globs fits; one that begins with ``/`` is held against path and query."""
-    if not patterns or EVERYTHING in patterns:  # as most crawls have it
+    """Whether one of the globs matches; one that begins with ``/`` is matched against path and query."""
+    if not patterns or EVERYTHING in patterns:  # the case of most crawls
         return bool(patterns)
     return any(_compiled(p).match(_path_of(url) if p.startswith("/") else url) for p in patterns)
 
@@ -113,5 +113,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _canonical(url: str) -> str | None:
     try:
         return canonical_url(url)
-    except HttpError:  # mailto: and the like: no page
+    except HttpError:  # mailto: and the like: not a page
         return None

@@ -1,4 +1,4 @@
-"""One page of a crawl: fetched, its links read, its item read."""
+"""One page of a crawl: fetch it, read its links, read its item."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ GIVEN_UP_AFTER = 4
 
 @record
 class Visit:
-    """What became of one page.
+    """The result of one page.
 
     Attributes:
-        done: The page; None if it was given up.
-        failed: The page as it is recorded if it was given up.
-        links: Found on it, also if reading its item failed.
-        ends_pipeline: Whether a rule says that its failure is the pipeline's.
-        attempt_count: Tries it took.
+        done: The page; None if it failed.
+        failed: The page as it is recorded if it failed.
+        links: Links found on it, even if reading its item failed.
+        ends_pipeline: Whether a rule fails the pipeline because of it.
+        attempt_count: Number of attempts.
     """
 
     done: CrawledPage | None = None
@@ -77,16 +77,16 @@ class Visitor:
     Attributes:
         step: The step.
         scope: Its borders.
-        actors: Those it calls, and perhaps others, by name and alias.
+        actors: The actors it calls, and perhaps others, by name and alias.
         levels: Rules for failures, nearest first.
-        context: What the actors may use.
+        context: The context of the actors.
         item_key: Field that identifies an item.
         call: Names this crawl to actors.
         hidden: Secrets that no message may hold.
-        credentials: What URLs of the crawl hold: put back for each request, and kept nowhere.
-        tell: Gives what is told of the failed attempts at a page.
-        rerun: Runs an earlier step anew, by its id.
-        inputs: Place in the step -> input of the actor there, once that was checked.
+        credentials: Credentials in URLs of the crawl: put back for each request, and stored nowhere.
+        tell: Returns the reporter of the failed attempts at a page.
+        rerun: Runs an earlier step again, by its id.
+        inputs: Place in the step -> checked input of the actor there.
     """
 
     step: CrawlStep
@@ -103,7 +103,7 @@ class Visitor:
     inputs: dict[Place, RepeatedInput] = field(default_factory=dict)
 
     async def visit(self, entry: FrontierEntry) -> Visit:
-        """Fetch a page and read it; failures are tried again as the rules say, then returned."""
+        """Fetch a page and read it; failures are retried as the rules say, then returned."""
         links: list[FrontierLink] = []
         context = self.context.for_call(f"{self.call}/{entry.url_key}")
 
@@ -164,7 +164,7 @@ class Visitor:
         return page
 
     def _without_secrets(self, page: Page) -> Page:
-        """Return a page without what it was asked for with, should it repeat that."""
+        """Return a page without the secrets of its request, in case it repeats them."""
         kept = {
             "url": self.scope.kept(page.url),
             "final_url": self.scope.kept(page.final_url),
@@ -193,7 +193,7 @@ class Visitor:
         return await call_until_done(reading.actor, self.context, reading.of(page))
 
     def _input(self, part: Place, name: str, value: object) -> RepeatedInput:
-        """Return the input of a part's actor; what the step says of it is checked with the first page."""
+        """Return the input of a part's actor; its config is checked with the first page."""
         found = self.inputs.get(part)
         if found is None:
             page_actor = dict(page_actors(self.step))[part]

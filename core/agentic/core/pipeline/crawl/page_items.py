@@ -18,8 +18,8 @@ class FoundItem(NamedTuple):
     """An item on a page.
 
     Attributes:
-        key: What tells it from the others; None if it lacks the field.
-        fields: What was read.
+        key: Value of its key field; None if it lacks the field.
+        fields: The values on the page.
     """
 
     key: str | None
@@ -38,24 +38,24 @@ class PageOfItems(CrawledPage):
 
 
 def items_of(page: CrawledPage) -> Sequence[FoundItem]:
-    """Return what was read on a page: nothing, an item, or several."""
+    """Return the items of a page: none, one, or several."""
     if isinstance(page, PageOfItems):
         return page.items
     return (FoundItem(page.item_key, page.fields),) if page.fields else ()
 
 
 def count_items(page: CrawledPage) -> int:
-    """Return how many items on a page have a value: an item of which no selector fitted has none."""
+    """Return how many items on a page have a value; an item without any matching selector has none."""
     return sum(has_value(item.fields) for item in items_of(page))
 
 
 def has_value(item: Mapping[str, JSONValue]) -> bool:
-    """Whether an item says anything besides its address, which every item has."""
+    """Whether an item has any value besides its address, which every item has."""
     return any(value not in _EMPTY for name, value in item.items() if name != "url") or item.keys() == {"url"}
 
 
 def found_items(output: ItemOutput | ItemsOutput, key_field: str) -> Sequence[FoundItem]:
-    """Return the items that an actor gave, each with its key."""
+    """Return the items that an actor returned, each with its key."""
     items = (output.item,) if isinstance(output, ItemOutput) else output.items or ()
     return [FoundItem(_key(item.get(key_field)), item) for item in items]
 

@@ -1,4 +1,4 @@
-"""The input of an actor that is called for one page after the other."""
+"""The input of an actor that is called for each page."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agentic.core.records import unchecked
 
 
 class RepeatedInput:
-    """An actor's input of which one part changes from call to call; the rest is checked once.
+    """An actor's input: one part changes from call to call, and the rest is checked once.
 
     Args:
         actor: Its class.
-        config: What stays; references replaced.
-        name: Of the part that changes.
-        value: What it is in the first call.
+        config: The constant part; references replaced.
+        name: Name of the part that changes.
+        value: The value of that part in the first call.
 
     Attributes:
         actor: As given.
@@ -48,7 +48,7 @@ class RepeatedInput:
 
 
 def _plain_model(model: type[BaseModel], name: str) -> type[BaseModel] | None:
-    """Return the class whose objects fit the field as they are, with nothing left to be checked."""
+    """Return the class whose objects fit the field as they are, and need no further check."""
     own = model.__pydantic_decorators__
     has_checks = own.field_validators or own.model_validators or own.validators
     has_more = model.__private_attributes__ or model.model_config.get("extra") == "allow"

@@ -1,4 +1,4 @@
-"""What a crawl did so far, as progress."""
+"""The progress of a crawl."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PROGRESS_S = 0.1
 
 
 class CrawlReport:
-    """Reports how a crawl goes.
+    """Reports the progress of a crawl.
 
     Args:
-        ctx: Hears of progress.
-        statistics: Of the crawl in this process, for all its slices; of this one alone when left out.
+        ctx: Receives the progress.
+        statistics: Of the crawl in this process, for all its slices; default: of this slice alone.
     """
 
     def __init__(self, ctx: WorkflowContext, statistics: CrawlStatistics | None = None) -> None:
@@ -50,7 +50,7 @@ class CrawlReport:
             await self._ctx.add_event(CustomEvent(type=CRAWL_PROGRESS, data=told))
 
     def end(self) -> None:
-        """Report where the crawl stands, and note that what the slice did not finish is left to others."""
+        """Report the counts of the crawl, and note that other slices get the unfinished pages."""
         self._report_progress()
         self._statistics.gave_back(self._taken.values())
         self._taken.clear()

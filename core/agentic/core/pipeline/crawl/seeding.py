@@ -1,4 +1,4 @@
-"""The pages a crawl starts at, put into its frontier: those of sitemaps piece by piece."""
+"""Put the start pages of a crawl into its frontier, and pages of sitemaps piece by piece."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Pieces = AsyncGenerator[Sequence[str], None]
 
 
 class Seeding:
-    """Puts pages into the frontier, while the first of them are fetched already.
+    """Puts pages into the frontier, while the first of them are already fetched.
 
     Args:
         step: The crawl, its references resolved.
-        pieces: What sitemaps list, as it is read.
+        pieces: URLs from sitemaps, as they are read.
         store: The frontier.
-        credentials: What URLs of the crawl hold; the frontier keeps none of it.
+        credentials: Credentials in URLs of the crawl; the frontier keeps none of them.
 
     Attributes:
-        is_over: All are there, or enough.
-        more: Set whenever some were added, and at the end.
+        is_over: All pages are added, or enough of them.
+        more: Set whenever some pages were added, and at the end.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Seeding:
         self._wanted = step.max_pages
 
     async def begin(self) -> None:
-        """Add the start pages and the first piece. Those the frontier knows already stay as they are.
+        """Add the start pages and the first piece. Pages that the frontier already knows stay unchanged.
 
         Raises:
-            ActorError: Sitemaps that are named list not one page.
-            FetchError: The same, as none could be fetched.
+            ActorError: The named sitemaps list no page.
+            FetchError: They list no page because none of them could be fetched.
         """
         first = await anext(self._pieces, None)
         await self._store.seed([frontier_link(self._scope.kept(url), 0) for url in self._starts])
@@ -56,7 +56,7 @@ class Seeding:
 
     @asynccontextmanager
     async def meanwhile(self) -> AsyncIterator[None]:
-        """Add all that is left while something else is done, and until it is done at least."""
+        """Add all remaining pages during other work, and at least until that work is done."""
         adding = asyncio.create_task(self._add_all(), name="sitemaps")
         try:
             yield
@@ -93,7 +93,7 @@ def starts_of(step: CrawlStep) -> list[str]:
 async def listed_pages(
     step: CrawlStep, actors: Mapping[str, type[Actor]], context: ActorContext
 ) -> AsyncGenerator[Sequence[str], None]:
-    """Yield the pages of the sitemaps that a crawl is to look at, piece by piece."""
+    """Yield the pages of the sitemaps that a crawl reads, piece by piece."""
     if not step.sitemaps:
         return
     actor = cast(type[ListingActor], actors[SITEMAP_ACTOR])

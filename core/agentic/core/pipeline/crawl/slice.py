@@ -1,4 +1,4 @@
-"""A slice of a crawl: so many pages, some at a time, written down in batches."""
+"""A slice of a crawl: a number of pages, some in parallel, written in batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Committed = Callable[[CrawlBatch, Exchange], Awaitable[None]]
 T = TypeVar("T")
 
 SUSPECT_AFTER = 2
-"""After this many crashes a page is fetched alone: if it is the cause, it takes no other page along."""
+"""After this many crashes a page is fetched alone: if it is the cause, no other page crashes with it."""
 
 AHEAD = 4
 """Pages held in memory per fetched page: while one batch is written, the others continue."""
@@ -43,14 +43,14 @@ LATEST = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceLimits:
-    """How much one slice does.
+    """The limits of one slice.
 
     Attributes:
-        pages: After so many it ends, as soon as no page is slow.
-        seconds: After so long it begins no further page, as soon as no page is slow.
-        budget: Pages the whole crawl may still take.
-        commit_pages: Finished pages at which they are written.
-        commit_seconds: Age of the oldest finished page at which all are written; a page that takes longer
+        pages: It ends after this number, as soon as no page is slow.
+        seconds: After this time it starts no further page, as soon as no page is slow.
+        budget: Pages that the whole crawl may still take.
+        commit_pages: Number of finished pages that triggers a write.
+        commit_seconds: Age of the oldest finished page that triggers a write; a page that takes longer
             is slow.
         max_parallel: Pages fetched at a time.
     """
@@ -64,9 +64,9 @@ class SliceLimits:
 
 
 def is_over(limits: SliceLimits, elapsed_s: float, slowest_s: float) -> bool:
-    """Tell whether a slice begins no further page for the time it took.
+    """Return whether a slice has no time left to start a page.
 
-    It goes on while a page is slow, for some more time: the others need not wait for that one.
+    It continues for some more time while a page is slow: the others need not wait for that one.
 
     Args:
         limits: Of the slice.
@@ -83,7 +83,7 @@ def pages_to_take(
 ) -> int:
     """Return how many pages a slice may still take.
 
-    A slice that has its pages goes on while one of them is slow, as for its time, or waits for its host.
+    A slice that has its pages continues while one of them is slow (but see its time), or waits for its host.
 
     Args:
         limits: Of the slice.
@@ -99,23 +99,23 @@ def pages_to_take(
 
 
 class CrawlSlice:
-    """Takes pages from the store, visits them, and writes down what they gave while others are visited.
+    """Takes pages from the store and visits them; meanwhile it writes the results of finished pages.
 
-    Every write is one transaction of the store: a slice that is killed loses at most what was not yet
-    written, and those pages are taken again.
+    Every write is one transaction of the store: a slice that is killed loses only unwritten pages,
+    and those pages are taken again.
 
     Args:
-        slice_id: Says whose the pages are that it takes.
+        slice_id: Identifies the owner of the pages.
         store: The frontier.
-        visit: Visits one page; never raises for what a page did.
-        limits: How much to do.
-        committed: Called after each write with what was written, and what it came to.
+        visit: Visits one page; never raises because of a page.
+        limits: Of the slice.
+        committed: Called after each write with the batch and its result.
         clock: Monotonic seconds.
 
     Attributes:
         taken: Pages taken so far.
-        counts: How the frontier stood after the last write; None before the first.
-        ending: The page that is to fail the pipeline.
+        counts: The frontier's counts after the last write; None before the first.
+        ending: The page that fails the pipeline.
     """
 
     def __init__(
@@ -153,14 +153,14 @@ class CrawlSlice:
         self.ending: Visit | None = None
 
     async def run(self) -> None:
-        """Work until the limits are reached or the frontier has nothing to give.
+        """Work until the limits are reached or the frontier has no page to take.
 
         Raises:
-            Exception: What the store, or ``committed``, raised; the first of several.
+            Exception: From the store or ``committed``; the first of several.
         """
         try:
             await self._work()
-        finally:  # what is cancelled leaves to others what it has not written
+        finally:  # a cancelled slice leaves its unwritten pages to others
             if self._alarm is not None:
                 self._alarm.cancel()
             await _cancelled([*self._slots, *filter(None, [self._exchange])])
@@ -182,16 +182,16 @@ class CrawlSlice:
             entry = self._queue.popleft()
             self._is_alone = _is_suspect(entry)
             slot = PageSlot(self._slots, entry.url)
-            token = SLOT.set(slot)  # for the task that now begins
+            token = SLOT.set(slot)  # for the task that begins now
             task = self._begin(self._visit(entry))
             SLOT.reset(token)
             self._slots.begin(task, slot)
         if is_ending and self._slots.waiting_count:
-            for page in self._slots.unbegun():  # they are given back, and begun by the next slice
+            for page in self._slots.unbegun():  # given back: the next slice begins them
                 page.cancel()
 
     def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        # A task group would take as much again for each page as the page's task does.
+        # A task group would use as much memory again for each page as the page's task does.
         task = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(self._note_end)
         return task
@@ -209,8 +209,8 @@ class CrawlSlice:
         return self._slots.is_empty and not (self._finished or self._exchange)
 
     async def _wait(self) -> None:
-        """Wait until a page or a write is done, or finished pages have become old, or one in flight slow."""
-        # asyncio.wait would look at every page in flight for each that is done.
+        """Wait until a page or a write is done, finished pages are old, or a page in flight is slow."""
+        # asyncio.wait would check every page in flight for each finished one.
         if not self._ended:
             self._set_alarm()
             await self._is_woken.wait()
@@ -226,7 +226,7 @@ class CrawlSlice:
                 self._keep(task.result())
 
     def _set_alarm(self) -> None:
-        """See to it that a wait ends in time. An alarm too early will do: it costs less than a new one."""
+        """Ensure that a wait ends in time. An alarm may be too early: that costs less than a new one."""
         patience_s = self._patience_s()
         if patience_s is None:
             return
@@ -243,13 +243,13 @@ class CrawlSlice:
         self._is_woken.set()
 
     def _patience_s(self) -> float | None:
-        """Return the seconds after which something changes by itself; None if nothing does."""
-        if self._exchange is not None:  # its end comes first
+        """Return the seconds until something changes by itself; None if nothing does."""
+        if self._exchange is not None:  # it ends first
             return None
         now = self._clock()
         ends = (self._limits.seconds, LATEST * self._limits.seconds)
         moments = [self._began + end for end in ends] if self._slots.waiting_count else []
-        # With nothing to write and a page in flight known to be slow, only a finished page changes anything.
+        # Without results to write, and with a page known to be slow, only a finished page changes anything.
         if self._finished:
             moments.append(max(self._finished_since + self._limits.commit_seconds, now))
         elif self._slots.oldest is not None:
@@ -265,14 +265,14 @@ class CrawlSlice:
 
     def _is_exchange_due(self) -> bool:
         wanted = self._wanted()
-        # What was left out before may be wanted now.
+        # Pages that were left out before may be wanted now.
         is_dry = self._is_dry and self._without <= self._unwanted_sites()
         if not self._finished:
             return wanted > 0 and not is_dry
         is_old = self._clock() - self._finished_since >= self._limits.commit_seconds
         has_links = any(visit.links for visit in self._finished)
-        # A frontier that had too little has no more before links are written: these would wait for a write
-        # that is of no use, with nothing left to fetch meanwhile.
+        # A frontier with too few pages gets more only by links: without new ones, a write would be
+        # of no use, and nothing would be left to fetch meanwhile.
         gives_pages = wanted > 0 and (has_links or not is_dry)
         # Without links, each write has its price.
         is_worth_it = has_links or 2 * len(self._finished) >= self._limits.max_parallel
@@ -281,7 +281,7 @@ class CrawlSlice:
         return len(self._finished) >= self._limits.commit_pages or is_old or is_short or is_starved
 
     def _wanted(self) -> int:
-        """Return how many pages to take now: none while enough are in hand."""
+        """Return how many pages to take now: none while there are enough."""
         in_hand = 1 if self._is_careful else self._limits.max_parallel * AHEAD
         if self._is_careful and not self._slots.is_empty:
             return 0
@@ -298,7 +298,7 @@ class CrawlSlice:
         return max(min(in_hand - len(self._queue), may_take), 0)
 
     def _unwanted_sites(self) -> frozenset[str]:
-        """Return the sites whose pages would only wait, too: with slots free, all of which one does."""
+        """Return the sites whose further pages would only wait: with free slots, all with a page waiting."""
         is_starving = not self._queue and self._slots.is_free
         return self._slots.crowded_sites(1 if is_starving else self._limits.max_parallel)
 
@@ -309,7 +309,7 @@ class CrawlSlice:
         return 0.0 if oldest is None else self._clock() - oldest
 
     async def _trade(self) -> None:
-        """Write down what is finished and take more pages."""
+        """Write the finished pages and take more."""
         visits, self._finished = self._finished, []
         batch = CrawlBatch(
             done=[visit.done for visit in visits if visit.done],
@@ -333,7 +333,7 @@ class CrawlSlice:
         await self._committed(batch, exchange)
 
     async def _kept(self, entries: Sequence[FrontierEntry]) -> Sequence[FrontierEntry]:
-        """Return the pages up to the first suspect, or that one alone; the others wait for their turn."""
+        """Return the pages up to the first suspect, or that one alone; the others wait."""
         self._is_careful = any(map(_is_suspect, entries))
         if not self._is_careful:
             return entries

@@ -1,4 +1,4 @@
-"""The pages that a slice of a crawl has under way: so many at a time, and those that only wait."""
+"""The pages in progress in a slice of a crawl: a limited number, and pages that only wait."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Task = asyncio.Task[Any]
 
 
 def site_of(url: str) -> str:
-    """Return what all URLs of a canonical URL's host and port begin with: ``http://a.example/``."""
+    """Return the prefix of all URLs of a canonical URL's host and port: ``http://a.example/``."""
     return url[: url.index("/", len("https://")) + 1]
 
 
 class PageSlots:
-    """Counts pages under way. One that waits for its host, or to be tried again, leaves its slot to another.
+    """Counts pages in progress. A page that waits for its host, or for a retry, leaves its slot to another.
 
     Args:
-        count: Pages at a time.
+        count: Number of slots.
         clock: Monotonic seconds.
         left: Called when a page has left its slot.
     """
@@ -39,12 +39,12 @@ class PageSlots:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no page is under way."""
+        """Whether no page is in progress."""
         return not self._running and not self._waiting
 
     @property
     def is_idle(self) -> bool:
-        """Whether no page does more than wait."""
+        """Whether all pages only wait."""
         return not self._running
 
     @property
@@ -54,13 +54,13 @@ class PageSlots:
 
     @property
     def oldest(self) -> float | None:
-        """When the page began, or went on, that runs for longest; None if none does."""
+        """When the page that runs longest began or resumed; None if none runs."""
         slot = next(iter(self._running.values()), None)
         return None if slot is None else slot.began_at
 
     @property
     def has_begun(self) -> bool:
-        """Whether a page waits that cannot be begun anew without loss."""
+        """Whether a waiting page would lose work if it began again."""
         return any(slot.is_begun for slot in self._waiting.values())
 
     def begin(self, task: Task, slot: PageSlot) -> None:
@@ -70,16 +70,16 @@ class PageSlots:
         self._running[task] = slot
 
     def end(self, task: Task) -> None:
-        """Take note that a page has come to its end."""
+        """Record that a page has ended."""
         slot = self._running.pop(task, None) or self._waiting.pop(task, None)
         if slot is not None:
             slot.task = (
-                None  # whose context holds the slot: both, and all it gave, would be left to the collector
+                None  # its context holds the slot: both, and their result, would wait for garbage collection
             )
         self._let_in()
 
     def leave(self, task: Task, slot: PageSlot) -> None:
-        """Let a page wait without a slot."""
+        """Make a page wait without a slot."""
         if self._running.pop(task, None) is None:
             return  # it has ended
         self._waiting[task] = slot
@@ -87,12 +87,12 @@ class PageSlots:
         self._left()
 
     def enter(self, task: Task) -> None:
-        """Give a page a slot again, one more than there are if need be."""
+        """Give a page a slot again, an extra one if all are taken."""
         if (slot := self._waiting.pop(task, None)) is not None:
             self.begin(task, slot)
 
     async def enter_in_turn(self, task: Task) -> None:
-        """Wait for a slot: pages that were begun before go on before others begin."""
+        """Wait for a slot: pages that began earlier continue before others begin."""
         if not self.is_free:
             turn = asyncio.get_running_loop().create_future()
             self._returning.append((turn, task))
@@ -100,24 +100,24 @@ class PageSlots:
         self.enter(task)
 
     def unbegun(self) -> list[Task]:
-        """Return the pages that wait and have done nothing yet: cancelled, they can be begun anew later."""
+        """Return the waiting pages that have done nothing yet: they can be cancelled and begin again."""
         return [task for task, slot in self._waiting.items() if not slot.is_begun]
 
     def crowded_sites(self, least: int) -> frozenset[str]:
-        """Return the sites of which so many pages wait."""
+        """Return the sites with at least ``least`` waiting pages."""
         if len(self._waiting) < least:
             return frozenset()
         sites = Counter(site_of(slot.url) for slot in self._waiting.values())
         return frozenset(site for site, count in sites.items() if count >= least)
 
     def __iter__(self) -> Iterator[Task]:
-        """Go through all pages under way."""
+        """Iterate over all pages in progress."""
         return iter([*self._running, *self._waiting])
 
     def _let_in(self) -> None:
         while self._returning and self.is_free:
             turn, task = self._returning.popleft()
-            if not turn.done():  # else it was cancelled
+            if not turn.done():  # otherwise it was cancelled
                 self.enter(task)
                 turn.set_result(None)
 
@@ -128,8 +128,8 @@ class PageSlot:
     Attributes:
         url: Of the page.
         task: Fetches and reads it; None before it begins, and after its end.
-        began_at: When it began, or went on.
-        is_begun: Whether it was asked for, or failed, already.
+        began_at: When it began or resumed.
+        is_begun: Whether it was already requested, or failed.
     """
 
     __slots__ = ("_slots", "began_at", "is_begun", "task", "url")

@@ -1,4 +1,4 @@
-"""How fast a crawl goes, over which hosts, and what fails: counted while it goes on."""
+"""The speed, hosts and failures of a crawl, counted while it runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEPT_CRAWLS = 64
 
 @dataclass(slots=True)
 class HostCounts:
-    """Pages of a host: fetched, given up, and taken but not finished."""
+    """Pages of a host: fetched, failed, and taken but not finished."""
 
     pages: int = 0
     failed: int = 0
@@ -46,11 +46,11 @@ class _Moment(NamedTuple):
 
 @dataclass(slots=True)
 class CrawlStatistics:
-    """Counts what a process does for a crawl; a few updates of dictionaries for each page.
+    """Counts a process's work for a crawl; a few updates of dictionaries for each page.
 
     Attributes:
         clock: Monotonic seconds.
-        failures: Failure class -> pages given up.
+        failures: Failure class -> failed pages.
         hosts: Host, with its port -> counts.
     """
 
@@ -66,7 +66,7 @@ class CrawlStatistics:
         self._began_at = self.clock()
 
     def add(self, batch: CrawlBatch, exchange: Exchange) -> None:
-        """Add a commit: its pages, and those that were taken with it."""
+        """Add a commit: its pages, and the pages that were taken with it."""
         self._counts = exchange.counts
         if not self._moments:
             earlier = exchange.counts.finished - len(batch.done) - len(batch.failed)
@@ -85,16 +85,16 @@ class CrawlStatistics:
             self._host(entry.url).waiting += 1
 
     def gave_back(self, entries: Iterable[FrontierEntry]) -> None:
-        """Take away pages that were taken and are left to others."""
+        """Subtract pages that were taken and are left to others."""
         for entry in entries:
             host = self._host(entry.url)
             host.waiting -= host.waiting > 0
 
     def due(self) -> dict[str, JSONValue] | None:
-        """Return what is to be told now, or None if the last report is less than a second old.
+        """Return the report that is due now, or None if the last one is less than a second old.
 
-        ``done``, ``failed``, ``known`` and ``left`` are the frontier's, and so is ``pages_per_s``, over the
-        last ten reports. ``failures`` and ``hosts``, the busiest first, are of this process.
+        ``done``, ``failed``, ``known``, ``left`` and ``pages_per_s`` (over the last ten reports) describe the
+        frontier. ``failures`` and ``hosts``, the busiest first, describe this process.
         """
         now = self.clock()
         if self._reported_at is not None and now - self._reported_at < INTERVAL_S:
@@ -140,7 +140,7 @@ class CrawlsUnderWay:
         self._known: OrderedDict[RunId, CrawlStatistics] = OrderedDict()
 
     def of(self, run_id: RunId) -> CrawlStatistics:
-        """Return the statistics of a run's crawl, new ones if it is not known."""
+        """Return the statistics of a run's crawl, new ones for an unknown run."""
         found = self._known.pop(run_id, None) or CrawlStatistics()
         self._known[run_id] = found
         if len(self._known) > KEPT_CRAWLS:

@@ -1,4 +1,4 @@
-"""The port through which a crawl remembers: what to fetch, what was fetched, what it gave."""
+"""The port for the storage of a crawl: pages to fetch, fetched pages, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentic.core.types import JSONValue, SaveCounts
 
 @record
 class FrontierLink:
-    """A page found and perhaps not known yet.
+    """A page that was found, and may be new.
 
     Attributes:
         url: Canonical address.
@@ -41,11 +41,11 @@ class FrontierEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContents:
-    """What is kept of a page besides its row.
+    """The stored contents of a page, besides its row.
 
     Attributes:
-        read: What was read of the page, its links among it.
-        followed: Canonical addresses of those links that the crawl follows.
+        read: The contents of the page, with its links.
+        followed: Canonical addresses of the links that the crawl follows.
     """
 
     read: ContentsOutput
@@ -60,18 +60,18 @@ class CrawledPage:
         url: As it stood in the frontier.
         url_key: Its key there.
         depth: Its depth there.
-        final_url: Where redirects ended.
+        final_url: Address after redirects.
         status: HTTP status of the final answer.
         content_type: Media type without parameters, "" when the server named none.
         title: Text of ``<title>``; None for pages without one.
-        fields: What the detail extraction gave; empty for pages that are no detail page.
+        fields: Result of the detail extraction; empty for pages that are not detail pages.
         content_hash: Hash of the body, hex.
-        fetched_at: When the answer was complete, UTC.
-        item_key: Natural key of what ``fields`` describe; None for pages that are no detail page.
+        fetched_at: When the response was complete, UTC.
+        item_key: Natural key of the item in ``fields``; None for pages that are not detail pages.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
-        attempts: Every try if there was more than one; else empty.
-        contents: What else is to be kept; None where the crawl keeps nothing else.
-        has_row: Whether the page gets a row of its own; what is in ``fields`` gets one in any case.
+        attempts: Every attempt if there was more than one; otherwise empty.
+        contents: Further contents to store; None if the crawl stores none.
+        has_row: Whether the page gets a row of its own; an item in ``fields`` always gets one.
     """
 
     url: str
@@ -93,9 +93,9 @@ class CrawledPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedPage:
-    """A page given up: the failure class that decided it, a message for people, and every try.
+    """A failed page: the failure class that decided it, a message for people, and every attempt.
 
-    ``is_letter`` says that it is to be kept with the dead letters, ``has_row`` that the crawl keeps a row of
+    ``is_letter`` says that it becomes a dead letter, ``has_row`` that the crawl keeps a row of
     each page.
     """
 
@@ -110,13 +110,13 @@ class FailedPage:
 
     @property
     def gone_status(self) -> int | None:
-        """What its server answered if that was that it is not there: 404 or 410."""
+        """The status of the server's answer if it was "not there": 404 or 410."""
         return {"http_404": 404, "gone": 410}.get(self.failure_class)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlBatch:
-    """What one commit writes: all of it, or nothing.
+    """The content of one commit: all of it is written, or nothing.
 
     A page is in ``done`` or ``failed``, never in both. ``links`` may hold pages already known.
     """
@@ -128,15 +128,15 @@ class CrawlBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierCounts:
-    """How a crawl stands.
+    """The counts of a crawl.
 
     Attributes:
         total: Pages known.
         done: Pages fetched.
-        failed: Pages given up.
-        excluded: Those of them that the site wants left out.
+        failed: Pages that failed.
+        excluded: The failed pages that the site excludes.
         items: Items with a value that were read on the pages.
-        saved: Rows of all commits so far, by what storing them did.
+        saved: Rows of all commits so far, by the effect of storing them.
     """
 
     total: int = 0
@@ -148,23 +148,23 @@ class FrontierCounts:
 
     @property
     def finished(self) -> int:
-        """Pages fetched or given up."""
+        """Pages fetched or failed."""
         return self.done + self.failed
 
     @property
     def left(self) -> int:
-        """Pages known and not finished, whether somebody has taken them or not."""
+        """Pages known and not finished, taken or not."""
         return self.total - self.finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What a frontier gave for what was written down.
+    """The frontier's answer to a written batch.
 
     Attributes:
-        saved: What the rows came to.
+        saved: Counts of the saved rows.
         entries: Pages to fetch now.
-        counts: How the frontier stands then.
+        counts: The frontier's counts after it.
     """
 
     saved: SaveCounts
@@ -174,10 +174,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class SliceId:
-    """Which slice of a crawl takes pages.
+    """The slice of a crawl that takes pages.
 
-    Slices of one superstep end before the next one begins, so that what one of an earlier superstep still
-    holds nobody works on.
+    Slices of one superstep end before the next one begins: no process works on pages that
+    an earlier superstep still holds.
 
     Attributes:
         superstep: Of the run.
@@ -195,13 +195,13 @@ class CrawlStore(Protocol):
     """The frontier of one crawl. Safe to use from several processes at once."""
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
-        """Add the pages not known yet, as new, and return how many those were."""
+        """Add the unknown pages, as new, and return their number."""
         ...
 
     async def begin(self, slice_id: SliceId) -> FrontierCounts:
-        """Make pages new again that nobody works on any more, and return how the frontier stands.
+        """Make pages new again that no process works on, and return the frontier's counts.
 
-        They are those taken in other supersteps, and those an attempt at this slice took that was cut off.
+        These were taken in other supersteps, or by an attempt at this slice that was cut off.
         """
         ...
 
@@ -215,21 +215,21 @@ class CrawlStore(Protocol):
     ) -> Exchange:
         """Mark pages, add links, store rows and take up to ``limit`` new pages, all in one transaction.
 
-        No entries: nothing to fetch at the moment. Cancelled meanwhile, it ends the transaction before the
-        cancellation goes on.
+        No entries: nothing to fetch at the moment. When cancelled, it ends the transaction before the
+        cancellation continues.
 
         Args:
-            slice_id: Whose the pages are then.
-            batch: What to write down.
+            slice_id: The new owner of the pages.
+            batch: The data to write.
             limit: Pages to take at most.
-            without: What the URLs of sites begin with of which none are wanted now: ``http://a.example/``.
+            without: Prefixes of the URLs of sites whose pages are not wanted now: ``http://a.example/``.
         """
         ...
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
-        """Make pages new again that a slice took and nobody will fetch for it."""
+        """Make pages new again that a slice took and will not fetch."""
         ...
 
     async def failures(self, examples: int) -> Sequence[FailureTally]:
-        """Return the classes of the pages given up, by name, each with up to ``examples`` messages."""
+        """Return the classes of the failed pages, by name, each with up to ``examples`` messages."""
         ...
