@@ -13,7 +13,7 @@ from agentic.core.bus.listening import Listener
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusMessage:
-    """What is to be stored.
+    """A message to store.
 
     Attributes:
         subject: Dotted, without wildcards.
@@ -29,7 +29,7 @@ class BusMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """What was stored; ``sequence`` grows along the stream, with gaps where messages were removed."""
+    """A stored message; ``sequence`` grows along the stream, with gaps where messages were removed."""
 
     sequence: int
     subject: str
@@ -40,7 +40,7 @@ class StoredMessage:
 class StreamState:
     """Sequences of the oldest and the newest message (0 before the first), and how many are kept.
 
-    ``made`` tells streams apart of one name: one that was deleted and made anew has another.
+    ``made`` distinguishes streams of the same name: it changes when a stream is deleted and created again.
     """
 
     first: int
@@ -52,14 +52,14 @@ class StreamState:
 class EventBus(Protocol):
     """Keeps messages in order and hands them to any number of readers.
 
-    A server is connected to when it is first needed, and again when it was lost.
+    It connects to a server at the first use, and again after the connection is lost.
     """
 
     async def publish(self, messages: Sequence[BusMessage]) -> None:
-        """Store ``messages`` next to each other in this order, all or none; done when they are stored.
+        """Store ``messages`` next to each other in this order, all or none; return when they are stored.
 
         Raises:
-            MessageTooLargeError: One is larger than the bus takes.
+            MessageTooLargeError: A message is larger than the bus accepts.
             BusUnavailableError: They may or may not be stored; publish the same again.
         """
         ...
@@ -69,16 +69,16 @@ class EventBus(Protocol):
 
         Args:
             after: Sequence already known; to resume, the last one seen.
-            until: Stop after this sequence, or when nothing is left up to it, without waiting; None goes on
-                with new messages for ever, also after the server was away for a while.
+            until: Stop after this sequence, or when nothing is left up to it, without waiting; None waits
+                for new messages for ever, also after the server was away for a while.
 
         Raises:
-            BusUnavailableError: The server cannot be reached at first, or (with ``until``) any more.
+            BusUnavailableError: The server cannot be reached at first, or (with ``until``) later.
         """
         ...
 
     async def state(self) -> StreamState:
-        """Return what the stream holds.
+        """Return the state of the stream.
 
         Raises:
             BusUnavailableError: The server does not answer.
@@ -86,35 +86,35 @@ class EventBus(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of the connection; harmless when there is none."""
+        """Close the connection, if there is one."""
         ...
 
 
 class Bus(EventBus, Protocol):
-    """Everything that goes over NATS, or stays in this process: events, buckets, messages nobody keeps."""
+    """All traffic over NATS or within this process: events, buckets, messages that are not stored."""
 
     async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
-        """Send a message to everybody who listens at this moment.
+        """Send a message to all current listeners.
 
         Args:
-            subject: In no stream: a stream would answer for those who listen.
+            subject: Must not be in a stream: a stream would answer instead of the listeners.
             payload: Any bytes.
-            reply: Where answers are listened for, as from :meth:`inbox`; there one learns, too, that nobody
-                listens.
+            reply: Subject for answers, as from :meth:`inbox`; it also receives the notice that there are no
+                listeners.
 
         Raises:
-            MessageTooLargeError: It is larger than the bus takes.
+            MessageTooLargeError: It is larger than the bus accepts.
             BusUnavailableError: The server cannot be used.
         """
         ...
 
     def listen(self, subject: str) -> AbstractAsyncContextManager[Listener]:
-        """Listen until the block ends; what is sent once it has begun is heard.
+        """Listen from the start of the block to its end.
 
-        What is sent while the server is away is missed, and so is what a listener is too slow for.
+        Messages are lost while the server is away, and when the listener is too slow.
 
         Args:
-            subject: May hold ``*`` for any one word, and end in ``>`` for any further ones.
+            subject: May contain ``*`` for any one word, and end in ``>`` for any further words.
 
         Raises:
             BusUnavailableError: The server cannot be used.
@@ -122,12 +122,12 @@ class Bus(EventBus, Protocol):
         ...
 
     def inbox(self) -> str:
-        """Return a subject that nobody else listens to."""
+        """Return a subject without other listeners."""
         ...
 
     @property
     def audit(self) -> EventBus:
-        """The stream of decisions. On a server nothing is ever removed from it; full, it takes no more.
+        """The stream of decisions. A server never removes any; a full stream rejects new ones.
 
         Its ``publish`` also raises :class:`StreamFullError`.
         """
@@ -135,20 +135,20 @@ class Bus(EventBus, Protocol):
 
     @property
     def metrics(self) -> EventBus:
-        """The stream of measures: how fast executors were, for a day at most; stored one by one."""
+        """The stream of measurements: executor speeds, kept for at most a day; stored one by one."""
         ...
 
     @property
     def last_error(self) -> str:
-        """What the server complained of last: of a permission that is missing nobody else is told."""
+        """The last complaint of the server. A missing permission is reported only here."""
         ...
 
     def bucket(self, name: str, *, project: str, ttl_s: float | None = None) -> KeyValue:
-        """Return a bucket of a project; it is made when it is first used.
+        """Return a bucket of a project; it is created at its first use.
 
         Args:
-            name: Of what is in it: ``A-Z``, digits and ``_``.
-            project: Whose values these are; those of other projects are in buckets of their own.
-            ttl_s: Seconds after which every value is gone, if the bucket is not there yet; None for never.
+            name: Name of its content: ``A-Z``, digits and ``_``.
+            project: The project that owns the values; other projects have their own buckets.
+            ttl_s: Seconds after which every value is gone, if the bucket does not exist yet; None for never.
         """
         ...

@@ -1,7 +1,7 @@
-"""The ledger: what is known of runs, written down before anything else happens, and the one kept in memory.
+"""The ledger: the record of all runs, written before anything else happens, and the ledger in memory.
 
 A :class:`LedgerStore` keeps the runs of a project, their activations, newest checkpoints and durable events.
-Whoever works on a run asks the ledger for the right to, and writes down what came of it in one transaction.
+A worker claims an activation in the ledger, and writes its result in one transaction.
 """
 
 from __future__ import annotations
@@ -100,5 +100,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Loaded at the first use of a name: loading all modules would delay every command.
     return loaded(__name__, _HOMES, name)

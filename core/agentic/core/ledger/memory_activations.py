@@ -36,7 +36,7 @@ class MemoryActivations(UsesRows):
         *,
         waits: bool = True,  # noqa: ARG002 - one transaction at a time
     ) -> Claimed | None:
-        """Take an activation, if it may run now."""
+        """Claim an activation, if it may run now."""
         row, now = self.activation(activation_id), self._rows.clock()
         if row is None or self._is_full() or not self._may_run(row, now):
             return None
@@ -52,7 +52,7 @@ class MemoryActivations(UsesRows):
         return _claimed(taken, self._run_of(taken))
 
     def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
-        """Return what goes first of what is due in a queue, the best first."""
+        """Return the first of the due activations in a queue, the best first."""
         now = self._rows.clock()
         found = (row.id for row in self._pending([queue], None) if self._is_due(row, now))
         return list(islice(found, limit))
@@ -65,7 +65,7 @@ class MemoryActivations(UsesRows):
         above: int | None = None,
         limit: int = 1,
     ) -> Sequence[Dispatchable]:
-        """Return what could be claimed now, the best first."""
+        """Return the activations that can be claimed now, the best first."""
         if self._is_full():
             return []
         now = self._rows.clock()
@@ -77,11 +77,11 @@ class MemoryActivations(UsesRows):
         return [self._dispatchable(row) for row in islice(found, limit)]
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> Sequence[LeaseState]:
-        """Extend leases; return what was found of each, in order."""
+        """Extend leases; return the state of each, in order."""
         return [self._extend(lease, self._rows.clock() + lease_s) for lease in leases]
 
     def settle(self, lease: Lease, settled: Settled) -> bool:
-        """Say what becomes of a claimed activation."""
+        """Write the new state of a claimed activation."""
         row = self._held(lease)
         if row is None:
             return False
@@ -101,7 +101,7 @@ class MemoryActivations(UsesRows):
         return True
 
     def keep_effect(self, lease: Lease, origin: str, key: str, text: str) -> bool:
-        """Record what a call came to that must not be repeated; the first record stays."""
+        """Record the result of a call that must not be repeated; the first record stays."""
         if self._held(lease) is None:
             return False
         effect = Effect(lease.id.run_id, origin, key, text)
@@ -110,11 +110,11 @@ class MemoryActivations(UsesRows):
         return True
 
     def effects(self, run_id: RunId, origin: str) -> Mapping[str, str]:
-        """Return what was recorded of calls, by key."""
+        """Return the recorded results of calls, by key."""
         return {effect.key: effect.text for effect in self._rows.effects.listed("origin", run_id, origin)}
 
     def has_open(self, run_id: RunId, superstep: int) -> bool:
-        """Whether a superstep waits for an activation still."""
+        """Whether a superstep still waits for an activation."""
         return self._rows.activations.count("open", run_id, superstep) > 0
 
     def outcomes(self, run_id: RunId, superstep: int) -> Sequence[ActivationOutcome]:
@@ -144,13 +144,13 @@ class MemoryActivations(UsesRows):
         return list(islice((row for row in listed if statuses is None or row.status in statuses), limit))
 
     def expired(self, limit: int = 100) -> Sequence[ActivationRow]:
-        """Return running activations whose lease has ended, the one first that ended first."""
+        """Return running activations whose lease has ended, the earliest end first."""
         now = self._rows.clock()
         running = self._rows.activations.listed("running")
         return list(islice(takewhile(lambda row: _is_past(row.lease_until, now), running), limit))
 
     def retry(self, activation_id: ActivationId) -> bool:
-        """Let an activation that waits for a person run again."""
+        """Run an activation again that waits for a person."""
         row = self.activation(activation_id)
         if row is None or row.status is not ActivationStatus.REVIEW:
             return False
@@ -158,14 +158,14 @@ class MemoryActivations(UsesRows):
         return True
 
     def mark_dispatched(self, ids: Collection[ActivationId], *, is_dispatched: bool = True) -> None:
-        """Note that workers were told of activations now, or that they have to be told anew."""
+        """Record that activations were dispatched now, or must be dispatched again."""
         now = self._rows.clock() if is_dispatched else None
         for activation_id in ids:
             if row := self.activation(activation_id):
                 self._rows.activations.put(row.id, replace(row, dispatched_at=now))
 
     def undispatched(self, *, older_than_s: float, limit: int = 100) -> Sequence[Dispatchable]:
-        """Return what is due in runs that may go on and was told to no worker for so long, the best first."""
+        """Return due activations that were not dispatched for that time, the best first; no paused runs."""
         now = self._rows.clock()
         found = (
             row
@@ -187,7 +187,7 @@ class MemoryActivations(UsesRows):
         return LeaseState.HELD if self._run_of(row).cancel_at is None else LeaseState.CANCELLED
 
     def _adopt(self, row: ActivationRow) -> bool:
-        """Make an activation the parent of the run it waits for; return whether that runs."""
+        """Make an activation the parent of the run it waits for; return whether that run is running."""
         child = None if row.waits_for is None else self._rows.runs.get(row.waits_for)
         if child is None:
             return False
@@ -210,7 +210,7 @@ class MemoryActivations(UsesRows):
         return has_room and self._is_due(row, now)
 
     def _is_due(self, row: ActivationRow, now: float) -> bool:
-        # What is pending belongs to the superstep of a run that goes on: every other step skips it.
+        # A pending activation is in the current superstep of its run: every other step skips it.
         run = self._run_of(row)
         is_pending = row.status is ActivationStatus.PENDING and row.not_before <= now
         return is_pending and not run.is_paused and run.cancel_at is None

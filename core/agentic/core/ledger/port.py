@@ -1,4 +1,4 @@
-"""The ledger: the authoritative record of runs and activations; all else is told of it, or wakes for it."""
+"""The ledger: the authoritative record of runs and activations; all other parts follow it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Runs(Protocol):
     """Runs, within a transaction."""
 
     def now(self) -> float:
-        """Return the store's clock, in seconds since the epoch; no two workers disagree about it."""
+        """Return the store's clock, in seconds since the epoch; it is the same for all workers."""
         ...
 
     def add_run(self, new: NewRun) -> RunId:
-        """Accept a run; return its id, or that of the run which was accepted with the same idempotency key.
+        """Accept a run and return its id; a repeated idempotency key returns the id of the earlier run.
 
         Raises:
             RunExistsError: Another run has its id.
@@ -51,44 +51,44 @@ class Runs(Protocol):
 
         Args:
             run_id: The run.
-            lock: Let no other transaction change it, or close an activation of it, until this one ends.
+            lock: Until this transaction ends, no other can change the run or close its activations.
         """
         ...
 
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
-        """Write a step, if the run still stands where it stood when the step was decided.
+        """Write a step, if the run is still where it was when the step was decided.
 
-        The run takes over superstep, revision and status of the step's checkpoint, its error and times.
-        Activations that are open in the superstep it leaves, or broke off, are skipped, and their claims are
-        worth nothing any more.
-        Of those that are due now, each executor's first ``lanes`` are pending and the others blocked; those
-        with a result are done. One that exists, as its superstep was broken off, is made anew with a higher
-        fence. When the run ends, and when it comes to rest, the activation that waits for it is pending.
+        The run takes superstep, revision and status from the step's checkpoint, and its error and times.
+        Open activations of the superstep that it leaves or interrupted are skipped; their claims are void.
+        Of the activations that are due now, each executor's first ``lanes`` are pending and the others
+        blocked; activations with a result are done. If one exists already, because its superstep was
+        interrupted, it is created again with a higher fence. When the run ends or rests, the activation that
+        waits for it becomes pending.
 
-        A step without activations that stays in a running superstep leaves those of it as they are. A run
-        that failed or was cancelled can go on: then it is not to be cancelled any more.
+        A step without activations that stays in a running superstep does not change its activations. A run
+        that failed or was cancelled can continue: this clears the request to cancel it.
 
         Returns:
-            False when the run stands elsewhere, as somebody else decided. Nothing is written.
+            False when another process moved the run. Nothing is written.
         """
         ...
 
     def request_cancel(self, run_id: RunId, reason: str) -> bool:
-        """Ask for a run to be cancelled: nothing of it is claimed any more. False when it has ended."""
+        """Request that a run is cancelled: it allows no more claims. False when it has ended."""
         ...
 
     def pause(self, run_id: RunId, *, is_paused: bool) -> bool:
-        """Let nothing of a run be claimed, or let it go on, and be told of anew. False when it has ended."""
+        """Stop claims of a run, or resume it and dispatch it again. False when it has ended."""
         ...
 
     def note(self, run_id: RunId, note: str | None) -> None:
-        """Say why a run does not go on."""
+        """Record why a run does not continue."""
         ...
 
     def list_runs(
         self, *, statuses: Collection[RunStatus] | None = None, workflow: str | None = None, limit: int = 50
     ) -> Sequence[RunRow]:
-        """Return runs, the newest first; those of one moment come in any order."""
+        """Return runs, the newest first; runs of the same time come in any order."""
         ...
 
     def children(self, run_id: RunId) -> Sequence[RunRow]:
@@ -96,10 +96,11 @@ class Runs(Protocol):
         ...
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
-        """Return runs that somebody has to decide about, as whoever should have done so is gone.
+        """Return runs that need a decision because the process that should have decided is gone.
 
-        Those whose superstep has no open activation; whose deadline, or that of a request, has passed; that
-        are to be cancelled and of which nothing runs, or it was asked for more than ``cancel_grace_s`` ago.
+        A run is neglected when its superstep has no open activation, or when its deadline or the deadline of
+        a request has passed. A run that must be cancelled is neglected when none of its activations runs, or
+        when the request is older than ``cancel_grace_s``.
         """
         ...
 
@@ -110,28 +111,27 @@ class Activations(Protocol):
     def claim(
         self, activation_id: ActivationId, worker: str, lease_s: float, *, waits: bool = True
     ) -> Claimed | None:
-        """Take an activation, if it may run now.
+        """Claim an activation, if it may run now.
 
-        It has to be pending, and its ``not_before`` past; its run has to be running, at this superstep,
-        neither paused nor to be cancelled; and fewer activations have to be running than its run, and its
-        project, allow.
+        It must be pending, and its ``not_before`` must be past. Its run must be running, at this superstep,
+        neither paused nor cancelled. The limits of its run and of its project must allow one more.
 
         Args:
-            activation_id: Which one.
-            worker: Who claims it.
+            activation_id: The activation.
+            worker: The worker that claims it.
             lease_s: How long the claim lasts unless it is extended.
-            waits: Whether to wait for who decides about its run at this moment; else it may not run now.
+            waits: Whether to wait while another process decides about the run; if not, return None.
 
         Returns:
-            None when it may not. Drop the message that told of it.
+            None when it may not run. Drop the message that announced it.
         """
         ...
 
     def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
-        """Return what goes first of what is due in a queue, the best first.
+        """Return the first of the due activations in a queue, the best first.
 
-        The order is that of :meth:`claimable`. Whether a limit forbids to claim it is not looked at, so that
-        this takes next to no time, however many there are.
+        The order is the same as in :meth:`claimable`. Limits are not checked, so this takes almost no time,
+        however many activations there are.
         """
         ...
 
@@ -143,51 +143,51 @@ class Activations(Protocol):
         above: int | None = None,
         limit: int = 1,
     ) -> Sequence[Dispatchable]:
-        """Return what could be claimed now, the best first.
+        """Return the activations that can be claimed now, the best first.
 
-        The highest priority goes first, then the run that began first: a child run began when the outermost
-        one around it did. So what is under way ends before new runs begin.
+        The highest priority goes first, then the run that began first: a child run counts from the start of
+        the outermost run around it. So older runs end before new runs begin.
 
         Args:
-            queues: Of these queues.
-            run_id: Of this run.
-            above: Of a higher priority than this.
-            limit: No more than this.
+            queues: Only from these queues.
+            run_id: Only from this run.
+            above: Only with a higher priority than this.
+            limit: At most this number.
         """
         ...
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> Sequence[LeaseState]:
-        """Extend leases; return what was found of each, in order."""
+        """Extend leases; return the state of each, in order."""
         ...
 
     def settle(self, lease: Lease, settled: Settled) -> bool:
-        """Say what becomes of a claimed activation.
+        """Write the new state of a claimed activation.
 
-        When one is closed, the next blocked one of its executor is pending, or all of them are skipped. One
-        that waits for a child run is its parent from then on; if that does not run, it is pending at once.
+        Closing one makes the next blocked one of its executor pending, or skips all of them. An activation
+        that waits for a child run becomes its parent; if the child does not run, it is pending at once.
 
         Returns:
-            False when the lease is worth nothing any more. Undo what belongs to it.
+            False when the lease is no longer valid. Undo everything that belongs to it.
         """
         ...
 
     def keep_effect(self, lease: Lease, origin: str, key: str, text: str) -> bool:
-        """Record what a call came to that must not be repeated. False when the lease is worth nothing.
+        """Record the result of a call that must not be repeated. False when the lease is not valid.
 
         Args:
-            lease: Of the activation that called.
+            lease: Lease of the activation that called.
             origin: Name of the activation's first entry; effects belong to it.
             key: Names the call within the activation.
-            text: What it came to, as JSON.
+            text: The result, as JSON.
         """
         ...
 
     def effects(self, run_id: RunId, origin: str) -> Mapping[str, str]:
-        """Return what was recorded of calls, by key."""
+        """Return the recorded results of calls, by key."""
         ...
 
     def has_open(self, run_id: RunId, superstep: int) -> bool:
-        """Whether a superstep waits for an activation still."""
+        """Whether a superstep still waits for an activation."""
         ...
 
     def outcomes(self, run_id: RunId, superstep: int) -> Sequence[ActivationOutcome]:
@@ -198,8 +198,8 @@ class Activations(Protocol):
         """Return an activation.
 
         Args:
-            activation_id: Which one.
-            lock: Let no other transaction change it, or extend its lease, until this one ends.
+            activation_id: The activation.
+            lock: Until this transaction ends, no other can change it or extend its lease.
         """
         ...
 
@@ -218,15 +218,15 @@ class Activations(Protocol):
         ...
 
     def retry(self, activation_id: ActivationId) -> bool:
-        """Let an activation that waits for a person run again. False when it does not."""
+        """Run an activation again that waits for a person. False when it does not wait."""
         ...
 
     def mark_dispatched(self, ids: Collection[ActivationId], *, is_dispatched: bool = True) -> None:
-        """Note that workers were told of activations now, or that they have to be told anew."""
+        """Record that activations were dispatched now, or must be dispatched again."""
         ...
 
     def undispatched(self, *, older_than_s: float, limit: int = 100) -> Sequence[Dispatchable]:
-        """Return pending activations that are due and no worker was told of for so long, the best first."""
+        """Return pending activations that are due and were not dispatched for that time, the best first."""
         ...
 
 
@@ -242,7 +242,7 @@ class RunStates(Protocol):
         ...
 
     def changes_since(self, run_id: RunId, revision: int) -> StateChanges:
-        """Return what a run's newest checkpoint has that the one of ``revision`` had not.
+        """Return the changes from a run's checkpoint of ``revision`` to its newest one.
 
         Raises:
             CheckpointNotFoundError: There is no such run, or older checkpoints were removed.
@@ -254,50 +254,50 @@ class RunStates(Protocol):
         ...
 
     def unpublished(self, limit: int = 100) -> Sequence[EventBatch]:
-        """Return batches that nobody noted as published, those of a run in order."""
+        """Return batches not marked as published, in order within each run."""
         ...
 
     def mark_published(self, batches: Sequence[EventBatch]) -> int:
-        """Note that batches were published; return how many of them nobody had noted before."""
+        """Mark batches as published; return how many were not marked before."""
         ...
 
 
 class Decisions(Protocol):
-    """Decisions that no event tells of, within a transaction. None is ever changed, or removed."""
+    """Decisions that no event reports, within a transaction. They are never changed or removed."""
 
     def add_decisions(self, decisions: Sequence[Decision]) -> None:
-        """Write decisions down; one whose id is there already is left out."""
+        """Record decisions; a decision whose id exists already is skipped."""
         ...
 
     def decisions(self, *, unpublished: bool = False, limit: int = 1000) -> Sequence[Decision]:
-        """Return decisions in the order they were written down.
+        """Return decisions in the order they were recorded.
 
         Args:
-            unpublished: Only those that nobody noted as published.
-            limit: No more than this.
+            unpublished: Only decisions that are not marked as published.
+            limit: At most this number.
         """
         ...
 
     def mark_decisions(self, ids: Sequence[str]) -> None:
-        """Note that decisions were published."""
+        """Mark decisions as published."""
         ...
 
 
 class LedgerTransaction(Runs, Activations, RunStates, Decisions, Protocol):
-    """One transaction: what is written in it is kept when it ends well, and else not at all."""
+    """One transaction: its writes are kept only when it ends without an error."""
 
     def part(self) -> AbstractContextManager[None]:
-        """Begin a part: when the block raises, what was written in it is undone, and nothing before it."""
+        """Begin a part: when the block raises, only the writes of the block are undone."""
         ...
 
     def apply(self, functions: Sequence[OnCommit]) -> None:
-        """Call functions with the session of this transaction, each in a part of its own.
+        """Call functions with the session of this transaction, each in its own part.
 
-        A function may commit or roll back on its session: that touches only what it wrote itself.
+        A function may commit or roll back on its session: this affects only its own writes.
 
         Raises:
-            NoDatabaseError: The store has no session to give.
-            Exception: What a function raised.
+            NoDatabaseError: The store has no session.
+            Exception: The error of a function.
         """
         ...
 
@@ -305,13 +305,13 @@ class LedgerTransaction(Runs, Activations, RunStates, Decisions, Protocol):
 class LedgerStore(Protocol):
     """Keeps the ledger of one project. Every store passes ``agentic.core.testing.LedgerContract``.
 
-    Its methods block. All of them, and those of a transaction, raise :class:`LedgerUnavailableError` when
-    the store cannot be reached or used, and :class:`LedgerConflictError` when a transaction has to be begun
-    again.
+    Its methods block. All of them, and the methods of a transaction, raise :class:`LedgerUnavailableError`
+    when the store cannot be reached or used, and :class:`LedgerConflictError` when a transaction must be
+    started again.
     """
 
     def transaction(self) -> AbstractContextManager[LedgerTransaction]:
-        """Begin a transaction. Those that write take turns, or are told of a conflict."""
+        """Begin a transaction. Writers take turns, or get a conflict error."""
         ...
 
     def close(self) -> None:

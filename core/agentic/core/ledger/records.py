@@ -1,4 +1,4 @@
-"""What the ledger holds of runs and activations, and what is written to it."""
+"""Records of runs and activations in the ledger, and the writes to it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ MAX_PRIORITY = 9
 
 
 class ActivationStatus(StrEnum):
-    """Where an activation stands."""
+    """Status of an activation."""
 
     PENDING = "pending"  # can be claimed, from `not_before` on
     BLOCKED = "blocked"  # its turn comes when an earlier one of its executor is closed
-    RUNNING = "running"  # claimed, by whoever has the fence, for as long as the lease lasts
+    RUNNING = "running"  # claimed by the worker with the fence, while the lease lasts
     WAITING = "waiting"  # for the end of a child run
-    REVIEW = "review"  # its worker died, and a person has to say what follows
+    REVIEW = "review"  # its worker died, and a person must decide the next step
     DONE = "done"  # has a result, which may be a failure
-    DEAD = "dead"  # has a result: that it was given up, after its workers died
-    SKIPPED = "skipped"  # will not run: its superstep was broken off, or an earlier one of its lane failed
+    DEAD = "dead"  # has a result: it failed for good, after its workers died
+    SKIPPED = "skipped"  # will not run: its superstep was interrupted, or an earlier one of its lane failed
 
     @property
     def is_open(self) -> bool:
@@ -51,7 +51,7 @@ _OPEN = frozenset(
 
 
 class ActivationId(NamedTuple):
-    """Names an activation over all runs of a project."""
+    """Identifies an activation among all runs of a project."""
 
     run_id: RunId
     superstep: int
@@ -63,7 +63,7 @@ class ActivationId(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """The right to settle an activation: of all claims of it, the one with the newest fence has it."""
+    """The right to settle an activation: only the claim with the newest fence has it."""
 
     id: ActivationId
     fence: int
@@ -75,12 +75,12 @@ class NewActivation:
 
     Attributes:
         id: Its name.
-        position: Its place among those of the superstep, from 0: in planner order.
+        position: Its place in the superstep, from 0, in planner order.
         lanes: How many of its executor may run at a time. With 1, each waits for the one before it.
         queue: Which workers may claim it.
-        on_crash: What follows when its worker dies.
-        max_crashes: How often its workers may die before it is given up.
-        result: Set when it is finished already, and kept from before the superstep was broken off.
+        on_crash: The reaction when its worker dies.
+        max_crashes: How often its workers may die before it fails for good.
+        result: Set when it is already finished: the result from before the superstep was interrupted.
     """
 
     id: ActivationId
@@ -94,15 +94,15 @@ class NewActivation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventBatch:
-    """Durable events that one decision gave.
+    """Durable events of one decision.
 
     Attributes:
         run_id: The run.
         first: Sequence of the first one.
         last: Sequence of the last one.
         text: A JSON array of them.
-        decided_at: Time of the newest one that tells of a decision; None when none does.
-        deciding: Kinds of those that tell of decisions, with a space before and after each.
+        decided_at: Time of the newest event that reports a decision; None when no event does.
+        deciding: Kinds of the events that report decisions, with a space before and after each.
     """
 
     run_id: RunId
@@ -115,15 +115,15 @@ class EventBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a decision of the planner writes, all of it or nothing.
+    """The writes of a planner decision, all or none.
 
     Attributes:
-        checkpoint: Where the run stands now. Its metadata says superstep, revision and status.
-        activations: Those of the superstep that is due; none when the run has ended or rests.
-        events: What the decision told: a batch, and one for each run within it that it tells of.
-        error: What failed the run.
+        checkpoint: The run's new state. Its metadata has superstep, revision and status.
+        activations: Activations of the due superstep; empty when the run has ended or rests.
+        events: Events of the decision: a batch, and one for each run within it that has events.
+        error: Why the run failed.
         wake_at: When the first deadline of an open request passes, in seconds since the epoch.
-        deadline: When the run has to be done, in seconds since the epoch.
+        deadline: When the run must be done, in seconds since the epoch.
     """
 
     checkpoint: Checkpoint
@@ -136,7 +136,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """A run to be accepted.
+    """A run to accept.
 
     Attributes:
         step: Its first step, of revision 1.
@@ -167,24 +167,24 @@ class RunRow:
     Attributes:
         run_id: The run.
         workflow: Name by which any worker finds the workflow.
-        status: Where it stands.
-        superstep: The one that is due, or runs.
-        revision: Of its newest checkpoint.
+        status: Its status.
+        superstep: The superstep that is due, or runs.
+        revision: Revision of its newest checkpoint.
         priority: 0 to 9; higher goes first.
         created_at: When it was accepted.
-        began_at: When the outermost run around it was accepted; of two, the work of the older one goes first.
-        updated_at: When it last went on.
+        began_at: When the outermost run around it was accepted; work of older runs goes first.
+        updated_at: When it last progressed.
         finished_at: When it ended.
-        deadline: When it has to be done.
+        deadline: When it must be done.
         wake_at: When the first deadline of an open request passes.
         max_parallel: How many of its activations may run at a time.
         parent: The activation that waits for its end.
         idempotency_key: As it was accepted.
-        cancel_reason: Set when it is to be cancelled.
-        cancel_at: When that was asked for.
-        is_paused: Whether nothing of it may be claimed for now.
-        note: Why it does not go on, as the last worker that tried said.
-        error: What failed it.
+        cancel_reason: Set when it must be cancelled.
+        cancel_at: When its cancellation was requested.
+        is_paused: Whether claims are stopped for now.
+        note: Why it does not continue, from the last worker that tried.
+        error: Why it failed.
     """
 
     run_id: RunId
@@ -215,24 +215,24 @@ class ActivationRow:
 
     Attributes:
         id: Its name.
-        status: Where it stands.
+        status: Its status.
         position: Its place in the superstep.
         lanes: How many of its executor may run at a time.
         queue: Which workers may claim it.
-        priority: Of its run.
-        began_at: Its place among those of one priority: as of its run, unless it had to go to the end.
-        fence: Counts its claims, those that were given back included.
+        priority: Priority of its run.
+        began_at: Orders activations of one priority: the time of its run, unless it was moved to the end.
+        fence: Counts its claims, including returned ones.
         crashes: How often its worker died.
-        on_crash: What follows when its worker dies.
+        on_crash: The reaction when its worker dies.
         max_crashes: How often its workers may die.
         not_before: When it may be claimed.
         lease_until: When the claim ends unless it is extended.
         worker: Who claimed it last.
-        dispatched_at: When a worker was last told of it.
-        progress: What outlives its tries, as JSON.
-        result: What came of it, as JSON.
-        note: Why it waits, or was given up.
-        waits_for: The child run whose end it waits for.
+        dispatched_at: When it was last dispatched.
+        progress: Progress that its attempts share, as JSON.
+        result: Its result, as JSON.
+        note: Why it waits, or failed for good.
+        waits_for: The child run that it waits for.
         started_at: When it was first claimed.
         finished_at: When it was closed.
     """
@@ -262,19 +262,19 @@ class ActivationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """An activation in the hands of who claimed it.
+    """A claimed activation.
 
     Attributes:
         lease: Its name and fence.
         workflow: Name of the workflow of its run.
-        revision: Of the checkpoint it is described in.
-        queue: It was taken from.
-        priority: Of its run.
+        revision: Revision of the checkpoint that describes it.
+        queue: The queue it came from.
+        priority: Priority of its run.
         crashes: How often its workers died.
-        progress: What outlives its tries so far, as JSON.
-        deadline: Of the run, in seconds since the epoch.
-        parent: Of its run, if that is a child run.
-        is_told: Whether a worker was told of it, and a message may still be under way.
+        progress: Progress of its attempts so far, as JSON.
+        deadline: Deadline of the run, in seconds since the epoch.
+        parent: Parent of its run, for a child run.
+        is_told: Whether it was dispatched, and a message may still arrive.
     """
 
     lease: Lease
@@ -290,27 +290,27 @@ class Claimed:
 
 
 class LeaseState(StrEnum):
-    """What a heartbeat finds."""
+    """The result of a heartbeat."""
 
     HELD = "held"
-    CANCELLED = "cancelled"  # still held, and the run is to be cancelled
-    LOST = "lost"  # somebody else has the activation, or nobody; nothing done with it will count
+    CANCELLED = "cancelled"  # still held, and the run must be cancelled
+    LOST = "lost"  # this worker no longer holds the activation; its work will not count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What becomes of a claimed activation.
+    """The new state of a claimed activation.
 
     Attributes:
         status: Any but ``RUNNING`` and ``BLOCKED``.
-        result: What came of it, as JSON; for a closed one.
-        progress: What outlives its tries; None leaves it as it was.
+        result: Its result, as JSON; for a closed one.
+        progress: Progress for later attempts; None keeps the old one.
         delay_s: How long until it may be claimed again; for a pending one.
-        note: Why.
-        waits_for: The child run whose end it waits for; for a waiting one.
+        note: The reason.
+        waits_for: The child run that it waits for; for a waiting one.
         is_crash: Whether its worker died.
-        skips_rest: Whether those behind it in its lane will not run.
-        to_the_end: Whether it loses the place of its run, as who claimed it cannot run it; for a pending one.
+        skips_rest: Whether the rest of its lane will not run.
+        to_the_end: Whether it goes to the end, because its worker cannot run it; for a pending one.
     """
 
     status: ActivationStatus
@@ -326,7 +326,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivationOutcome:
-    """A closed activation, as far as the planner has to know."""
+    """The data of a closed activation that the planner needs."""
 
     id: ActivationId
     status: ActivationStatus
@@ -336,12 +336,12 @@ class ActivationOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatchable:
-    """An activation that a worker should be told of.
+    """An activation to dispatch to a worker.
 
     Attributes:
         id: Its name.
         queue: Which workers may claim it.
-        priority: Of its run.
+        priority: Priority of its run.
         workflow: Name of the workflow of its run.
         fence: Counts its claims so far.
         not_before: When it may be claimed, in seconds since the epoch.
@@ -357,12 +357,12 @@ class Dispatchable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChanges:
-    """What changed in a run since a checkpoint, complete enough to follow.
+    """The changes of a run since a checkpoint.
 
     Attributes:
-        metadata: Of the newest checkpoint.
+        metadata: Metadata of the newest checkpoint.
         head: JSON.
-        changes: Part name -> JSON, or None for a part that is gone.
+        changes: Part name -> JSON, or None for a removed part.
     """
 
     metadata: CheckpointMetadata
