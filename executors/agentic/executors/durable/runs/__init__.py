@@ -1,1 +1,1 @@
-"""Durable runs: accepted, found, controlled, awaited."""
+"""Durable runs: accept, find, control and await them."""

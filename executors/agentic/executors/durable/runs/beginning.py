@@ -1,4 +1,4 @@
-"""The first decision of a run, and the ones that bring a resting run to go on, as plans for the ledger."""
+"""Plans for the ledger: the first decision of a run, and the ones that continue a resting run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def begin(
     """Return a new run and its first plan.
 
     Args:
-        flow: Whose run it is.
-        run_id: Its name.
+        flow: The run's workflow.
+        run_id: The run's name.
         message: Given to every start executor.
         now: Seconds since the epoch.
-        call: Of the activation that waits for it, when it is a child run.
+        call: The call of the waiting activation, when it is a child run.
 
     Raises:
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: It cannot be stored.
-        UnstorableTypesError: No run of the workflow can be.
+        UnstorableTypesError: Runs of the workflow cannot be stored.
     """
     workflow = flow.workflow
-    if call is None:  # of child runs that is told with the run around them
+    if call is None:  # the parent's events cover its child runs
         workflow.check_storable()
     for name in workflow.graph.starts:
         node = workflow.graph.executors[name]
@@ -61,19 +61,19 @@ def take_up(
     *,
     before: Sequence[Decision] = (),
 ) -> Plan:
-    """Return the plan that lets a run go on which waits, failed or was cancelled.
+    """Return the plan that continues a run that waits, failed or was cancelled.
 
     Args:
         image: The run.
         answers: By name of the request within the run; None for one that expired.
         now: Seconds since the epoch.
-        facts: For the event: what changed since.
-        before: What is decided about it first.
+        facts: Changes since then, for the event.
+        before: Decisions to make first.
     """
     graph, config = image.graph, image.config
     state = before[-1].state if before else image.state
     state = replace(state, deadline=deadline_of(now, config))
-    # A child run hears from the run around it that a request has expired.
+    # The parent run reports expired requests to a child run.
     asked = () if state.path else state.open_requests
     late = [a.name for a in asked if a.deadline is not None and a.deadline <= now]
     settled = {**dict.fromkeys(late), **answers}

@@ -1,4 +1,4 @@
-"""Finds workflows by the names under which runs keep them."""
+"""Finds workflows by the names that runs store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Builder = Callable[[str], "Flow"]
 Close = Callable[[], Awaitable[None]]
 
 NODE_MARK = "#"
-"""Between the name of a workflow and the executor that is a nested workflow."""
+"""Separates the name of a workflow from the executor that is a nested workflow."""
 
 
 @record
@@ -33,9 +33,9 @@ class Flow:
 
     Attributes:
         workflow: The workflow.
-        hooks: What it adds to its runs.
-        queue: Where its work goes, unless an executor names another one.
-        close: Closes what its executors have opened in this process.
+        hooks: The hooks of its runs.
+        queue: Queue of its work, unless an executor names another one.
+        close: Closes all that its executors have opened in this process.
     """
 
     workflow: WorkflowDefinition
@@ -45,17 +45,17 @@ class Flow:
 
 
 class WorkflowCatalog:
-    """Builds workflows by name; those that were used last are kept.
+    """Builds workflows by name, and keeps the ones used last.
 
-    A name is that of a registered factory; or ``kind:rest``, if there is a builder for that kind; or
-    ``package.module:factory``, if the package is trusted; or one of these with ``#executor`` behind it, once
-    for each level, for a workflow that is a node of another one.
+    A name is the name of a registered factory; or ``kind:rest``, if there is a builder for that kind; or
+    ``package.module:factory``, if the package is trusted. For a nested workflow, ``#executor`` follows
+    one of these, once for each level.
 
     Args:
-        factories: Name -> what builds the workflow.
+        factories: Name -> factory of the workflow.
         trusted: Packages and modules that names may lead to.
-        builders: Kind -> what builds a workflow of the rest of its name.
-        size: How many workflows are kept.
+        builders: Kind -> builder of a workflow from the rest of its name.
+        size: How many workflows to keep.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class WorkflowCatalog:
         self._lock = Lock()
 
     def get(self, name: str) -> Flow:
-        """Return a workflow. May block, as builders may read a database; any thread may call it.
+        """Return a workflow. May block: builders may read a database. Any thread may call it.
 
         Raises:
-            UnknownWorkflowError: Nothing has that name, or it leads where names may not lead.
+            UnknownWorkflowError: No workflow has that name, or its package is not trusted.
         """
         flow = self.built(name)
         return self._keep(name, self._build(name)) if flow is None else flow
 
     def built(self, name: str) -> Flow | None:
-        """Return a workflow that was built before and is still kept; never blocks."""
+        """Return a workflow if it is built and kept; never blocks."""
         with self._lock:
             flow = self._built.get(name)
             if flow is not None:
@@ -91,7 +91,7 @@ class WorkflowCatalog:
             return flow
 
     async def aclose(self) -> None:
-        """Close what the workflows have opened in this process."""
+        """Close all that the workflows have opened in this process."""
         for flow in self._built.values():
             if flow.close is not None:
                 await flow.close()
@@ -158,7 +158,7 @@ def _imported(name: str, module: str, attribute: str) -> object:
 def _built(name: str, builder: Builder, rest: str) -> Flow:
     try:
         return builder(rest)
-    except Exception:  # what is wrong says so itself, a database that is away too
+    except Exception:  # explains itself, also when the database is unavailable
         raise
     except BaseException as exc:  # a plugin's code, as below
         raise UnknownWorkflowError(name, f"building it raised {line_of(exc)}") from exc
@@ -167,7 +167,7 @@ def _built(name: str, builder: Builder, rest: str) -> Flow:
 def _called(name: str, factory: Factory) -> object:
     try:
         return factory()
-    except AgenticError:  # what is wrong with a workflow says so itself
+    except AgenticError:  # explains itself
         raise
-    except BaseException as exc:  # of a process that dies of it nobody would learn why
+    except BaseException as exc:  # if the process died of it, its cause would be lost
         raise UnknownWorkflowError(name, f"its factory raised {line_of(exc)}") from exc

@@ -1,4 +1,4 @@
-"""Child runs: a workflow that is a node of another one is a run of its own, which any worker goes on with."""
+"""Child runs: a workflow nested in another one is a run of its own, which any worker can continue."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ STOPPED_AROUND = "the run around it was broken off"
 
 @record
 class Child:
-    """A child run that is to begin, or to go on.
+    """A child run that must start or continue.
 
     Attributes:
         image: The run.
-        plan: What it begins with, or goes on with.
-        is_new: Whether it begins.
-        workflow: Name by which any worker finds its workflow.
+        plan: The plan that starts or continues it.
+        is_new: Whether it starts.
+        workflow: Name with which any worker finds its workflow.
     """
 
     image: RunImage
@@ -60,12 +60,12 @@ class Child:
 async def read_child(
     host: RunHost, around: WorkflowDefinition, workflow: WorkflowDefinition, call: SubCall
 ) -> tuple[RunResult, SubRun] | None:
-    """Return what a child run came to; None when it has to begin, or to go on.
+    """Return the result of a child run; None when it must start or continue.
 
     Args:
-        host: Knows the ledger.
-        around: The workflow of the run around it.
-        workflow: Its own.
+        host: Has the ledger.
+        around: The workflow of the parent run.
+        workflow: Its own workflow.
         call: Its name, and the answers it gets.
     """
     run = await host.lane.do(lambda ledger: ledger.run(call.run_id))
@@ -97,9 +97,9 @@ async def read_child(
 
 @asynccontextmanager
 async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> AsyncIterator[Child | None]:
-    """Give the child run an activation has to wait for; nobody else here decides about it in the block.
+    """Yield the child run an activation must wait for; in the block nothing else here decides about it.
 
-    None, if it has come to rest since the activation looked: it has to look again.
+    None if it has come to rest since the activation looked: the activation must look again.
     """
     call = waits.call
     name = f"{claimed.workflow}{NODE_MARK}{claimed.lease.id.executor_id}"
@@ -119,9 +119,9 @@ async def prepared_child(host: RunHost, claimed: Claimed, waits: WaitsFor) -> As
 
 
 def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progress: str) -> bool:
-    """Let an activation wait for its child run; False when somebody else decided: undo what was written."""
+    """Make an activation wait for its child run; False after another decision: undo the writes."""
     run_id, step = child.image.run_id, child.plan.step
-    # Locked: it is not paused or broken off in between, without a word to its child.
+    # Locked: it cannot be paused or stopped in between without its child.
     around = ledger.run(claimed.lease.id.run_id, lock=True)
     if around is None or around.cancel_at is not None:
         return False
@@ -135,7 +135,7 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
         )
         try:
             is_written = ledger.add_run(new) == run_id
-        except RunExistsError:  # begun by who claimed the activation in the meantime
+        except RunExistsError:  # started by a process that claimed the activation since
             return False
     else:
         before = child.image.state.superstep, child.image.revision
@@ -143,14 +143,14 @@ def write_child(ledger: LedgerTransaction, claimed: Claimed, child: Child, progr
     waiting = Settled(status=ActivationStatus.WAITING, progress=progress, waits_for=run_id)
     if not is_written or not ledger.settle(claimed.lease, waiting):
         return False
-    if around.is_paused or not child.is_new:  # it may have been held since the one around was stopped
+    if around.is_paused or not child.is_new:  # it may be on hold since its parent was stopped
         ledger.pause(run_id, is_paused=around.is_paused)
     return True
 
 
 def pause_with_children(ledger: LedgerTransaction, run_id: RunId, *, is_paused: bool) -> bool:
-    """Let nothing of a run and its child runs be begun, or let them go on; False when it has ended."""
-    # First the run around: whoever begins a child of it at this moment has locked it, or will see it.
+    """Pause a run and its child runs, or continue them; False when the run has ended."""
+    # First the parent: a process that starts a child at this moment has locked it, or will see it.
     is_unfinished = ledger.pause(run_id, is_paused=is_paused)
     for child in ledger.children(run_id):
         pause_with_children(ledger, child.run_id, is_paused=is_paused)
@@ -158,10 +158,10 @@ def pause_with_children(ledger: LedgerTransaction, run_id: RunId, *, is_paused: 
 
 
 def stop_children(ledger: LedgerTransaction, run_id: RunId, status: RunStatus) -> None:
-    """Stop the child runs of a run that was broken off, until it goes on.
+    """Stop the child runs of a run that was stopped, until it continues.
 
-    One that waits for an answer ends with a run that was cancelled. With one that failed it goes on waiting,
-    as in one process, and nothing of it begins by itself.
+    A child that waits for an answer ends if its parent was cancelled. If its parent failed, it keeps
+    waiting, as in one process, and starts nothing by itself.
     """
     for child in ledger.children(run_id):
         if child.status is RunStatus.RUNNING or status is RunStatus.CANCELLED:
@@ -171,12 +171,12 @@ def stop_children(ledger: LedgerTransaction, run_id: RunId, status: RunStatus) -
 
 
 def stopped_children(ledger: LedgerTransaction, run_id: RunId) -> Sequence[RunId]:
-    """Return the child runs of a run that were stopped with it, and have not ended yet."""
+    """Return the child runs that were stopped with a run and have not ended yet."""
     return [child.run_id for child in ledger.children(run_id) if child.cancel_reason is not None]
 
 
 def has_stopping(ledger: LedgerTransaction, run_id: RunId) -> bool:
-    """Whether a run below one that was broken off was stopped, too, and has not ended yet."""
+    """Whether a child of a stopped run was stopped, too, and has not ended yet."""
     run = ledger.run(run_id)
     if run is None or run.status not in BROKEN_OFF:
         return False
@@ -196,12 +196,12 @@ def _is_stopping(ledger: LedgerTransaction, run_id: RunId) -> bool:
 
 
 def _was_stopped_around(run: RunRow) -> bool:
-    """Whether a child run ended for no reason of its own, so that it goes on when the run around it does."""
+    """Whether a child run ended only because of its parent, so that it continues with it."""
     return run.status is RunStatus.CANCELLED and run.cancel_reason == STOPPED_AROUND
 
 
 def _has_to_go_on(state: RunState, call: SubCall) -> bool:
-    """Whether an activation that is entered again knows already how its child run came to rest."""
+    """Whether an activation that is entered again already knows how its child run came to rest."""
     if state.status is RunStatus.COMPLETED:
         return False
     if state.status is RunStatus.WAITING_INPUT:
@@ -211,7 +211,7 @@ def _has_to_go_on(state: RunState, call: SubCall) -> bool:
 
 
 def _stub(state: RunState) -> RunState:
-    """Return what the parent keeps of a child's state, which is in the ledger whole."""
+    """Return the parent's part of a child's state; the ledger has the whole state."""
     kept = RunState(state.run_id, state.path, state.started_at)
     parked = {origin: replace(one, activation=_alone(one.activation)) for origin, one in state.parked.items()}
     return replace(
@@ -220,7 +220,7 @@ def _stub(state: RunState) -> RunState:
 
 
 def _alone(activation: Activation) -> Activation:
-    """Return an activation without the list its message is an item of: the parent does not keep that."""
+    """Return an activation without the list around its message: the parent does not keep that list."""
     return replace(activation, delivery=replace(activation.delivery, item=None))
 
 

@@ -1,4 +1,4 @@
-"""What people and programs ask of a run that is under way: answers, another go, an end, a pause."""
+"""Controls a durable run: answer, resume, retry, cancel, pause."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ Answers = Mapping[str, Answer | None]
 async def answer(
     host: RunHost, run_id: RunId, responses: Mapping[str, object], answered_by: str = ""
 ) -> None:
-    """Answer requests of a run; it goes on when nothing else is to be waited for.
+    """Answer requests of a run; it continues when it waits for nothing else.
 
     Args:
-        host: Of this process.
-        run_id: The outermost run, whose requests they are.
-        responses: By request id.
-        answered_by: Who answers, for the record.
+        host: The parts of this process.
+        run_id: The outermost run, which has the requests.
+        responses: Answers by request id.
+        answered_by: Name of the responder, for the record.
 
     Raises:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
-        CancelledRunError: It is cancelled, or to be; nothing is changed.
-        LateAnswerError: A request has expired, whether anybody has looked since or not.
-        UnknownRequestError: An answer is to no open request; nothing is changed.
-        AnswerError: An answer is of another type than was asked for; nothing is changed.
+        CancelledRunError: It is cancelled, or will be; nothing is changed.
+        LateAnswerError: A request has expired, even if no process has noticed.
+        UnknownRequestError: An answer matches no open request; nothing is changed.
+        AnswerError: An answer has the wrong type; nothing is changed.
     """
     given = Responses(responses, answered_by)
     try:
@@ -75,9 +75,9 @@ async def answer(
 
 
 async def resume(host: RunHost, run_id: RunId) -> None:
-    """Let a run go on that failed, was cancelled, or whose requests have expired: where it stands.
+    """Continue a run that failed, was cancelled, or has expired requests, from where it stopped.
 
-    One that goes on already, or waits for answers still, stays as it is.
+    A run that is active, or still waits for answers, does not change.
 
     Raises:
         UnknownRunError: There is no such run.
@@ -88,10 +88,10 @@ async def resume(host: RunHost, run_id: RunId) -> None:
 
 
 async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
-    """Ask for a run to be cancelled; False when it has ended already.
+    """Request a run's cancellation; False when it has already ended.
 
-    Nothing of it is begun any more, and what runs is told within seconds. Where the code of its workflow is
-    not known, another process may end it within seconds; else it is ended without, and this waits for that.
+    It starts nothing new, and its running handlers learn of it within seconds. If this process lacks the
+    workflow's code, another process may end the run within seconds; else this ends it without the code.
     """
     decision = decided(DecisionKind.CANCEL_REQUESTED, run_id, "the run is to end", reason=reason)
     if not await host.lane.do(lambda ledger: _noted(ledger, ledger.request_cancel(run_id, reason), decision)):
@@ -106,10 +106,7 @@ async def cancel(host: RunHost, run_id: RunId, reason: str) -> bool:
 
 
 async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
-    """Let nothing of a run be begun, or let it go on; False when it has ended already.
-
-    The same goes for its child runs.
-    """
+    """Pause a run and its child runs, or continue them; False when the run has already ended."""
     kind = DecisionKind.RUN_PAUSED if is_paused else DecisionKind.RUN_UNPAUSED
     decision = decided(kind, run_id, "nothing more of it starts" if is_paused else "the run continues")
     return await host.lane.do(
@@ -118,16 +115,16 @@ async def pause(host: RunHost, run_id: RunId, *, is_paused: bool) -> bool:
 
 
 async def retry(host: RunHost, run_id: RunId) -> int:
-    """Let a run go on that failed or was cancelled, where it stands; else run again what waits for a person.
+    """Continue a failed or cancelled run where it stopped; else rerun activations that await review.
 
     Returns:
-        How many activations waited for a person, of the run and of child runs it waits for.
+        How many activations awaited review, in the run and in child runs it waits for.
 
     Raises:
         UnknownRunError: There is no such run.
         RunEndedError: It has completed.
-        CheckpointError: It goes on nowhere: it began with other code than there is.
-        NothingToRetryError: It goes on by itself.
+        CheckpointError: It cannot continue: it began with different code.
+        NothingToRetryError: It continues by itself.
     """
     run, _ = await _found(host, run_id)
     if run.status.is_final:
@@ -143,7 +140,7 @@ async def retry(host: RunHost, run_id: RunId) -> int:
 
 
 class NothingToRetryError(DurableError):
-    """A run goes on, or waits for answers: nothing of it is there to be run again."""
+    """A run is active, or waits for answers: there is nothing to retry."""
 
     def __init__(self, run_id: RunId, status: RunStatus) -> None:
         super().__init__(
@@ -153,7 +150,7 @@ class NothingToRetryError(DurableError):
 
 
 def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
-    """Let what waits for a person run again; return what workers are to be told of."""
+    """Rerun activations that await review; return the ones to notify workers of."""
     found = list(_in_review(ledger, run))
     for row, _ in found:
         ledger.retry(row.id)
@@ -166,15 +163,15 @@ def _retried(ledger: LedgerTransaction, run: RunRow) -> list[Dispatchable]:
     return again
 
 
-def _noted(ledger: LedgerTransaction, is_done: bool, decision: Decision) -> bool:  # what was done
-    """Write a decision down, if it was carried out."""
+def _noted(ledger: LedgerTransaction, is_done: bool, decision: Decision) -> bool:  # the recorded action
+    """Record a decision if it was carried out."""
     if is_done:
         ledger.add_decisions([decision])
     return is_done
 
 
 def _in_review(ledger: LedgerTransaction, run: RunRow) -> Iterator[tuple[ActivationRow, str]]:
-    """Yield what waits for a person in a run and in child runs it waits for, and whose workflow it is of."""
+    """Yield activations that await review, in a run and in child runs it waits for, with their workflow."""
     statuses = {ActivationStatus.REVIEW, ActivationStatus.WAITING}
     for row in ledger.list_activations(run_id=run.run_id, statuses=statuses, limit=NO_LIMIT):
         if row.status is ActivationStatus.REVIEW:
@@ -189,7 +186,7 @@ async def _go_on(
     answers: Callable[[RunImage], Answers],
     decision: Decision | None = None,
 ) -> None:
-    """Let a run go on by answers; by a decision to do so one goes on that was cancelled, too."""
+    """Continue a run with answers; an explicit decision continues a cancelled run, too."""
     for _ in range(_MAX_ROUNDS):
         run, now = await _found(host, run_id)
         if decision is None:
@@ -220,7 +217,7 @@ async def _go_on(
 
 
 def _refuse_if_cancelled(run: RunRow) -> None:
-    """Refuse to answer a run that is cancelled, or to be.
+    """Refuse to answer a run that is cancelled, or will be.
 
     Raises:
         CancelledRunError: It is.
@@ -230,7 +227,7 @@ def _refuse_if_cancelled(run: RunRow) -> None:
 
 
 def _limits(image: RunImage, answers: Answers) -> Mapping[str, float]:
-    """Return until when requests can be answered, by their ids."""
+    """Return the deadlines of requests, by their ids."""
     return {
         request_id(image.run_id, asked.name): asked.deadline
         for asked in image.state.open_requests
@@ -246,12 +243,12 @@ def _write(
     limits: Mapping[str, float],
     decision: Decision | None,
 ) -> Written | None:
-    """Write a plan, unless its answers came too late, or to a run that was cancelled meanwhile.
+    """Write a plan, unless its answers are too late, or the run was cancelled meanwhile.
 
-    That is decided here, by the ledger and its clock: an answer, a cancellation or a deadline is first.
+    The ledger and its clock decide here whether an answer, a cancellation or a deadline came first.
 
     Raises:
-        CancelledRunError: It is to be cancelled.
+        CancelledRunError: It will be cancelled.
         LateAnswerError: A request has expired.
     """
     if answers:
@@ -269,7 +266,7 @@ def _write(
 
 
 async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[PlannedDecision]:
-    """Return what was done in the superstep of a run that was ended without its code."""
+    """Return the finished work in the superstep of a run that ended without its code."""
     view = await host.lane.do(lambda ledger: look(ledger, run.run_id)) if run.note == CUT_OFF else None
     return () if view is None else [caught_up(image, standing_of(image, view), view.now)]
 
@@ -277,11 +274,11 @@ async def _left_over(host: RunHost, image: RunImage, run: RunRow) -> Sequence[Pl
 def _plan(
     image: RunImage, run: RunRow, answers: Answers, now: float, before: Sequence[PlannedDecision]
 ) -> Plan | None:
-    """Return how a run goes on; None when it does so anyway, or when there is nothing to go on with."""
+    """Return how to continue a run; None when it continues anyway, or has nothing to do."""
     if run.status is RunStatus.RUNNING:
         if not answers:
             return None
-        # What is at work in it stays as it is, and the superstep after this one hears of the answers.
+        # Running activations do not change; the next superstep receives the answers.
         return image.plan([settle(image.graph, image.config, image.state, answers, now)], now)
     late = [a for a in image.state.open_requests if a.deadline is not None and a.deadline <= now]
     if run.status is RunStatus.WAITING_INPUT and not answers and not late:
@@ -291,7 +288,7 @@ def _plan(
 
 
 async def _found(host: RunHost, run_id: RunId) -> tuple[RunRow, float]:
-    """Return a run, and what the ledger's clock shows."""
+    """Return a run, and the time of the ledger's clock."""
     run, now = await host.lane.do(lambda ledger: (ledger.run(run_id), ledger.now()))
     if run is None:
         raise UnknownRunError(run_id)

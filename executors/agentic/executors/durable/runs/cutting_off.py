@@ -1,4 +1,4 @@
-"""Ends a cancelled run whose code is gone or changed: all it takes is the ledger."""
+"""Ends a cancelled run whose code is missing or changed, with the ledger alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOOK_S = 0.2
 
 
 async def cut_off_soon(host: RunHost, run_id: RunId) -> None:
-    """End a run that is to be cancelled, unless a process that has its code does so within seconds."""
+    """End a run marked for cancellation, unless a process with its code does so within seconds."""
     until = time.monotonic() + max(PATIENCE_S, GRACE_S) + 1.0
     while time.monotonic() < until:
         if await host.lane.do(partial(cut_off, run_id=run_id, on_cut=host.on_cut)):
@@ -43,10 +43,10 @@ async def cut_off_soon(host: RunHost, run_id: RunId) -> None:
 
 
 def cut_off(ledger: LedgerTransaction, run_id: RunId, on_cut: OnCut | None) -> bool:
-    """End a run that is to be cancelled, with its child runs, once nobody else will.
+    """End a run marked for cancellation, with its child runs, once no other process will.
 
     Returns:
-        False as long as a process that has the code, or a handler at work, may still see to it.
+        False as long as a process with the code, or a running handler, may still do so.
     """
     run = ledger.run(run_id, lock=True)
     if run is None or run.status.is_final or run.cancel_at is None:
@@ -82,7 +82,7 @@ def _is_at_work(ledger: LedgerTransaction, run_id: RunId, now: float) -> bool:
 
 
 def _cancelled(stored: StoredCheckpoint, run: RunRow, now: float) -> Step:
-    """Return the step that ends a run where it stands: nothing of its state is read that needs its types."""
+    """Return the step that ends a run as it is, without reading state that needs its types."""
     head, event = stored.head, None
     data = _read(head)
     if data is not None:

@@ -1,4 +1,4 @@
-"""Results, progress and events as the ledger holds them."""
+"""Encodes results, progress and events for the ledger."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agentic.core.ledger import EventBatch
 from agentic.core.ledger.batches import event_record
 from agentic.core.types import JSONValue, RunId
 
-# Large values are written beside what names them, by their hash: each once.
+# Large values are written separately, by their hash: each once.
 
 
 def write_result(codec: Codec, result: ActivationResult) -> str:
-    """Return what an activation came to, as JSON.
+    """Return an activation's result as JSON.
 
     Raises:
         UnencodableError: A part of it cannot be stored.
@@ -42,7 +42,7 @@ def read_result(codec: Codec, activation: Activation, text: str) -> ActivationRe
 
 
 def write_progress(codec: Codec, progress: Progress) -> str:
-    """Return what outlives the tries of an activation, as JSON.
+    """Return the progress of an activation, which outlives its tries, as JSON.
 
     Raises:
         UnencodableError: A part of it cannot be stored.
@@ -72,7 +72,7 @@ def read_value(codec: Codec, text: str) -> Parcel:
 
 
 def batches(events: Sequence[WorkflowEvent]) -> list[EventBatch]:
-    """Return durable events as they are kept: those of a run together, each batch without gaps."""
+    """Return durable events in batches for storage: one run each, without gaps."""
     by_run: dict[RunId, list[WorkflowEvent]] = {}
     for event in events:
         by_run.setdefault(event.run_id, []).append(event)

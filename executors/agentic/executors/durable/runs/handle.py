@@ -1,4 +1,4 @@
-"""A run that was accepted, as its caller sees it."""
+"""The handle of an accepted run, for its caller."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LAST_LOOK_S = 0.5
 
 
 class AsyncRunHandle:
-    """A run that was accepted.
+    """An accepted run.
 
     Args:
-        host: Of this process.
+        host: The parts of this process.
         run_id: The run.
     """
 
@@ -32,7 +32,7 @@ class AsyncRunHandle:
         self._host = host
 
     async def row(self) -> RunRow:
-        """Return the run as the ledger has it.
+        """Return the run's row in the ledger.
 
         Raises:
             UnknownRunError: There is no such run.
@@ -43,17 +43,17 @@ class AsyncRunHandle:
         return run
 
     async def status(self) -> RunStatus:
-        """Return where the run stands. Raises as :meth:`row`."""
+        """Return the run's status. Raises as :meth:`row`."""
         return (await self.row()).status
 
     async def result(self, timeout_s: float | None = None) -> RunResult:
-        """Wait until the run has ended, or waits for answers, and return what it came to.
+        """Wait until the run has ended, or waits for answers, and return its result.
 
-        A failed run gives a result, too: its ``error`` says what failed it.
+        A failed run has a result, too: its ``error`` says why.
 
         Raises:
             UnknownRunError: There is no such run.
-            TimeoutError: It goes on still.
+            TimeoutError: The run is still active.
         """
         return await self._read(await self.rest(timeout_s))
 
@@ -67,17 +67,17 @@ class AsyncRunHandle:
         return run
 
     async def rest_of_children(self, timeout_s: float | None = None) -> None:
-        """Wait until the child runs have ended, too, that were stopped with the run.
+        """Wait until all child runs that were stopped with the run have ended, too.
 
         Raises:
-            TimeoutError: One goes on still.
+            TimeoutError: One is still active.
         """
         async with asyncio.timeout(timeout_s):
             while await self._host.lane.do(lambda ledger: has_stopping(ledger, self.run_id)):  # noqa: ASYNC110
                 await asyncio.sleep(_FIRST_LOOK_S)
 
     async def events(self, after: int = 0) -> list[WorkflowEvent]:
-        """Return the durable events of the run above a sequence, in order."""
+        """Return the run's durable events after a sequence number, in order."""
         found: list[WorkflowEvent] = []
         while batches := await self._host.lane.do(lambda ledger: ledger.events(self.run_id, after=after)):  # noqa: B023
             found += [event for batch in batches for event in read_batch(batch)]
@@ -89,15 +89,15 @@ class AsyncRunHandle:
         await answer(self._host, self.run_id, responses, answered_by)
 
     async def resume(self) -> None:
-        """Let the run go on; see :func:`agentic.executors.durable.runs.control.resume`."""
+        """Continue the run; see :func:`agentic.executors.durable.runs.control.resume`."""
         await resume(self._host, self.run_id)
 
     async def cancel(self, reason: str = "cancelled") -> bool:
-        """Ask for the run to be cancelled; False when it has ended already."""
+        """Request the run's cancellation; False when it has already ended."""
         return await cancel(self._host, self.run_id, reason)
 
     async def pause(self, *, is_paused: bool = True) -> bool:
-        """Let nothing more of the run be begun, or let it go on; False when it has ended already."""
+        """Pause the run, or continue it; False when it has already ended."""
         return await pause(self._host, self.run_id, is_paused=is_paused)
 
     async def _read(self, run: RunRow) -> RunResult:

@@ -1,4 +1,4 @@
-"""What durable runs know of other runs: what the bus keeps, if there is one."""
+"""What durable runs know of other runs: the history on the bus, if there is one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ log = get_logger(__name__)
 
 
 class ProjectPast:
-    """Knows the runs of a project; implements :class:`~agentic.core.graph.HistorySource`.
+    """Looks up past runs of a project; implements :class:`~agentic.core.graph.HistorySource`.
 
-    A bus that is away fails no run: it knows nothing then, and the log says so.
+    When the bus is unavailable, no run fails: the history is empty, and the log says so.
 
     Args:
-        bus_of: Returns the bus of a project, None while there is none.
+        bus_of: Returns the bus of a project, or None.
         project: Name of the project.
     """
 
@@ -29,7 +29,7 @@ class ProjectPast:
         self._project = project
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
-        """Return what is known of an executor; an empty history where nothing is."""
+        """Return the known history of an executor, which may be empty."""
         bus = self._bus_of(self._project)
         if bus is None:
             return ExecutorHistory()

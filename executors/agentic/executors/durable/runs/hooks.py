@@ -1,4 +1,4 @@
-"""What a workflow adds to its durable runs, besides its graph."""
+"""Hooks that a workflow adds to its durable runs, besides its graph."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _nothing(_: RunId) -> Mapping[str, str]:
 
 @record
 class RunHooks:
-    """What a workflow adds to its durable runs.
+    """Hooks of a workflow's durable runs.
 
     Attributes:
-        clean: Takes out of an event what nobody may see, before it is kept or told.
-        on_rest: Writes what else follows from how a run stands; returns what is to be done once that is kept.
-        context: Names what log lines of a run's handlers carry, by the run's id.
-        secrets: Learns the secrets that handlers read or are given.
+        clean: Removes secrets from an event before it is kept or sent.
+        on_rest: Writes further changes when a run changes; returns what to do after the commit.
+        context: Returns the log context of a run's handlers, by the run's id.
+        secrets: Learns the secrets that handlers read or receive.
     """
 
     clean: Callable[[WorkflowEvent], WorkflowEvent] = _as_it_is
@@ -47,5 +47,5 @@ NO_HOOKS = RunHooks()
 
 
 def hooks_within(hooks: RunHooks) -> RunHooks:
-    """Return what a workflow adds to the runs of one of its nodes."""
+    """Return a workflow's hooks for the runs of one of its nodes."""
     return RunHooks(clean=hooks.clean, context=hooks.context, secrets=hooks.secrets)

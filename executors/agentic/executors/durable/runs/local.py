@@ -23,13 +23,13 @@ SWEEP_S = 5.0
 
 
 class LocalDispatcher:
-    """Tells the workers of this process."""
+    """Notifies the workers of this process."""
 
     def __init__(self) -> None:
         self.wanted: asyncio.Queue[ActivationId] = asyncio.Queue()
 
     async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
-        """Tell of activations, each as soon as it is due."""
+        """Announce activations, each as soon as it is due."""
         loop, now = asyncio.get_running_loop(), time.time()
         for activation in activations:
             delay_s = activation.not_before - now
@@ -43,10 +43,10 @@ class LocalRuns(RunService):
     """Works on the durable runs of a ledger, in this process; use it as an async context manager.
 
     Args:
-        store: The ledger; closed by whoever made it.
-        catalog: Knows the workflows.
+        store: The ledger; its creator closes it.
+        catalog: Finds the workflows.
         concurrency: Activations done at a time.
-        sweep_s: How often the ledger is looked through for what nobody works on.
+        sweep_s: Interval between searches of the ledger for abandoned work.
         options: How this process works.
     """
 
@@ -73,7 +73,7 @@ class LocalRuns(RunService):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop; what runs is given back to the ledger."""
+        """Stop; running activations return to the ledger."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -87,18 +87,18 @@ class LocalRuns(RunService):
                 await WorkerCrew(self.host).work(wanted)
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
-            except Exception as exc:  # of one activation: the others need whoever works here
+            except Exception as exc:  # of one activation: the others need this worker
                 log.exception("work.failed", error=line_of(exc))
 
     async def _sweep(self) -> None:
-        # Who is here for one run claims at once what is due of it, whoever was told of that and is gone.
+        # For a single run, claim its due activations at once: a notified worker may be gone.
         reconciler = Reconciler(self.host) if self.host.me.only is None else Reconciler(self.host, 0.0)
         while True:
             try:
                 await reconciler.sweep()
             except LedgerUnavailableError as exc:
                 log.warning("ledger.unavailable", reason=str(exc))
-            except Exception as exc:  # a row that does not hold what it should
+            except Exception as exc:  # a damaged row
                 log.warning("ledger.unreadable", exc_info=exc)
             else:
                 reconciler = Reconciler(self.host)

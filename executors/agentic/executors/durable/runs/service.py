@@ -1,4 +1,4 @@
-"""Durable runs as one process works on them: the parts put together, for one project."""
+"""Puts together the parts with which one process works on a project's durable runs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class HostOptions:
     """How a process works on durable runs.
 
     Attributes:
-        queues: What it works off.
+        queues: The queues it works on.
         lease_s: How long a claim outlives it.
         is_alone: Whether it does one activation at a time.
-        tell: Takes events, durable and live.
-        history: What ``ctx.history()`` asks where the workflow names nothing else.
+        tell: Receives events, durable and live.
+        history: The source for ``ctx.history()``, unless the workflow names another.
         only: The one run to work on, with its child runs; None for any.
-        worker: Name of this process, for people; host and process id when left out.
-        on_cut: Writes what else follows when a run is ended whose code is not known.
-        on_refused: Told why this process cannot do what it claimed; it is offered to others, and again to it.
+        worker: Readable name of this process; host and process id by default.
+        on_cut: Writes further changes when a run ends without its code.
+        on_refused: Called with the reason why this process cannot run a claim; all may claim it again.
     """
 
     queues: Collection[str] = (DEFAULT_QUEUE,)
@@ -51,12 +51,12 @@ class HostOptions:
 def make_host(
     store: LedgerStore, catalog: WorkflowCatalog, dispatcher: Dispatcher, options: HostOptions
 ) -> RunHost:
-    """Return what the parts of a process share; nothing is connected or started yet.
+    """Return the shared parts of a process; nothing is connected or started yet.
 
     Args:
         store: The ledger.
-        catalog: Knows the workflows.
-        dispatcher: Tells others of activations.
+        catalog: Finds the workflows.
+        dispatcher: Notifies workers of activations.
         options: How this process works.
     """
     lane = DirectLane(store) if options.is_alone else LedgerLane(store)
@@ -80,10 +80,10 @@ def make_host(
 
 
 class RunService:
-    """Accepts runs, and gives their handles; others work on them.
+    """Accepts runs and returns their handles; workers do the work.
 
     Args:
-        host: Of this process.
+        host: The parts of this process.
     """
 
     def __init__(self, host: RunHost) -> None:
@@ -93,29 +93,29 @@ class RunService:
         """Accept a run.
 
         Args:
-            workflow: Its name: a plugin's, or ``package.module:factory`` of a trusted package.
+            workflow: Its name: from a plugin, or ``package.module:factory`` of a trusted package.
             message: Given to every start executor.
             how: Its id, priority and idempotency key.
 
         Raises:
-            UnknownWorkflowError: The name leads to no workflow.
+            UnknownWorkflowError: No workflow has this name.
             MessageTypeError: A start executor does not take ``message``.
             UnencodableError: ``message`` cannot be stored.
-            UnstorableTypesError: No run of the workflow can be stored.
+            UnstorableTypesError: Runs of the workflow cannot be stored.
             RunExistsError: Another run has this id.
-            PriorityError: The priority is none.
-            InvalidRunIdError: No run can have this id.
-            IdempotencyKeyError: No store takes the key.
+            PriorityError: The priority is invalid.
+            InvalidRunIdError: The id is invalid.
+            IdempotencyKeyError: The key cannot be stored.
             LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
         """
         run_id = await start_run(self.host, workflow, message, how or Submission())
         return AsyncRunHandle(self.host, run_id)
 
     def handle(self, run_id: str) -> AsyncRunHandle:
-        """Return the handle of a run that was accepted before."""
+        """Return the handle of an accepted run."""
         return AsyncRunHandle(self.host, run_id)
 
     def close(self) -> None:
-        """End the threads; what was asked of the ledger is done first."""
+        """End the threads after all pending calls to the ledger."""
         self.host.leases.close()
         self.host.lane.close()

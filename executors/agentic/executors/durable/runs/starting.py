@@ -18,13 +18,13 @@ from agentic.executors.durable.worker.host import RunHost, mark, pending
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """How a run is to be accepted.
+    """How to accept a run.
 
     Attributes:
         run_id: Its name, without ``/``; a new one when omitted.
         idempotency_key: A second submission with the same key gives the first one's run.
         priority: 0 to 9; higher goes first.
-        is_told: Whether workers are told of it at once; else whoever submits works on it.
+        is_told: Whether workers are notified at once; else the submitting process works on it.
     """
 
     run_id: str | None = None
@@ -34,17 +34,17 @@ class Submission:
 
 
 async def start_run(host: RunHost, workflow: str, message: object, how: Submission) -> RunId:
-    """Accept a run, and tell workers of it; return its id.
+    """Accept a run, notify workers and return its id.
 
     Raises:
-        UnknownWorkflowError: The name leads to no workflow.
+        UnknownWorkflowError: No workflow has this name.
         MessageTypeError: A start executor does not take ``message``.
         UnencodableError: ``message`` cannot be stored.
-        UnstorableTypesError: No run of the workflow can be stored.
+        UnstorableTypesError: Runs of the workflow cannot be stored.
         RunExistsError: Another run has this id.
-        PriorityError: The priority is none.
-        InvalidRunIdError: No run can have this id.
-        IdempotencyKeyError: No store takes the key.
+        PriorityError: The priority is invalid.
+        InvalidRunIdError: The id is invalid.
+        IdempotencyKeyError: The key cannot be stored.
         LedgerUnavailableError: The ledger cannot be used; nothing was accepted.
     """
     if not 0 <= how.priority <= MAX_PRIORITY:

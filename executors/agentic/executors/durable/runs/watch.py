@@ -1,4 +1,4 @@
-"""Looks at a durable run again and again; each look is a few small reads that nobody has to wait for."""
+"""Looks at a durable run repeatedly; each look is a few small reads that block no writer."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Look:
     Attributes:
         run: The run.
         now: That moment by the ledger's clock, in seconds since the epoch.
-        counts: How many activations there are, by where they stand, with those of child runs it waits for.
+        counts: Activations by status, including the child runs it waits for.
         crash_count: How often workers died over them.
-        activations: Some of those that have not ended, and of those that were given up.
-        requests: What it waits to be told.
+        activations: Some activations that have not ended, and some that failed for good.
+        requests: The open requests.
         event_count: Durable events so far.
-        events: Those that came since the last look; at the first look the newest of the earlier ones.
+        events: The events since the last look; at the first look the newest earlier ones.
     """
 
     run: RunRow
@@ -54,7 +54,7 @@ class Look:
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What differs when something happened in between; not what time alone changes."""
+        """Values that differ when something happened in between, but not because time passed."""
         return self.run, dict(self.counts), self.crash_count, self.event_count
 
 
@@ -65,7 +65,7 @@ class RunWatch:
         database: Holds the ledger.
         project_id: Owns the run.
         run_id: The run.
-        limit: Activations that are looked at one by one.
+        limit: Maximum number of activations to read one by one.
     """
 
     def __init__(self, database: Database, project_id: str, run_id: RunId, *, limit: int = 20) -> None:
@@ -76,7 +76,7 @@ class RunWatch:
         self._seen: int | None = None
 
     def look(self) -> Look:
-        """Return the run as it stands.
+        """Return the run's current state.
 
         Raises:
             UnknownRunError: It was removed.

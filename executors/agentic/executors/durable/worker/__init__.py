@@ -1,1 +1,1 @@
-"""One process at work on durable runs."""
+"""One process that works on durable runs."""

@@ -38,14 +38,14 @@ log = get_logger(__name__)
 
 @record
 class Again:
-    """A try failed, and another one is to follow."""
+    """A try failed, and another one will follow."""
 
     delay_s: float
 
 
 @record
 class WaitsFor:
-    """The activation waits for a child run, which has to begin or to go on."""
+    """The activation waits for a child run, which must start or continue."""
 
     workflow: WorkflowDefinition
     message: object
@@ -60,13 +60,13 @@ ChildReader = Callable[[WorkflowDefinition, SubCall], Awaitable[tuple[RunResult,
 
 @record
 class Surroundings:
-    """What an activation needs besides its run.
+    """The surroundings of an activation, besides its run.
 
     Attributes:
-        read_child: Knows the child runs.
-        keep_once: Stores what a call of ``ctx.once`` came to.
-        tell: Takes live events.
-        deadline: When the run has to be done, by the clock of this process.
+        read_child: Reads the results of child runs.
+        keep_once: Stores the result of a call of ``ctx.once``.
+        tell: Receives live events.
+        deadline: When the run must be done, by the clock of this process.
     """
 
     read_child: ChildReader
@@ -81,9 +81,9 @@ class Activity:
 
     Args:
         image: Its run.
-        activation: What is to be handled.
-        progress: What outlives its tries so far.
-        surroundings: What it needs besides.
+        activation: The activation to handle.
+        progress: The progress from its tries so far.
+        surroundings: Its other needs.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Activity:
         )
         seen = image.seen_by(activation)
         self._attempts = Attempts(activation, image.graph, self._link, image.config, seen)
-        # Not the activation's own progress: what is not in the run's log yet is told at the barrier.
+        # Not the activation's own progress: the barrier publishes parts missing from the run's log.
         self._attempts.progress = progress
         self._past = progress
         node = image.graph.executors[activation.executor_id]
@@ -122,29 +122,29 @@ class Activity:
 
     @property
     def progress(self) -> Progress:
-        """What outlives the tries so far."""
+        """The progress from the tries so far."""
         return self._attempts.progress
 
     @property
     def progress_if_stopped(self) -> Progress:
-        """What outlives the tries so far if the last one did not happen, as nothing of it was kept."""
+        """The progress without the last try, because nothing of that try was kept."""
         if self._is_child_run:
-            return self._past  # with the answers that were not handed on yet
+            return self._past  # with the answers not passed on yet
         progress = self._attempts.progress
         is_new = len(progress.failures) > len(self._past.failures)
         is_final = is_new and progress.failures[-1].delay_s is None
         return replace(progress, failures=progress.failures[:-1]) if is_final else progress
 
     async def try_once(self) -> Outcome:
-        """Enter the handler once; what it logs says for which run and activation.
+        """Enter the handler once; its log lines name the run and activation.
 
         Raises:
-            CancelledError: The process does not want it any more.
-            LedgerUnavailableError: The handler was stopped, as the ledger cannot be used: it did not fail.
+            CancelledError: The process stops it.
+            LedgerUnavailableError: The ledger is unavailable; the handler was stopped, but did not fail.
         """
         kept = self._image.state.kept.get(self._activation.key)
         if kept is not None:
-            return await judged(kept, self._image.graph)  # it was done, and its conditions were not asked
+            return await judged(kept, self._image.graph)  # done, but its conditions were not evaluated
         name = ActivationId(self._image.run_id, self._activation.superstep, *self._activation.key)
         pulse = None if self._timeout_s is None else own_pulse()
         try:
@@ -160,7 +160,7 @@ class Activity:
             raise signal.error from None
 
     async def _next_try(self) -> ActivationResult | float:
-        """Try once; again when the database went away meanwhile, as that is no failure of the handler."""
+        """Try once; try again when the database was unavailable: that is not the handler's failure."""
         for longest_s in patience.PAUSES_S:
             try:
                 return await self._try()
@@ -181,28 +181,28 @@ class Activity:
 
     @property
     def _limit_s(self) -> float | None:
-        """After how long a try is late, if its end has a time."""
+        """The time limit of a try in seconds, if there is one."""
         if self._deadline is None:
             return self._timeout_s
         left_s = max(self._deadline - time.time(), 0)
         return left_s if self._timeout_s is None else min(self._timeout_s, left_s)
 
     async def fail(self, error: Exception) -> Outcome:
-        """Note that the try failed after all; return what follows."""
+        """Record that the try failed after all; return the outcome."""
         return _outcome(await self._attempts.fail(error))
 
     async def overrun(self) -> Outcome:
-        """Note that the try was left behind, as its time is over and it does not end; return what follows.
+        """Record that the try was abandoned because it exceeded its time and did not end; return the outcome.
 
         Raises:
-            DeadlineSignal: It is the run's time that is over.
+            DeadlineSignal: The run's time is over.
         """
         if self._timeout_s is None or (self._deadline is not None and time.time() >= self._deadline):
             raise DeadlineSignal
         return await self.fail(ExecutorTimeoutError(self._activation.executor_id, self._timeout_s))
 
     async def give_up(self, error: Exception) -> ActivationResult:
-        """Return what comes of the activation if it is not tried any more."""
+        """Return the activation's result if it is not tried again."""
         return await self._attempts.give_up(error)
 
     async def _within_deadline(self) -> ActivationResult | float:
@@ -221,7 +221,7 @@ class Activity:
     async def _run_sub(self, given: BaseWorkflow, message: object, call: SubCall) -> tuple[RunResult, SubRun]:
         workflow = definition_of(given)
         if not self._is_child_run:
-            # What a handler puts together itself no other process could rebuild.
+            # No other process could rebuild a workflow that a handler builds itself.
             return await run_within(workflow, message, call, self._link)
         try:
             found = await self._surroundings.read_child(workflow, call)
@@ -238,8 +238,8 @@ class Activity:
             raise _AwaySignal(exc) from exc
 
 
-class DeadlineSignal(Exception):  # noqa: N818 - no error: the run's time is over
-    """The run has to be ended, as its time is over."""
+class DeadlineSignal(Exception):  # noqa: N818 - not an error: the run's time is over
+    """The run must end, because its time is over."""
 
     def error_of(self, image: RunImage, unfinished: Mapping[str, None]) -> RunTimeoutError:
         """Return the error that ends the run."""
@@ -249,7 +249,7 @@ class DeadlineSignal(Exception):  # noqa: N818 - no error: the run's time is ove
 
 
 class _WaitSignal(ParkedSignal):
-    """Leaves a handler whose child run is to be waited for."""
+    """Leaves a handler that must wait for its child run."""
 
     def __init__(self, waits: WaitsFor) -> None:
         super().__init__("waits for a child run")
@@ -257,7 +257,7 @@ class _WaitSignal(ParkedSignal):
 
 
 class _AwaySignal(ParkedSignal):
-    """Leaves a handler that cannot go on without the ledger."""
+    """Leaves a handler that cannot continue without the ledger."""
 
     def __init__(self, error: LedgerUnavailableError) -> None:
         super().__init__(str(error))

@@ -1,4 +1,4 @@
-"""What a process knows of a run: where it stands, and what it takes to decide how it goes on."""
+"""A process's copy of a run: its state, and all that is needed to decide how it continues."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from agentic.executors.durable.runs.hooks import OnceKept
 
 @record
 class Plan:
-    """A decision that the ledger has not got yet.
+    """A decision that is not in the ledger yet.
 
     Attributes:
-        step: What it is to write.
-        state: Where the run stands then.
+        step: The step to write.
+        state: The run's state after it.
         draft: The checkpoint.
-        stays: Whether the superstep goes on, and what is under way in it.
-        events: What the decision told.
-        on_commit: What is to be done in the transaction that writes it.
+        stays: Whether the superstep and its running activations continue.
+        events: The events of the decision.
+        on_commit: Called in the transaction that writes it.
     """
 
     step: Step
@@ -49,28 +49,28 @@ class Plan:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the superstep that is due has its results already, so that the next decision can follow."""
+        """Whether the due superstep already has its results, so that the next decision can follow."""
         new = self.step.activations
         is_running = self.state.status is RunStatus.RUNNING and not self.stays
         return is_running and all(activation.result is not None for activation in new)
 
 
 class RunImage:
-    """A run as of one of its checkpoints.
+    """A run at one of its checkpoints.
 
-    It follows what this process decides; when another one decided, it is worth nothing any more.
+    It follows the decisions of this process; a decision of another process makes it outdated.
 
     Args:
-        flow: Whose run it is.
-        state: Where it stands.
-        snapshots: What the ledger holds of it.
-        changed: Names of executors and conditions whose code is another one since the run began.
+        flow: The run's workflow.
+        state: The run's state.
+        snapshots: The parts of it in the ledger.
+        changed: Names of executors and conditions whose code has changed since the run began.
 
     Attributes:
-        workflow: Whose run it is.
-        state: Where it stands.
+        workflow: The run's workflow.
+        state: The run's state.
         changed: As given.
-        lock: Held from when a plan is made until it is taken over, or the image forgotten.
+        lock: Held from the making of a plan until it is applied, or the image dropped.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class RunImage:
 
     @classmethod
     def restored(cls, flow: Flow, stored: StoredCheckpoint) -> RunImage:
-        """Return a run as a checkpoint has it.
+        """Return a run from a checkpoint.
 
         Raises:
-            CheckpointVersionError: The workflow is another one, or another version of it.
+            CheckpointVersionError: The workflow, or its version, is a different one.
             CorruptCheckpointError: The checkpoint is damaged.
         """
         found = restore(stored, flow.workflow)
@@ -108,7 +108,7 @@ class RunImage:
 
     @property
     def revision(self) -> int:
-        """Of the checkpoint."""
+        """The checkpoint's revision."""
         return self._snapshots.revision
 
     @property
@@ -123,7 +123,7 @@ class RunImage:
 
     @property
     def log_context(self) -> Mapping[str, str]:
-        """What log lines of the run's handlers carry."""
+        """The log context of the run's handlers."""
         return {"run_id": self.run_id, **self._hooks.context(self.run_id)}
 
     @property
@@ -133,33 +133,33 @@ class RunImage:
 
     @property
     def clean(self) -> Callable[[WorkflowEvent], WorkflowEvent]:
-        """Takes out of an event what nobody may see."""
+        """Removes secrets from an event."""
         return self._hooks.clean
 
     def activation(self, activation_id: ActivationId) -> Activation | None:
-        """Return an activation of the superstep that is due; None when it is of none."""
+        """Return an activation of the due superstep; None if there is none with this id."""
         if activation_id.superstep != self.state.superstep:
             return None
         if self._indexed is not self.state.activations:
-            # Each of a wide superstep is asked for: to search them all every time would be quadratic.
+            # All activations of a wide superstep are looked up: to search them each time is quadratic.
             self._indexed = self.state.activations
             self._by_key = {a.key: a for a in self._indexed}
         return self._by_key.get((activation_id.executor_id, activation_id.shard))
 
     def keep(self, result: ActivationResult) -> None:
-        """Remember what an activation of the superstep came to."""
+        """Remember the result of an activation of the superstep."""
         self._finished[result.activation.key] = result
 
     def finished(self, key: ActivationKey) -> ActivationResult | None:
-        """Return what an activation came to since the superstep was begun, if this process knows it."""
+        """Return an activation's result since the superstep began, if this process knows it."""
         return self._finished.get(key)
 
     def kept(self, key: ActivationKey) -> ActivationResult | None:
-        """Return what an activation came to, if this process knows it."""
+        """Return an activation's result, if this process knows it."""
         return self._finished.get(key) or self.state.kept.get(key)
 
     def seen_by(self, activation: Activation) -> Seen:
-        """Return what an activation sees of the run's state; earlier ones of its lane must be known."""
+        """Return the run's state as an activation sees it; earlier ones of its lane must be known."""
         executor_id = activation.executor_id
         seen = Seen(self.state.shared, self.state.local.get(executor_id, {}))
         if self.graph.lanes[executor_id] > 1:
@@ -171,12 +171,12 @@ class RunImage:
         return seen
 
     def plan(self, decisions: Sequence[Decision], now: float) -> Plan:
-        """Return what decisions, made one after the other, write.
+        """Return the plan of some decisions, made one after the other.
 
-        What an earlier plan had noted that was not taken over is forgotten.
+        Notes of an earlier plan that was not applied are dropped.
 
         Raises:
-            UnencodableError: Something in the state cannot be stored.
+            UnencodableError: A part of the state cannot be stored.
         """
         self._snapshots.forget()
         for decision in decisions:
@@ -185,7 +185,7 @@ class RunImage:
         draft = self._snapshots.draft(state, now)
         clean = self._hooks.clean
         told = [clean(event) for decision in decisions for event in decision.events]
-        # Requests of a child run are those of the run around it, which hands on that they have expired.
+        # The parent run has the requests of a child run, and reports to it when they have expired.
         asked_here = () if state.path else state.open_requests
         deadlines = [asked.deadline for asked in asked_here if asked.deadline is not None]
         step = Step(
@@ -199,7 +199,7 @@ class RunImage:
         return Plan(step, state, draft, self._stays(state), told, self._on_commit(state))
 
     def take(self, plan: Plan) -> None:
-        """Take over a plan that the ledger has taken, and do what was to be done once it has."""
+        """Apply a plan that the ledger has accepted, and run its actions after the commit."""
         self._snapshots.settle(plan.draft)
         once_kept, self._once_kept = self._once_kept, None
         if once_kept is not None:
@@ -214,7 +214,7 @@ class RunImage:
         if on_rest is None or (self.revision and state.status is self.state.status):
             return ()
 
-        def write(session: object) -> None:  # anew when the transaction is
+        def write(session: object) -> None:  # again with each try of the transaction
             self._once_kept = on_rest(session, state)
 
         return [write]
@@ -236,7 +236,7 @@ class RunImage:
         executor = self.graph.executors[activation.executor_id]
         policy = executor.crash or self.config.crash
         kept = state.kept.get(activation.key)
-        # What conditions have not said yet is asked again by whoever claims it.
+        # The next claimant evaluates the missing conditions again.
         is_done = kept is not None and kept.is_judged and kept.routing_error is None
         return NewActivation(
             id=ActivationId(state.run_id, activation.superstep, *activation.key),

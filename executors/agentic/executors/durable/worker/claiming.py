@@ -1,4 +1,4 @@
-"""Which activation a worker takes next. Everything here works inside a transaction of the caller."""
+"""Chooses a worker's next activation. Everything here works inside a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CANDIDATES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimant:
-    """Who claims.
+    """A worker that claims activations.
 
     Attributes:
-        worker: Name of the process, for people.
-        queues: What it works off.
+        worker: Readable name of the process.
+        queues: The queues it works on.
         lease_s: How long a claim lasts unless it is extended.
         only: The one run it works on, with its child runs; None for any.
     """
@@ -38,17 +38,17 @@ class Claimant:
     only: RunId | None = None
 
     def minds(self, run_id: RunId) -> bool:
-        """Whether a run is one it works on."""
+        """Whether it works on a run."""
         return self.only is None or run_id == self.only or run_id.startswith(f"{self.only}/")
 
 
 @record
 class Taken:
-    """What a message led to.
+    """The result of a message.
 
     Attributes:
-        claimed: What to do.
-        others: What workers have to be told of, as the message was the only one for it.
+        claimed: The activation to do.
+        others: Activations to announce, because the message was the only one for them.
     """
 
     claimed: Claimed | None = None
@@ -56,10 +56,10 @@ class Taken:
 
 
 def claim_wanted(ledger: LedgerTransaction, me: Claimant, wanted: ActivationId) -> Taken:
-    """Claim what goes first in the queue of a message: a message is one call to work, whatever it names.
+    """Claim the first activation in a message's queue: a message only calls for work, whatever it names.
 
     Brokers deliver in the order of sending, so that all runs would begin before the first one ends. A message
-    that comes too early, as clocks differ, is sent once more.
+    that comes too early, because clocks differ, is sent once more.
     """
     row = ledger.activation(wanted)
     if row is None:
@@ -69,17 +69,17 @@ def claim_wanted(ledger: LedgerTransaction, me: Claimant, wanted: ActivationId) 
         return Taken(others=_told_again(ledger, row))
     claimed = _claim_for(ledger, me, row)
     if claimed is None and not row.status.is_open:
-        # Whoever was quicker took it; there may be others of that superstep.
+        # A quicker worker took it; there may be others of that superstep.
         claimed = claim_of_run(ledger, me, wanted.run_id, row.priority)
     if claimed is None or not is_pending or claimed.lease.id == wanted:
         return Taken(claimed)
-    # The message for the other one will call somebody to this one: if there is one, and it goes there.
+    # A message for the other one, if it comes to this queue, will bring a worker to this one.
     has_message = claimed.is_told and claimed.queue == row.queue
     return Taken(claimed, () if has_message else _told_again(ledger, row))
 
 
 def _claim_for(ledger: LedgerTransaction, me: Claimant, row: ActivationRow) -> Claimed | None:
-    """Claim what goes first for a message that names ``row``."""
+    """Claim the first activation for a message that names ``row``."""
     if me.only is not None:
         return ledger.claim(row.id, me.worker, me.lease_s)
     higher = claim_above(ledger, me, row.priority) if len(me.queues) > 1 else None
@@ -87,11 +87,11 @@ def _claim_for(ledger: LedgerTransaction, me: Claimant, row: ActivationRow) -> C
 
 
 def _claim_in_line(ledger: LedgerTransaction, me: Claimant, queue: str) -> Claimed | None:
-    """Claim what goes first in a queue."""
+    """Claim the first activation in a queue."""
     refused: set[RunId] = set()
     for one in ledger.first_in_line(queue, limit=_CANDIDATES):
         if one.run_id not in refused:
-            # Others look at the same ones at this moment: to wait for them would be to do it one by one.
+            # Others look at the same rows now: waiting for them would make all claims sequential.
             claimed = ledger.claim(one, me.worker, me.lease_s, waits=False)
             if claimed is not None:
                 return claimed
@@ -109,7 +109,7 @@ def _told_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispatcha
 
 
 def dispatchable_of(row: ActivationRow, workflow: str) -> Dispatchable:
-    """Return what workers are told of an activation."""
+    """Return the announcement of an activation."""
     return Dispatchable(
         id=row.id,
         queue=row.queue,
@@ -128,12 +128,12 @@ def claim_above(ledger: LedgerTransaction, me: Claimant, priority: int) -> Claim
 
 
 def claim_any(ledger: LedgerTransaction, me: Claimant) -> Claimed | None:
-    """Claim the best activation there is."""
+    """Claim the best available activation."""
     return _claim_best(ledger, me)
 
 
 def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priority: int) -> Claimed | None:
-    """Claim one of a run, or one of a higher priority instead."""
+    """Claim an activation of a run, or one with a higher priority."""
     higher = claim_above(ledger, me, priority)
     if higher is not None:
         return higher
@@ -143,7 +143,7 @@ def claim_of_run(ledger: LedgerTransaction, me: Claimant, run_id: RunId, priorit
 def claim_parent(ledger: LedgerTransaction, me: Claimant, parent: ActivationRow) -> Claimed | None:
     """Claim the activation that waited for a child run, unless a higher priority goes first.
 
-    Never waits: who decides about the run around locks that first, and its child runs then.
+    Never waits: a decision about the parent run locks the parent first, and then its child runs.
     """
     is_mine = parent.queue in me.queues and me.minds(parent.id.run_id)
     if not is_mine or parent.status is not ActivationStatus.PENDING:
@@ -155,7 +155,7 @@ def claim_parent(ledger: LedgerTransaction, me: Claimant, parent: ActivationRow)
 def claim_new(
     ledger: LedgerTransaction, me: Claimant, new: Sequence[NewActivation], priority: int
 ) -> Claimed | None:
-    """Claim one of those that were just added, or one of a higher priority instead."""
+    """Claim one of the activations just added, or one with a higher priority."""
     higher = claim_above(ledger, me, priority)
     if higher is not None:
         return higher
@@ -167,7 +167,7 @@ def claim_new(
 
 
 def _claim_best(ledger: LedgerTransaction, me: Claimant, run_id: RunId | None = None) -> Claimed | None:
-    # As a rule the first one can be had, and each one more is a row to be joined and read.
+    # The first one is usually free, and each further one is another row to join and read.
     for limit in (1, _CANDIDATES):
         found = ledger.claimable(me.queues, run_id=run_id, limit=limit)
         claimed = _claim_first(ledger, me, found)

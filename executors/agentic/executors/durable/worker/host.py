@@ -1,4 +1,4 @@
-"""What the parts of a process that works on durable runs share."""
+"""The shared parts of a process that works on durable runs."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ MAX_SPREAD = 32
 
 
 OnCut = Callable[[Any, RunId], object]
-"""Called with the session of the transaction that ends a run whose code is not known."""
+"""Called with the session of the transaction that ends a run without its code."""
 
 
 class Dispatcher(Protocol):
-    """Tells workers of activations; the ledger says whether they may run."""
+    """Notifies workers of activations; the ledger decides whether they may run."""
 
     async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
-        """Tell of activations, each as soon as it is due.
+        """Announce activations, each as soon as it is due.
 
         Raises:
-            DispatchError: Nobody could be told; they stay in the ledger, and are told of later.
+            DispatchError: This failed; they stay in the ledger, and are announced later.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHost:
-    """What the parts of a process that works on durable runs share.
+    """The shared parts of a process that works on durable runs.
 
     Attributes:
-        lane: To the ledger.
-        catalog: Knows the workflows.
-        images: What this process knows of runs.
+        lane: Access to the ledger.
+        catalog: Finds the workflows.
+        images: The cached runs of this process.
         leases: Keeps its claims alive.
-        dispatcher: Tells others.
-        me: Who claims.
-        tell: Takes events, durable and live, if anybody listens.
+        dispatcher: Notifies others.
+        me: The claimant.
+        tell: Receives events, durable and live, if there is a listener.
         history: Knows other runs.
-        rests: Told of runs that have ended, or wait for answers, by a decision of this process.
-        on_cut: Writes what else follows when a run is ended whose code is not known.
-        on_refused: Told why this process cannot do what it claimed.
+        rests: Notified when a decision of this process ends a run, or makes it wait for answers.
+        on_cut: Writes further changes when a run ends without its code.
+        on_refused: Called with the reason why this process cannot run a claim.
     """
 
     lane: LedgerLane
@@ -82,7 +82,7 @@ class RunHost:
     on_refused: Callable[[Exception], None] | None = None
 
     def take(self, image: RunImage, plan: Plan) -> None:
-        """Take over a plan that the ledger has taken, and tell of a run that rests by it."""
+        """Apply a plan that the ledger has accepted, and notify if the run rests by it."""
         image.take(plan)
         if self.tell is not None:
             for event in plan.events:
@@ -95,12 +95,12 @@ class RunHost:
             self.rests.tell(image.run_id)
 
     async def spread(self, activations: Sequence[Dispatchable]) -> None:
-        """Tell workers of activations that are marked as dispatched; if that fails, unmark them."""
+        """Notify workers of activations that are marked as dispatched; if that fails, unmark them."""
         if not activations:
             return
         try:
             await self.dispatcher.dispatch(activations)
-        except Exception as exc:  # whatever a broker does, the run is safe in the ledger
+        except Exception as exc:  # any error of a broker: the run is safe in the ledger
             log.warning("dispatch.failed", count=len(activations), error=line_of(exc))
             ids = [activation.id for activation in activations]
             await self.lane.do(lambda ledger: ledger.mark_dispatched(ids, is_dispatched=False))
@@ -109,7 +109,7 @@ class RunHost:
 def pending(
     new: Iterable[NewActivation], workflow: str, priority: int, *, without: ActivationId | None = None
 ) -> list[Dispatchable]:
-    """Return those of new activations that workers should be told of now."""
+    """Return the new activations that workers should be notified of now."""
     counts: dict[str, int] = {}
     found = []
     for activation in new:
@@ -132,7 +132,7 @@ def pending(
 
 
 def mark(ledger: LedgerTransaction, activations: Sequence[Dispatchable]) -> Sequence[Dispatchable]:
-    """Note within a transaction that workers are about to be told; return who they are."""
+    """Mark activations as dispatched, within a transaction; return them."""
     if activations:
         ledger.mark_dispatched([activation.id for activation in activations])
     return activations

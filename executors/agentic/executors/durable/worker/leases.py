@@ -1,4 +1,4 @@
-"""Keeps the claims of this process alive, and hears from the ledger what happens to them."""
+"""Keeps the claims of this process alive, and reads from the ledger whether they change."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Leases:
         """Extend a lease while the block runs.
 
         Args:
-            lease: Of a claim.
-            on_change: Called on the event loop when the lease is lost, or its run is to be cancelled.
+            lease: The lease of a claim.
+            on_change: Called on the event loop when the lease is lost, or its run must be cancelled.
         """
         loop = asyncio.get_running_loop()
 
@@ -82,7 +82,7 @@ class Leases:
             try:
                 self._beat()
             except LedgerError as exc:
-                # What was claimed goes on: the fence decides in the end whether it counts.
+                # Claimed work continues: in the end the fence decides whether it counts.
                 if not was_away:
                     log.warning("ledger.unavailable", reason=str(exc))
                 was_away = True

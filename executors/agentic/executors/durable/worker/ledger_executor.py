@@ -1,4 +1,4 @@
-"""The way from an event loop to the ledger, which blocks: a thread, and a transaction for all who wait."""
+"""Connects an event loop to the blocking ledger: one thread, and shared transactions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _FIRST_PAUSE_S = 0.002
 
 
 class LedgerLane:
-    """Does work in transactions of a ledger, in the order it was asked for.
+    """Does work in transactions of a ledger, in the order of the calls.
 
-    What is asked for while a transaction is written shares the next one: a flush of the disk costs more than
-    all the statements of a step. A piece of work that raises leaves nothing behind, and the others in place.
+    Calls that arrive while a transaction is written share the next one: a disk flush costs more than all
+    statements of a step. If one call raises, only its own changes are undone.
 
     Args:
         store: The ledger.
@@ -41,13 +41,13 @@ class LedgerLane:
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Work[R]) -> R:
-        """Return what ``work`` returns, once its transaction is kept.
+        """Return the result of ``work``, once its transaction is committed.
 
-        Once begun it is done to its end, also when the caller is cancelled meanwhile.
+        Once begun it runs to its end, even if the caller is cancelled.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
-            Exception: What ``work`` raised.
+            Exception: Raised by ``work``.
         """
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[R] = loop.create_future()
@@ -58,7 +58,7 @@ class LedgerLane:
         return await asyncio.shield(answer)
 
     def close(self) -> None:
-        """Do what was asked for, and end the thread."""
+        """Finish all calls, and end the thread."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
@@ -79,9 +79,9 @@ class LedgerLane:
                 return
 
     def _do_all(self, jobs: Sequence[_Job]) -> None:
-        # A savepoint for each costs a tenth of their time: only where one has raised.
+        # Savepoints for each cost a tenth of their time: only after one has raised.
         if len(jobs) > 1 and not (self._kept(jobs, self._together) or self._kept(jobs, self._apart)):
-            for job in jobs:  # whose fault it was is seen when each is on its own
+            for job in jobs:  # alone, each shows whether it failed
                 self._alone(job)
         if len(jobs) == 1:
             self._alone(jobs[0])
@@ -91,7 +91,7 @@ class LedgerLane:
         try:
             with self._store.transaction() as transaction:
                 do(transaction, jobs)
-        except BaseException:  # foreign code joins transactions, and this thread serves all of a process
+        except BaseException:  # foreign code joins transactions, and this thread serves the whole process
             return False
         return True
 
@@ -119,20 +119,20 @@ class LedgerLane:
 class DirectLane(LedgerLane):
     """Does work at once, on the event loop: for a process that does one activation at a time.
 
-    The way to a thread and back costs as much as a small transaction, and nobody else waits for the loop.
+    A thread switch costs as much as a small transaction, and nothing else waits for the loop.
     """
 
     async def do(self, work: Work[R]) -> R:
-        """Return what ``work`` returns, once its transaction is kept."""
+        """Return the result of ``work``, once its transaction is committed."""
         return in_transaction(self._store, work)
 
 
 def in_transaction(store: LedgerStore, work: Work[R]) -> R:
-    """Return what ``work`` returns in a transaction of its own, begun again when others got in its way.
+    """Return the result of ``work`` in its own transaction, which is retried after conflicts.
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used, or is too busy.
-        Exception: What ``work`` raised.
+        Exception: Raised by ``work``.
     """
     for attempt in range(_MAX_CONFLICTS):
         try:
@@ -141,7 +141,7 @@ def in_transaction(store: LedgerStore, work: Work[R]) -> R:
         except LedgerConflictError:
             if attempt + 1 == _MAX_CONFLICTS:
                 raise
-            time.sleep(random.uniform(0, _FIRST_PAUSE_S * 2 ** min(attempt, 6)))  # noqa: S311  # jitter is no secret
+            time.sleep(random.uniform(0, _FIRST_PAUSE_S * 2 ** min(attempt, 6)))  # noqa: S311  # jitter is not a secret
     raise AssertionError("unreachable")
 
 
@@ -154,12 +154,12 @@ class _Job:
 
 
 def _answer(jobs: Sequence[_Job]) -> None:
-    """Tell those who wait: all of a loop at once, as waking it costs more than an answer."""
+    """Answer the callers: all of one loop at once, because waking it costs more than an answer."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
     for job in jobs:
         by_loop.setdefault(job.loop, []).append(job)
     for loop, of_loop in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nothing waits
             loop.call_soon_threadsafe(_tell, of_loop)
 
 

@@ -1,4 +1,4 @@
-"""How long, and how often, something is tried again because the database went away."""
+"""How long, and how often, to retry while the database is unavailable."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 PAUSES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
-"""Half a minute in all: a server restart, a fail-over. A longer outage fails the run."""
+"""Half a minute in all: a server restart, a failover. A longer outage fails the run."""
 
 
 def pauses() -> Iterator[float]:
-    """Return the seconds to wait before each further try; each is drawn when it is asked for."""
+    """Return the seconds to wait before each further try; each is drawn on demand."""
     return map(shortened, PAUSES_S)
 
 
 def shortened(pause_s: float) -> float:
     """Return a pause shortened at random: many wait for one database."""
-    return pause_s * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+    return pause_s * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is not a secret
 
 
 async def patiently(do: Callable[[], Awaitable[T]]) -> T:
-    """Do something, and again while the database is away; it may then have been done twice."""
+    """Do something, and retry while the database is unavailable; it may then be done twice."""
     for pause_s in pauses():
         try:
             return await do()

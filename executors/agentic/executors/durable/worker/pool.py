@@ -1,4 +1,4 @@
-"""Handles as many activations of a superstep at a time as ``workflow.run`` would, in one process."""
+"""Runs activations of a superstep concurrently in one process, as many as ``workflow.run`` would."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_WIDTH = 32
 
 
 class WorkerCrew:
-    """A worker that gets help where the graph lets messages be handled side by side.
+    """A worker with helpers where the graph allows messages to be handled concurrently.
 
     Args:
-        host: Of this process.
-        bounds: How long each of its workers goes on in place.
-        on_claim: Told of each activation they begin with.
+        host: The parts of this process.
+        bounds: How long each of its workers continues in place.
+        on_claim: Called with each activation they begin with.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class WorkerCrew:
         self._worked = Worked()
 
     async def work(self, wanted: ActivationId | None = None) -> Worked:
-        """Do an activation, what is to be done beside it, and what follows; see :meth:`DurableWorker.work`.
+        """Do an activation, the ones beside it, and the next ones; see :meth:`DurableWorker.work`.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.

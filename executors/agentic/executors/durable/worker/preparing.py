@@ -1,4 +1,4 @@
-"""Puts together what an activation needs, of what the ledger holds."""
+"""Prepares an activation from the contents of the ledger."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
     """Return the tries of a claimed activation; None when its superstep is over.
 
     Args:
-        host: Of this process.
+        host: The parts of this process.
         image: Its run.
-        lease: Of the claim.
-        progress: What outlives its tries so far, as the ledger has it.
+        lease: The claim's lease.
+        progress: The progress from its tries so far, from the ledger.
 
     Raises:
-        CorruptContentError: The ledger holds something else.
+        CorruptContentError: The ledger's content is damaged.
         LedgerUnavailableError: The ledger cannot be used.
     """
     activation = image.activation(lease.id)
@@ -49,7 +49,7 @@ async def prepare(host: RunHost, image: RunImage, lease: Lease, progress: str | 
 
 
 async def _own_deadline(host: RunHost, image: RunImage) -> float | None:
-    """Return when the run has to be done by the clock of this process, which may be wrong."""
+    """Return the run's deadline by the clock of this process, which may be wrong."""
     deadline = image.state.deadline
     if deadline is None:
         return None
@@ -57,12 +57,12 @@ async def _own_deadline(host: RunHost, image: RunImage) -> float | None:
 
 
 def tell_clean(tell: Callable[[WorkflowEvent], None], image: RunImage, event: WorkflowEvent) -> None:
-    """Tell an event without what nobody may see."""
+    """Send an event without secrets."""
     tell(image.clean(event))
 
 
 async def _learn_lane(host: RunHost, image: RunImage, activation: Activation) -> None:
-    """Get to know what the earlier ones of a lane came to, as this one sees what they wrote."""
+    """Read the results of earlier activations in a lane, because this one sees their writes."""
     executor_id = activation.executor_id
     if image.graph.lanes[executor_id] > 1:
         return
@@ -78,7 +78,7 @@ async def _learn_lane(host: RunHost, image: RunImage, activation: Activation) ->
 async def _past(
     host: RunHost, image: RunImage, activation: Activation, lease: Lease, text: str | None
 ) -> Progress:
-    """Return what outlives the tries so far: of this entry and, after a crash, of the one that died."""
+    """Return the progress from the tries so far: of this entry and, after a crash, of the dead one."""
     codec = image.workflow.codec
     progress = activation.delivery.progress if text is None else read_progress(codec, text)
     if lease.fence == 1 and not progress.origin:
@@ -87,7 +87,7 @@ async def _past(
 
 
 async def with_effects(host: RunHost, image: RunImage, origin: str, progress: Progress) -> Progress:
-    """Return the progress of an activation with what the ledger holds of its calls of ``ctx.once``."""
+    """Return an activation's progress, with its calls of ``ctx.once`` from the ledger."""
     effects = await host.lane.do(lambda ledger: ledger.effects(image.run_id, origin))
     if not effects:
         return progress

@@ -1,4 +1,4 @@
-"""The durable runs of all projects, as one worker process works on them."""
+"""Works on the durable runs of all projects in one worker process."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from agentic.mappers.ledger.ledger import SqlLedger
 
 
 class RunProcess:
-    """Works on the durable runs of any project; made after fork, connects when first used.
+    """Works on the durable runs of any project; made after fork, connects on first use.
 
     Args:
-        settings: Of this process.
+        settings: The settings of this process.
         database: Holds the ledger.
         app: Sends the messages.
-        queues: What this process works off.
+        queues: The queues this process works on.
         is_alone: Whether this process does one activation at a time.
-        worker: Its name, for people; host and process id when left out.
+        worker: Its readable name; host and process id by default.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RunProcess:
         self._lock = threading.Lock()
 
     def service(self, project_id: str) -> RunService:
-        """Return what works on the runs of a project."""
+        """Return the service for the runs of a project."""
         with self._lock:
             found = self._services.get(project_id)
             if found is None:
@@ -104,7 +104,7 @@ class RunProcess:
     async def activate(
         self, project_id: str, wanted: ActivationId, *, on_claim: OnClaim | None = None
     ) -> Worked:
-        """Do an activation, and go on with what follows it; ``on_claim`` is told of each that begins.
+        """Do an activation, and continue with the next; calls ``on_claim`` with each that begins.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -116,18 +116,18 @@ class RunProcess:
     async def run_agent(
         self, execution_id: str, agent_id: str, *, is_again: bool = False, on_claim: OnClaim | None = None
     ) -> ExecutionOutcome:
-        """Work on an execution in place; one that was begun before is left to its workers.
+        """Work on an execution in place; one that already began is left to its workers.
 
         Args:
             execution_id: The execution.
-            agent_id: Whose it is.
-            is_again: The message came back, as the process that had it was killed.
-            on_claim: Told of each activation that begins.
+            agent_id: Its agent.
+            is_again: The message came back, because the process that had it was killed.
+            on_claim: Called with each activation that begins.
 
         Raises:
             UnknownExecutionError: The agent has no such execution.
             ExecutionFailedError: It failed.
-            RunFailedError: Other runs failed, whose work went first.
+            RunFailedError: Other runs failed, which had priority.
             LedgerUnavailableError: The ledger cannot be used.
         """
         await self._connect()
@@ -136,7 +136,7 @@ class RunProcess:
         )
         service = await self._patient_service(agent.project_id)
         try:
-            # Who had a message that came back may have died of beginning: that is left to the reconciler.
+            # The run's start may have killed the message's last process: the reconciler decides.
             first = (
                 first_of(execution)
                 if is_again
@@ -149,12 +149,12 @@ class RunProcess:
         outcome = await patiently(lambda: in_thread(outcome_of, self._database, execution_id, agent_id))
         if execution_id in worked.failed:
             raise ExecutionFailedError(outcome.error or worked.failed[RunId(execution_id)])
-        if worked.failed:  # what went first was of other runs: Flower is to show their end, too
+        if worked.failed:  # of other runs, which had priority: Flower must show their end, too
             raise RunFailedError(worked.failed)
         return outcome
 
     async def sweep(self, project_id: str) -> Swept:
-        """See to what nobody works on in a project.
+        """Recover abandoned work in a project.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -166,7 +166,7 @@ class RunProcess:
         return swept
 
     async def take_from(self, project_id: str, stalled: Stalled) -> None:
-        """Take back what a process that stands still is at in a project.
+        """Take back the activations of a stalled process in a project.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -174,7 +174,7 @@ class RunProcess:
         await Reconciler(self.service(project_id).host).take_from(stalled)
 
     async def aclose(self) -> None:
-        """Close what this and the workflows have opened on the event loop."""
+        """Close all that this and the workflows have opened on the event loop."""
         for catalog in self._catalogs:
             await catalog.aclose()
         if self._live is not None:
@@ -188,13 +188,13 @@ class RunProcess:
         return await patiently(lambda: in_thread(self.service, project_id))
 
     async def _connect(self) -> None:
-        """Have live events told and the past asked for, if there is a bus; it is connected to when used."""
+        """Set up live events and the history, if there is a bus; it connects on first use."""
         if self._live is None and self._settings.nats is not None:
             self._buses = await self._opened.enter_async_context(open_buses(self._settings))
             self._live = LiveEvents(self._buses.of)
 
     def _catalog_of(self, project_id: str) -> WorkflowCatalog:
-        """Return a project's own: the agents of others are none of its workflows."""
+        """Return a project's own catalog: it has no agents of other projects."""
         catalog = make_catalog(
             self._settings, self._database, project_id, self._options.worker, partial(agent_queue, self._app)
         )
@@ -215,11 +215,11 @@ class RunProcess:
             return project_id if project is None else project.name
 
     def close(self) -> None:
-        """End the threads; what was asked of the ledger and the broker is done first."""
+        """End the threads after all pending calls to the ledger and the broker."""
         for service in self._services.values():
             service.close()
         for dispatcher in self._dispatchers:
             dispatcher.close()
-        # A command makes one of these for each of hundreds of decisions: kept connections would run out.
+        # A command makes one of these for each of hundreds of decisions: open connections would run out.
         for ledger in self._ledgers:
             ledger.rest()

@@ -1,4 +1,4 @@
-"""Names of the processes that work on runs, which tell those beside them whether one of them is gone."""
+"""Names of the processes that work on runs; with them, processes on one machine detect dead ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _PLACE_DIGITS = 8
 def process_name(who: str | None = None) -> str:
     """Return the name of this process: ``who/pid``, and on Linux ``who/pid/place``.
 
-    Processes of one place see each other by their ids: the same system since it was started, the same
-    container.
+    A place is one system since its start, or one container: its processes see each other by their ids.
 
     Args:
-        who: Whose process it is; the host when left out.
+        who: Owner of the process; the host by default.
     """
     place = _place(os.getpid())
     name = f"{who or socket.gethostname()}/{os.getpid()}"
@@ -29,7 +28,7 @@ def process_name(who: str | None = None) -> str:
 def is_gone(name: object) -> bool:
     """Whether the process of this name is known to have ended.
 
-    One of another place is never known to have; nor is one whose id was given to another process since.
+    This is never known of a process in another place, or when a new process has its id.
     """
     if not isinstance(name, str):  # a row of SQLite may hold anything
         return False
@@ -47,14 +46,14 @@ def is_gone(name: object) -> bool:
 
 
 def is_process(name: str, pid: int) -> bool:
-    """Whether a name is that of a process of this place."""
+    """Whether a name belongs to a process of this place."""
     _, _, process = name.partition("/")
     own, _, place = process.partition("/")
     return own == str(pid) and place == (_place(os.getpid()) or "")
 
 
 def _is_zombie(pid: str) -> bool:
-    """Whether a process is dead, and its parent has not looked yet."""
+    """Whether a process is dead, but its parent has not noticed yet."""
     try:
         text = (_SYSTEM / pid / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -65,7 +64,7 @@ def _is_zombie(pid: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _place(pid: int) -> str | None:
-    """Return what stands for where process ``pid``, this one, runs; None where that cannot be told."""
+    """Return an id of the place where process ``pid``, this one, runs; None if unknown."""
     try:
         boot = (_SYSTEM / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         namespace = (_SYSTEM / str(pid) / "ns/pid").readlink()

@@ -1,4 +1,4 @@
-"""Keeps what this process knows of runs, so that it need not be read at every activation."""
+"""Caches the runs of this process, so that it need not read them at every activation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MAX_IMAGES = 64
 
 
 class Images:
-    """The runs that were worked on last.
+    """The most recently used runs.
 
     Args:
         lane: To the ledger.
-        catalog: Knows the workflows.
-        size: How many are kept.
+        catalog: Finds the workflows.
+        size: How many runs to keep.
     """
 
     def __init__(self, lane: LedgerLane, catalog: WorkflowCatalog, size: int = MAX_IMAGES) -> None:
@@ -30,20 +30,20 @@ class Images:
         self._images: OrderedDict[RunId, RunImage] = OrderedDict()
 
     def knows(self, run_id: RunId, revision: int) -> bool:
-        """Whether a run is known as of ``revision`` or later, so that it need not be read."""
+        """Whether a run is known at ``revision`` or later, so that it need not be read."""
         image = self._images.get(run_id)
         return image is not None and image.revision >= revision
 
     async def get(
         self, run_id: RunId, workflow: str, revision: int, read: StoredCheckpoint | None = None
     ) -> RunImage:
-        """Return a run, as of ``revision`` or later.
+        """Return a run, at ``revision`` or later.
 
         Args:
             run_id: The run.
             workflow: Name of its workflow.
-            revision: Of a checkpoint.
-            read: Its newest checkpoint, if that was read already.
+            revision: Revision of a checkpoint.
+            read: Its newest checkpoint, if already read.
 
         Raises:
             UnknownWorkflowError: This process does not know its workflow.
@@ -59,14 +59,14 @@ class Images:
         return image
 
     def put(self, image: RunImage) -> None:
-        """Keep a run; the one that was used least lately goes."""
+        """Keep a run; the least recently used one is dropped."""
         self._images[image.run_id] = image
         self._images.move_to_end(image.run_id)
         while len(self._images) > self._size:
             self._images.popitem(last=False)
 
     def drop(self, run_id: RunId) -> None:
-        """Forget a run: somebody else goes on with it, or it is over."""
+        """Drop a run: another process continues it, or it has ended."""
         self._images.pop(run_id, None)
 
     async def _load(self, run_id: RunId, workflow: str, read: StoredCheckpoint | None) -> RunImage:

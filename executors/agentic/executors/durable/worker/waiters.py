@@ -1,4 +1,4 @@
-"""Who waits in this process for a run to end, or to wait for answers."""
+"""Waits in this process for a run to end, or to wait for answers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from agentic.core.types import RunId
 
 
 class Rests:
-    """Wakes those who wait for a run that comes to rest by a decision of this process."""
+    """Wakes the waiters of a run that comes to rest by a decision of this process."""
 
     def __init__(self) -> None:
         self._waiting: dict[RunId, set[asyncio.Event]] = {}
 
     def tell(self, run_id: RunId) -> None:
-        """Wake those who wait for a run."""
+        """Wake the waiters of a run."""
         for event in self._waiting.get(run_id, ()):
             event.set()
 

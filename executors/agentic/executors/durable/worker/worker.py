@@ -1,4 +1,4 @@
-"""Works off activations: claims one, does it, keeps what came of it, and goes on in place."""
+"""Works on activations: claims one, does it, saves the result, and continues in place."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 REFUSED_DELAY_S = 30.0
-"""Delay of an activation this process cannot run because it has other code than the run."""
+"""Delay of an activation this process cannot run because its code differs from the run's."""
 
 
 EARLY_PAUSE_S = 0.05
@@ -66,11 +66,11 @@ OVERRAN = "its time limit passed"
 
 @dataclass(slots=True, kw_only=True)
 class Bounds:
-    """How long a worker goes on in place before it makes room for others.
+    """How long a worker continues in place before it makes room for others.
 
     Attributes:
-        activations: It does at most.
-        seconds: It takes at most, but for the activation it is at.
+        activations: Maximum number of activations.
+        seconds: Maximum time, after which it still finishes its current activation.
     """
 
     activations: int = 50
@@ -79,31 +79,31 @@ class Bounds:
 
 @dataclass(slots=True, kw_only=True)
 class Worked:
-    """What a worker did in one go.
+    """The work a worker did in one go.
 
     Attributes:
         done: Activations it did.
-        failed: Runs that failed by it, and why.
+        failed: Runs that failed in it, and why.
     """
 
     done: int = 0
     failed: dict[RunId, str] = field(default_factory=dict)
 
     def add(self, other: Worked) -> None:
-        """Add what another worker did."""
+        """Add the work of another worker."""
         self.done += other.done
         self.failed |= other.failed
 
 
 @record
 class Wide:
-    """A superstep of which several activations may be handled at a time.
+    """A superstep with several activations that may run at the same time.
 
     Attributes:
         run_id: The run.
         superstep: The superstep.
         width: How many.
-        priority: Of the run.
+        priority: The run's priority.
     """
 
     run_id: RunId
@@ -117,7 +117,7 @@ OnClaim = Callable[[ActivationId], None]
 
 @record
 class _Job:
-    """An activation in the hands of this process."""
+    """An activation that this process works on."""
 
     claimed: Claimed
     image: RunImage
@@ -125,13 +125,13 @@ class _Job:
 
 
 class DurableWorker:
-    """Works off activations, one at a time.
+    """Works on activations, one at a time.
 
     Args:
-        host: Of this process.
-        bounds: How long it goes on in place.
-        on_wide: Told of a superstep of which others could handle activations beside it.
-        on_claim: Told of each activation it begins with.
+        host: The parts of this process.
+        bounds: How long it continues in place.
+        on_wide: Called with a superstep where others could help.
+        on_claim: Called with each activation it begins with.
     """
 
     def __init__(
@@ -154,12 +154,12 @@ class DurableWorker:
         self._end_reason: str | None = None
 
     async def work(self, wanted: ActivationId | None = None) -> Worked:
-        """Do an activation, and go on with what follows it.
+        """Do an activation, and continue with the next ones.
 
-        When it is cancelled it stops the handler it is at, writes what it has, and gives back its claim.
+        When cancelled, it stops the current handler, writes its progress, and returns its claim.
 
         Args:
-            wanted: Do this one, if it may run; else the best there is.
+            wanted: Do this one, if it may run; else the best one available.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -167,7 +167,7 @@ class DurableWorker:
         return await self._until_over(partial(self._claim, wanted))
 
     async def help(self, wide: Wide) -> Worked:
-        """Do activations of a superstep that others are at, and what follows. Raises as :meth:`work`."""
+        """Help with the activations of a superstep, and continue. Raises as :meth:`work`."""
         me, run_id, priority = self._host.me, wide.run_id, wide.priority
 
         async def claim() -> Claimed | None:
@@ -187,7 +187,7 @@ class DurableWorker:
             await asyncio.shield(work)
         except asyncio.CancelledError as exc:
             self._end(str(exc))
-            with suppress(LedgerUnavailableError):  # what it has is taken back when its lease ends
+            with suppress(LedgerUnavailableError):  # its claim ends with its lease
                 await work
             raise
         return self._worked
@@ -220,7 +220,7 @@ class DurableWorker:
         return taken.claimed
 
     async def _claim_and_read(self, claim: Callable[[LedgerTransaction], Taken]) -> Taken:
-        """Claim, and read in the same transaction what this process does not know of the run."""
+        """Claim, and read the unknown parts of the run in the same transaction."""
         images = self._host.images
 
         def work(ledger: LedgerTransaction) -> tuple[Taken, StoredCheckpoint | None]:
@@ -228,7 +228,7 @@ class DurableWorker:
             claimed = taken.claimed
             if claimed is None or images.knows(claimed.lease.id.run_id, claimed.revision):
                 return taken, None
-            with suppress(CheckpointError):  # whoever needs it reads it again, and says what is wrong
+            with suppress(CheckpointError):  # the next reader reports the error
                 return taken, ledger.load(claimed.lease.id.run_id)
             return taken, None
 
@@ -247,7 +247,7 @@ class DurableWorker:
             if self._handling is not None:
                 self._handling.stop()
 
-        # Held from here on: to build the workflow may take longer than a lease lasts.
+        # Held from here on: building the workflow may take longer than a lease.
         with self._host.leases.held(claimed.lease, stop):
             job = await self._prepared(claimed)
             if job is None:
@@ -270,7 +270,7 @@ class DurableWorker:
         return await self._settled(job, outcome)
 
     async def _outcome(self, job: _Job, task: HandlerTask[Outcome], *, is_stopped: bool) -> Outcome | None:
-        """Return what came of a try; None when it was stopped from outside."""
+        """Return the outcome of a try; None when it was stopped from outside."""
         executor_id = job.claimed.lease.id.executor_id
         if not task.done():
             log.warning("handler.left", activation=str(job.claimed.lease.id), reason="it does not end")
@@ -286,7 +286,7 @@ class DurableWorker:
         except Exception as exc:
             return await job.activity.fail(exc)
         except BaseException as exc:
-            # Of code that the engine did not know to be foreign: the run has to say what happened.
+            # From code that the engine did not expect to be foreign: the run must report the error.
             return await job.activity.fail(stopped_by(executor_id, exc))
 
     def _tell_width(self, job: _Job) -> None:
@@ -308,13 +308,13 @@ class DurableWorker:
             image, activity = await self._patiently(prepared)
         except LedgerError:
             raise
-        except Exception as exc:  # also what foreign code of the run raised when it was read or built
+        except Exception as exc:  # also from foreign code while the run was read or built
             await self._patiently(partial(self._refuse, claimed, exc))
             return None
         return None if activity is None else _Job(claimed, image, activity)
 
     async def _patiently(self, do: Callable[[], Awaitable[T]]) -> T:
-        """Do something for a claim; again when the database went away meanwhile."""
+        """Do something for a claim; retry when the database was unavailable."""
         waits = pauses()
         while True:
             try:
@@ -324,7 +324,7 @@ class DurableWorker:
                     raise
 
     async def _refuse(self, claimed: Claimed, reason: Exception) -> None:
-        """Give back what this process cannot run; another one may have the code for it."""
+        """Return a claim this process cannot run; another one may have the code for it."""
         note = error_text(reason)
         run_id = claimed.lease.id.run_id
         log.warning("activation.refused", activation=str(claimed.lease.id), reason=note)
@@ -335,7 +335,7 @@ class DurableWorker:
             )
             if ledger.settle(claimed.lease, settled):
                 run = ledger.run(run_id)
-                if run is not None and run.note != note:  # it is offered again and again: once is enough
+                if run is not None and run.note != note:  # it is offered repeatedly: once is enough
                     ledger.add_decisions([_refusal(claimed, note)])
                 ledger.note(run_id, note)
 
@@ -344,7 +344,7 @@ class DurableWorker:
             self._host.on_refused(reason)
 
     async def _settled(self, job: _Job, outcome: Outcome) -> Claimed | None:
-        """Keep what came of a try; a database that goes away meanwhile costs the handler nothing."""
+        """Save the outcome of a try; retry while the database is unavailable, without the handler."""
         waits = pauses()
         while True:
             try:
@@ -372,7 +372,7 @@ class DurableWorker:
         return self._end_reason is None
 
     async def _finish_step(self, job: _Job, result: ActivationResult) -> Claimed | None:
-        """Keep the result of the only activation of a superstep with the decision that follows from it."""
+        """Save the result of a superstep's only activation together with the next decision."""
         image, host, ended = job.image, self._host, _LOST
         async with image.lock:
             now = time.time()
@@ -386,7 +386,7 @@ class DurableWorker:
                     self._take(image, plan)
                 else:
                     host.images.drop(image.run_id)
-        if leaves_calls:  # to end them takes time, in which the claim may be lost: first the result is kept
+        if leaves_calls:  # ending them takes time, and the claim may be lost: first save the result
             return await self._finish(job, result)
         await host.spread(ended.others)
         return await self._tend(image.run_id) if ended.is_last else ended.claimed
@@ -412,7 +412,7 @@ class DurableWorker:
         return _Ended(claimed=so_far.claimed, others=so_far.others, is_advanced=True)
 
     async def _finish(self, job: _Job, result: ActivationResult) -> Claimed | None:
-        """Keep the result of one of several activations; the last one lets the run go on."""
+        """Save the result of one of several activations; the last one continues the run."""
         host, run_id = self._host, job.image.run_id
 
         def write(ledger: LedgerTransaction) -> _Ended:
@@ -440,7 +440,7 @@ class DurableWorker:
         return self._next_of_run(ledger, run)
 
     def _next_of_run(self, ledger: LedgerTransaction, run: RunRow) -> _Ended:
-        """Go on with another activation of the run, or have somebody told of it."""
+        """Continue with another activation of the run, or notify a worker of it."""
         me = self._host.me
         if self._goes_on:
             return _Ended(claimed=claim_of_run(ledger, me, run.run_id, run.priority))
@@ -462,7 +462,7 @@ class DurableWorker:
             try:
                 ledger.apply(result.on_commit)
             except (LedgerConflictError, LedgerUnavailableError):
-                raise  # the ledger's own trouble: no fault of the function
+                raise  # the ledger's own error, not the function's
             except Exception as exc:
                 raise _OnCommitError(exc) from exc
             except BaseException as exc:
@@ -483,7 +483,7 @@ class DurableWorker:
             if ended.claimed is not None and ended.claimed.lease.id == claimed.lease.id:
                 return ended
             row = ledger.activation(claimed.lease.id)
-            at = time.time() + again.delay_s  # by the clock of this process, as that sends the message
+            at = time.time() + again.delay_s  # by this process's clock: it sends the message
             later = [] if row is None else [_dispatchable(claimed, row.fence, at)]
             if again.delay_s <= MAX_COUNTDOWN_S:  # else no message is sent, or not by a broker
                 mark(ledger, later)
@@ -506,7 +506,7 @@ class DurableWorker:
                     self._take(child.image, child.plan)
         if child is None or not ended.is_advanced:
             host.images.drop(waits.call.run_id)
-            await self._give_back(job)  # still ours, if it was the child run that went on meanwhile
+            await self._give_back(job)  # still ours, if the child run continued meanwhile
             return None
         await host.spread(ended.others)
         return await self._tend(child.image.run_id) if child.plan.is_settled else ended.claimed
@@ -545,7 +545,7 @@ class DurableWorker:
         if LeaseState.CANCELLED in stopped:
             return await self._broken_off(job, "the run is cancelled")
         if self._end_reason == OVERRAN:
-            # Given back it would be begun anew for ever.
+            # If returned, it would start again forever.
             log.warning("activation.overran", activation=str(job.claimed.lease.id))
             error = TimeLimitError(job.claimed.lease.id.executor_id)
             return await self._settled(job, await job.activity.fail(error))
@@ -560,7 +560,7 @@ class DurableWorker:
         return await self._tend(lease.id.run_id)
 
     async def _give_back(self, job: _Job) -> None:
-        """Let another worker have the activation at once; that is no crash."""
+        """Return the activation for another worker at once; this is not a crash."""
         claimed = job.claimed
         text = write_progress(job.image.workflow.codec, job.activity.progress_if_stopped)
         settled = Settled(status=ActivationStatus.PENDING, progress=text, note="given back by its worker")
@@ -575,7 +575,7 @@ class DurableWorker:
 
 @record
 class _Ended:
-    """What follows when an activation was settled."""
+    """The next work after an activation was settled."""
 
     claimed: Claimed | None = None
     others: Sequence[Dispatchable] = ()
@@ -596,7 +596,7 @@ class _OnCommitError(Exception):
 
 
 class _OvertakenError(Exception):
-    """Somebody else decided about the run: undo what this transaction wrote."""
+    """Another process decided about the run: undo this transaction."""
 
 
 def _refusal(claimed: Claimed, reason: str) -> Decision:
