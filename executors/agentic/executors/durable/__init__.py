@@ -1,4 +1,4 @@
-"""Durable runs: any worker goes on with any run, whatever happens to the others."""
+"""Durable runs: any worker can continue any run, whatever happens to the others."""
 
 from agentic.executors.durable.errors import (
     CancelledRunError,

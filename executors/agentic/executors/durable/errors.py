@@ -1,4 +1,4 @@
-"""What can go wrong with durable runs."""
+"""Errors of durable runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from agentic.core.types import RunId
 
 
 class DurableError(AgenticError):
-    """Something is wrong with a durable run."""
+    """Base of the errors of durable runs."""
 
 
 MAX_NAME_CHARS = 200
-"""Characters of a name in a message; a crafted row may have a very long one."""
+"""Maximum characters of a name in a message; a crafted row may have a very long one."""
 
 
 class UnknownWorkflowError(DurableError):
-    """A name leads to no workflow."""
+    """No workflow has this name."""
 
     def __init__(self, name: str, reason: str) -> None:
         shown = name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
@@ -26,7 +26,7 @@ class UnknownWorkflowError(DurableError):
 
 
 class CrashedError(DurableError):
-    """An activation was given up, as the processes that ran it died."""
+    """An activation failed because the processes that ran it died."""
 
     is_retriable = False
 
@@ -44,7 +44,7 @@ class CrashedError(DurableError):
 
 
 class TimeLimitError(DurableError, TimeoutError):
-    """A try was stopped, as the time limit of its Celery task passed."""
+    """A try was stopped because the time limit of its Celery task passed."""
 
     def __init__(self, executor_id: str) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class TimeLimitError(DurableError, TimeoutError):
 
 
 class CancelledRunError(DurableError, RuntimeError):
-    """An answer came to a run that was cancelled: to let that go on is a decision of its own."""
+    """An answer came to a cancelled run, which only an explicit decision continues."""
 
     def __init__(self, run_id: RunId, *, is_over: bool) -> None:
         state = "cancelled" if is_over else "to be cancelled"
@@ -87,14 +87,14 @@ class IdempotencyKeyError(DurableError, ValueError):
 
 
 class PriorityError(DurableError, ValueError):
-    """A priority is none."""
+    """A priority is invalid."""
 
     def __init__(self, priority: object) -> None:
         super().__init__(f"priority {priority!r} is not between 0 and 9 (9 runs first)")
 
 
 class RunFailedError(DurableError):
-    """Runs failed; what Flower shows of the task in which that was decided."""
+    """Runs failed; Flower shows this for the task that decided it."""
 
     def __init__(self, failed: Mapping[RunId, str]) -> None:
         super().__init__("; ".join(f"run {run_id} failed: {error}" for run_id, error in failed.items()))

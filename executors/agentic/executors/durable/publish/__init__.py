@@ -1,1 +1,1 @@
-"""Tells others of durable runs: workers, the bus, the audit."""
+"""Reports durable runs to others: workers, the bus, the audit."""

@@ -1,4 +1,4 @@
-"""Asks on the bus what durable runs wait to be told, and gives them the answers."""
+"""Asks the open questions of durable runs on the bus, and gives them the answers."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ MAX_ASKED = 1_000
 """Maximum number of questions on the bus; the others wait until one of them is answered."""
 
 UNNAMED = "somebody on the bus"
-"""Name of a person who answers without a name."""
+"""Name of an anonymous responder."""
 
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0
 
 
 class Asker:
-    """Has the open requests of every project asked on the bus until they are answered, by whomever.
+    """Asks the open requests of every project on the bus until they are answered.
 
-    Of several processes one asks for a project: who holds its lease. Should two do so for a moment, or
-    somebody answer elsewhere, one answer counts all the same: the ledger takes no second one.
+    Of several processes, one asks for a project: the holder of its lease. If two ask for a moment, or an
+    answer comes another way, still one answer counts: the ledger accepts no second one.
 
     Args:
         database: Holds the ledgers.
-        runs: Of this process.
-        bus_of: Returns where the questions of a project go.
+        runs: The runs of this process.
+        bus_of: Returns the bus for the questions of a project.
     """
 
     def __init__(self, database: Database, runs: RunProcess, bus_of: Callable[[str], Bus]) -> None:
@@ -53,13 +53,13 @@ class Asker:
         self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def keep_asking(self) -> None:
-        """Ask what there is to be asked until cancelled; tell once of a bus that is away, and try on."""
+        """Ask open questions until cancelled; report an unavailable bus once, and keep trying."""
         retry_s = 0.0
         try:
             while True:
                 try:
                     await self.look()
-                except Exception as exc:  # whatever a client library comes up with: the questions stay open
+                except Exception as exc:  # any error of a client library: the questions stay open
                     if not retry_s:
                         log.warning("requests.waiting", error=str(exc) or type(exc).__name__)
                     retry_s = min(2 * retry_s or LOOK_S, _LAST_RETRY_S)
@@ -70,7 +70,7 @@ class Asker:
             self._keep({})
 
     async def look(self) -> None:
-        """Begin to ask what is new, and ask no more what is answered, expired, or for others to ask."""
+        """Ask new questions; withdraw ones that are answered, expired, or left to another process."""
         found = await asyncio.to_thread(self._open)
         names = {request.project_id: project for project, request in found}
         ours = {key for key, name in names.items() if await self._is_ours(name)}
@@ -111,9 +111,7 @@ class Asker:
         )
         try:
             await ask(self._bus_of(project), question, partial(self._take, request))
-        except (
-            Exception
-        ) as exc:  # whatever a client library comes up with: it is asked again at the next look
+        except Exception as exc:  # any error of a client library: it is asked again at the next look
             log.info("request.unasked", request=request.id, reason=str(exc) or type(exc).__name__)
 
     async def _take(self, request: OpenRequest, answer: JSONValue, answered_by: str) -> None:

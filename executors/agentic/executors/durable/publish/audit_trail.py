@@ -1,4 +1,4 @@
-"""The newest decisions of a project: those that are rows, and those that stand in the events of its runs."""
+"""The newest decisions of a project, from the rows of the audit and from the events of its runs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BATCHES_AT_A_TIME = 200
 
 
 def audit_trail(session: Session, project_id: str, wanted: DecisionFilter, limit: int) -> list[Decision]:
-    """Return the newest decisions that are wanted, the newest last.
+    """Return the newest matching decisions, the newest last.
 
     Args:
         session: Sees one state of the database.
-        project_id: Where they were made.
-        wanted: Which ones.
-        limit: No more than this.
+        project_id: Their project.
+        wanted: The filter.
+        limit: Maximum number.
     """
     found = _Newest(limit)
     for decision in newest_decisions(session, project_id, wanted, limit):
@@ -45,11 +45,11 @@ def audit_trail(session: Session, project_id: str, wanted: DecisionFilter, limit
 
 
 def find_subject(session: Session, project_id: str, name: str) -> str:
-    """Return the run that is called ``name`` or begins so; also one that was removed, if decisions are left.
+    """Return the run with this id or prefix; also a removed run, if decisions about it are left.
 
     Raises:
-        UnknownRunError: There is none.
-        LedgerError: There are several.
+        UnknownRunError: No run matches.
+        LedgerError: Several runs match.
     """
     try:
         return LedgerReader(session, project_id).run(name).run_id
@@ -65,7 +65,7 @@ def find_subject(session: Session, project_id: str, name: str) -> str:
 
 @dataclass(slots=True)
 class _Newest:
-    """The newest decisions so far, each once; the oldest of them goes when there are too many."""
+    """The newest decisions so far, each once; the oldest is dropped when there are too many."""
 
     limit: int
     known: dict[str, Decision] = field(default_factory=dict)
@@ -83,11 +83,11 @@ class _Newest:
             heappushpop(self.order, entry)
 
     def is_older(self, time: float) -> bool:
-        """Whether what was decided then is older than all of as many as are wanted."""
+        """Whether a decision of that time is too old to be among the newest."""
         return len(self.order) >= self.limit and time < self.order[0][0]
 
     def in_order(self) -> list[Decision]:
-        """Return them, the newest last; those of one run in the order it made them."""
+        """Return them, the newest last; decisions of one run stay in their order."""
         kept = [self.known[name] for _, _, name in self.order]
         return sorted(kept, key=_place)
 
@@ -98,7 +98,7 @@ def _place(decision: Decision) -> tuple[float, str, int]:
 
 
 def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Iterator[tuple[float, EventBatch]]:
-    """Yield the batches of events that may tell of what is wanted, each with its time, the newest first."""
+    """Yield the event batches that may hold matching decisions, each with its time, the newest first."""
     columns = EVENTS.c
     kinds = telling(wanted.kinds, wanted.who)
     query = select(columns.decided_at, columns.run_id, columns.first, columns.last, columns.text).where(
@@ -111,9 +111,9 @@ def _batches(session: Session, project_id: str, wanted: DecisionFilter) -> Itera
     newest: ColumnElement[float] = columns.decided_at
     if wanted.run_id is not None:
         query = query.where(or_(columns.run_id == wanted.run_id, is_within(columns.run_id, wanted.run_id)))
-        newest += literal_column("0")  # or the index of all decisions would be read for the few of a run
+        newest += literal_column("0")  # or the index of all decisions would be read for one run's few
     query = query.order_by(newest.desc())
-    # Read while they are taken: who wants the newest few does not read a year.
+    # Read lazily: a query for the newest few does not read a year.
     with session.execute(query, execution_options={"yield_per": _BATCHES_AT_A_TIME}) as rows:
         for decided_at, run_id, first, last, text in rows:
             yield decided_at, EventBatch(run_id=RunId(run_id), first=first, last=last, text=text)

@@ -1,4 +1,4 @@
-"""Publishes decisions: each once, in a stream from which nothing is removed."""
+"""Publishes decisions: each once, in a stream that keeps everything."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MAX_MESSAGES = 500
 
 
 class AuditOutbox:
-    """The decisions of a project that are still to be published.
+    """The unpublished decisions of a project.
 
-    What a run's events tell of is published with them; should the stream refuse it, it becomes a row of the
-    audit, and waits with those decisions that are rows anyway. The bus knows what it has by its id.
+    Decisions in a run's events are published with them; if the stream refuses one, it becomes a row of the
+    audit, and waits with the decisions that are rows anyway. The bus recognizes duplicates by their ids.
 
     Args:
-        lane: To the ledger.
+        lane: Access to the ledger.
         project: Name of the project.
         bus: The stream of decisions.
         clock: Gives seconds.
@@ -47,11 +47,11 @@ class AuditOutbox:
         self._rests_until = 0.0
 
     async def publish(self, decisions: Sequence[Decision]) -> Sequence[Decision]:
-        """Publish decisions; return those that were refused, the last ones or none."""
+        """Publish decisions; return the refused ones: the last ones, or none."""
         return decisions[await self._store(decisions) :]
 
     async def publish_kept(self, decisions: Sequence[Decision]) -> int:
-        """Publish decisions that are rows; return how many those were.
+        """Publish decisions that are rows; return their number.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -62,7 +62,7 @@ class AuditOutbox:
         return len(ids)
 
     async def _store(self, decisions: Sequence[Decision]) -> int:
-        """Return of how many, from the first on, the stream has all now; of a refusal it says so once."""
+        """Return how many, from the first on, are now in the stream; report a refusal once."""
         count = 0
         if self._clock() < self._rests_until:
             return count
@@ -82,7 +82,7 @@ class AuditOutbox:
         while messages:
             try:
                 await self._bus.publish(list(messages.values()))
-            except MessageTooLargeError as exc:  # it stays in the database, and holds up no other
+            except MessageTooLargeError as exc:  # it stays in the database, and blocks no other
                 log.warning("decision.dropped", project=self._project, reason=str(exc))
                 del messages[exc.message_id]
             else:
@@ -95,5 +95,5 @@ class AuditOutbox:
         if not self._is_refused:
             log.warning("decisions.waiting", project=self._project, reason=str(fault))
         self._is_refused = True
-        if isinstance(fault, StreamFullError):  # a server that is away is asked again with the next events
+        if isinstance(fault, StreamFullError):  # an unavailable server is retried with the next events
             self._rests_until = self._clock() + RETRY_S

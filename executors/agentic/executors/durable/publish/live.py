@@ -1,4 +1,4 @@
-"""What runs tell that is not kept, as progress and lines of log: published at once, or not at all."""
+"""Publishes events that are not stored, such as progress and log lines: at once, or not at all."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class LiveEvents:
     """Publishes the live events of this process, project by project; durable ones leave by the outbox.
 
     Args:
-        bus_of: Returns where the events of a project go; it stays open.
-        grace_s: How long closing waits for what the bus has not taken yet.
+        bus_of: Returns the bus for the events of a project; it stays open.
+        grace_s: How long closing waits for unsent events.
     """
 
     def __init__(self, bus_of: Callable[[str], EventBus], grace_s: float = 3.0) -> None:
@@ -31,6 +31,6 @@ class LiveEvents:
         publisher.offer(event)
 
     async def aclose(self) -> None:
-        """Store what still waits."""
+        """Send the waiting events."""
         for publisher in self._publishers.values():
             await publisher.close(self._grace_s)

@@ -1,4 +1,4 @@
-"""Tells Celery workers of activations: ids only, so that nothing in a message is secret, stale or large."""
+"""Announces activations to Celery workers: ids only, so no message is secret, stale or large."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class MessageDispatcher:
 
     Args:
         app: The Celery app.
-        project_id: Whose runs they are.
+        project_id: The project of the runs.
     """
 
     def __init__(self, app: Celery, project_id: str) -> None:
         self._app = app
         self._project_id = project_id
-        # Sending blocks; one thread keeps the order, and keeps to one connection.
+        # Sending blocks; one thread keeps the order and uses one connection.
         self._sender = ThreadPoolExecutor(1, thread_name_prefix="agentic-dispatch")
 
     async def dispatch(self, activations: Sequence[Dispatchable]) -> None:
-        """Tell of activations, each as soon as it is due.
+        """Announce activations, each as soon as it is due.
 
         Raises:
-            BrokerUnavailableError: None is known, or it cannot be reached.
+            BrokerUnavailableError: There is no broker, or it cannot be reached.
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._sender, self.send, activations)
@@ -56,7 +56,7 @@ class MessageDispatcher:
                     self._send(activation, producer, max(countdown_s, 0.0))
 
     def close(self) -> None:
-        """Send what is to be sent, and end the thread."""
+        """Send the pending messages, and end the thread."""
         self._sender.shutdown()
 
     def _send(self, activation: Dispatchable, producer: Producer, countdown_s: float) -> None:
@@ -80,9 +80,9 @@ class MessageDispatcher:
 
 
 def label_of(workflow: str) -> str:
-    """Return what people call a workflow: of an agent's its platform, of a module's the factory.
+    """Return the readable name of a workflow: an agent's platform, or a module's factory.
 
-    Flower counts by it, so there are few, and no id is in it.
+    Flower counts by it, so there must be few names, without ids.
     """
     outer, mark, node = workflow.partition(NODE_MARK)
     kind, _, rest = outer.partition(":")
@@ -90,5 +90,5 @@ def label_of(workflow: str) -> str:
 
 
 def activation_of(run_id: str, superstep: int, executor_id: str, shard: int) -> ActivationId:
-    """Return the activation a message tells of."""
+    """Return the activation a message names."""
     return ActivationId(RunId(run_id), superstep, ExecutorId(executor_id), shard)

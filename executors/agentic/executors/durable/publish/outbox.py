@@ -1,4 +1,4 @@
-"""Publishes what the ledger has told: after the fact, in order within a run, and again until it is stored."""
+"""Publishes the ledger's events: after the commit, in order within a run, retried until stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOK_S = 0.5
 """Delay from an event to its message on the bus."""
 
 _MAX_BATCHES = 200
-"""Decisions whose events are read together: some thousand events, which stay in memory meanwhile."""
+"""Decisions whose events are read together: some thousand events, kept in memory meanwhile."""
 
 _MAX_MESSAGES = 500
 _MAX_BYTES = 4 * 1024 * 1024
@@ -32,12 +32,12 @@ _MAX_BYTES = 4 * 1024 * 1024
 
 @record
 class Published:
-    """What became of a look into the outbox.
+    """The result of a look into the outbox.
 
     Attributes:
-        event_count: Events that were published.
-        decision_count: Decisions that were published, and that no event tells of.
-        is_shared: Whether somebody else published the same ones at the same time.
+        event_count: Published events.
+        decision_count: Published decisions without an event.
+        is_shared: Whether another process published the same ones at the same time.
     """
 
     event_count: int
@@ -51,15 +51,15 @@ class Published:
 
 
 class Outbox:
-    """The durable events of a project that are still to be published.
+    """The unpublished durable events of a project.
 
-    An event leaves it when the bus has stored it. What a process published that died before it could note
-    that is published again under the same id, and the bus knows it. Several may publish at the same time.
+    An event leaves it when the bus has stored it. If a process dies before it records this, its events are
+    published again under the same ids, which the bus recognizes. Several may publish at the same time.
 
     Args:
-        lane: To the ledger.
+        lane: Access to the ledger.
         project: Name of the project.
-        bus: Where events go, and what they tell of decisions.
+        bus: Receives the events, and the decisions in them.
     """
 
     def __init__(self, lane: LedgerLane, project: str, bus: Bus) -> None:
@@ -69,10 +69,10 @@ class Outbox:
         self._audit = AuditOutbox(lane, project, bus.audit)
 
     async def publish_some(self) -> Published:
-        """Publish what waits for longest, those of a run in order; nothing when there is none.
+        """Publish the oldest events, in order within a run, if there are any.
 
-        Decisions that no event tells of are published, too; should their stream refuse them, they wait, and
-        no event waits with them.
+        Decisions without an event are published, too; if their stream refuses them, they wait, but events
+        do not wait with them.
 
         Raises:
             BusUnavailableError: The bus may or may not have stored them; they stay in the outbox.
@@ -95,14 +95,14 @@ class Outbox:
         return Published(len(events), decision_count, is_shared=noted == 0)
 
     async def publish_all(self) -> int:
-        """Publish until nothing is left; return how many events those were. Raises as `publish_some`."""
+        """Publish until nothing is left; return the number of events. Raises as `publish_some`."""
         count = 0
         while not (found := await self.publish_some()).is_empty:
             count += found.event_count
         return count
 
     def _read(self, batch: EventBatch) -> Sequence[WorkflowEvent]:
-        """Return the events of a batch; one that cannot be read must not hold up the others for ever."""
+        """Return the events of a batch; an unreadable batch must not block the others forever."""
         try:
             return list(read_batch(batch))
         except (CorruptContentError, ValueError) as exc:
@@ -121,7 +121,7 @@ class Outbox:
                 return
 
     def _shrink(self, group: dict[str, _Parcel], fault: MessageTooLargeError) -> None:
-        """Leave the data out of an event that is too large; the event itself, if it still is."""
+        """Remove the data of an event that is too large, or the event, if that is not enough."""
         parcel = group[fault.message_id]
         if parcel.is_shrunk:
             log.warning("event.dropped", event_id=parcel.event.id, reason=str(fault))
@@ -134,9 +134,9 @@ class Outbox:
 
 @asynccontextmanager
 async def kept_published(outbox: Outbox, grace_s: float) -> AsyncIterator[None]:
-    """Publish what comes while the block runs, and for ``grace_s`` seconds after it.
+    """Publish new events while the block runs, and for ``grace_s`` seconds after it.
 
-    A bus that is away does not matter to the block: what is not published then stays in the outbox.
+    An unavailable bus does not affect the block: unpublished events stay in the outbox.
     """
     publishing = asyncio.create_task(_keep_publishing(outbox), name="outbox")
     try:
@@ -156,7 +156,7 @@ async def _keep_publishing(outbox: Outbox) -> None:
     while True:
         try:
             await outbox.publish_all()
-        except Exception as exc:  # whatever a client library comes up with: the events are safe in the ledger
+        except Exception as exc:  # any error of a client library: the events are safe in the ledger
             log.info("events.waiting", error=str(exc) or type(exc).__name__)
         await asyncio.sleep(LOOK_S)
 
@@ -167,7 +167,7 @@ def _unpublished(ledger: LedgerTransaction) -> tuple[Sequence[EventBatch], Seque
 
 @record
 class _Parcel:
-    """An event and how it travels."""
+    """An event and its message."""
 
     event: WorkflowEvent
     message: BusMessage
@@ -175,7 +175,7 @@ class _Parcel:
 
 
 def _groups(events: Sequence[WorkflowEvent], project: str) -> Iterator[dict[str, _Parcel]]:
-    """Yield events as they are stored together, in order, by the ids of their messages."""
+    """Yield groups of events that are stored together, in order, by message id."""
     group: dict[str, _Parcel] = {}
     size_bytes = 0
     for event in events:

@@ -1,4 +1,4 @@
-"""Has what follows from events kept up to date, for every project."""
+"""Keeps the projections of events up to date, for every project."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOK_S = 10.0
 
 
 async def keep_projecting(database: Database, buses: Buses) -> None:
-    """Keep all projects' buckets until cancelled: from one stream, or each from its own if they are apart."""
+    """Update all projects' buckets until cancelled: from one stream, or from one per project."""
     if not buses.are_apart:
         await Projector(buses.of(""), process_name()).keep_projecting()
         return

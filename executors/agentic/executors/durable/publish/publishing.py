@@ -1,4 +1,4 @@
-"""Publishes the events of all projects, again and again, beside whatever else goes on."""
+"""Publishes the events of all projects repeatedly, in the background."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _LAST_RETRY_S = 5.0
 class Courier:
     """Carries the durable events and the decisions of every project of a database to the bus.
 
-    Any number may do so at once; whoever finds another one at the same events rests for a while.
+    Any number may run at once; one that finds another at the same events pauses for a while.
 
     Args:
         database: Holds the ledgers.
-        runs: Of this process.
-        bus_of: Returns where the events and decisions of a project go.
+        runs: The runs of this process.
+        bus_of: Returns the bus for the events and decisions of a project.
     """
 
     def __init__(self, database: Database, runs: RunProcess, bus_of: Callable[[str], Bus]) -> None:
@@ -53,11 +53,11 @@ class Courier:
         self._looks_at = 0.0
 
     async def keep_publishing(self) -> None:
-        """Publish what comes until cancelled; while the bus is away it says so once, and tries on."""
+        """Publish new events until cancelled; report an unavailable bus once, and keep trying."""
         while True:
             try:
                 rest_s = _rest_after(await self.publish_some())
-            except Exception as exc:  # whatever a client library comes up with: they are safe in the ledger
+            except Exception as exc:  # any error of a client library: they are safe in the ledger
                 rest_s = self._missed(exc)
             else:
                 self._reached()
@@ -65,14 +65,14 @@ class Courier:
             await asyncio.sleep(rest_s)
 
     async def publish_all(self) -> int:
-        """Publish until nothing is left; return how many events those were. Raises as `publish_some`."""
+        """Publish until nothing is left; return the number of events. Raises as `publish_some`."""
         return sum(await self._each(Outbox.publish_all))
 
     async def publish_some(self) -> Published:
         """Publish some events of each project.
 
         Raises:
-            BusUnavailableError: They stay where they are.
+            BusUnavailableError: The events stay in the ledger.
             LedgerUnavailableError: The ledger cannot be used.
             DatabaseUnavailableError: The database cannot be read.
         """
@@ -84,7 +84,7 @@ class Courier:
         )
 
     async def _each(self, publish: Callable[[Outbox], Awaitable[T]]) -> Sequence[T]:
-        """Have every project's published, also when another's bus is away; then raise what was wrong."""
+        """Publish for every project, even if another's bus is unavailable; then raise the errors."""
         if time.monotonic() >= self._looks_at:
             rest_s = STREAM_LOOK_S if await self._look_at_streams() else _LAST_RETRY_S
             self._looks_at = time.monotonic() + rest_s
@@ -101,14 +101,14 @@ class Courier:
         return found
 
     async def _look_at_streams(self) -> bool:
-        """Have what a deleted stream lost told again to the new one; return whether all could be seen."""
+        """Publish again the lost events of a deleted stream; return whether all streams were seen."""
         away: set[Bus] = set()
         for project_id, name in await asyncio.to_thread(self._projects):
             bus = self._bus_of(name)
             if bus not in away:
                 try:
                     made = (await bus.state()).made
-                except BusError:  # told by who publishes there
+                except BusError:  # reported by the publisher there
                     away.add(bus)
                 else:
                     await self._note(project_id, name, made)
@@ -124,7 +124,7 @@ class Courier:
             return [(row[0], row[1]) for row in session.execute(select(PROJECTS.c.id, PROJECTS.c.name))]
 
     def _waiting(self) -> Sequence[tuple[Outbox, Bus]]:
-        """Return the outboxes that hold something; a read that no writer has to wait for."""
+        """Return the outboxes with content; this read blocks no writer."""
         holds = or_(
             *(
                 exists().where(table.c.project_id == PROJECTS.c.id, table.c.published_at.is_(None))
@@ -156,14 +156,14 @@ class Courier:
 
 
 def _heed_cancellation() -> None:
-    """Be cancelled if somebody asked for it: nats-py swallows a cancellation that meets it while flushing."""
+    """Raise a requested cancellation: nats-py swallows one that arrives while it flushes."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
 def _rest_after(published: Published) -> float:
-    """Return how long to wait until the next look."""
+    """Return the pause before the next look."""
     if published.is_shared:
-        return random.uniform(_OTHERS_S / 2, _OTHERS_S)  # noqa: S311  # jitter is no secret
+        return random.uniform(_OTHERS_S / 2, _OTHERS_S)  # noqa: S311  # jitter is not a secret
     return LOOK_S if published.is_empty else 0.0

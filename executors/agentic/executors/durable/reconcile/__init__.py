@@ -1,1 +1,1 @@
-"""Takes over runs that nobody works on."""
+"""Recovers abandoned runs."""

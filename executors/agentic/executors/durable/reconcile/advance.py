@@ -1,4 +1,4 @@
-"""Lets a run go on, or end, when that is nobody else's job: after a barrier, a cancellation, a deadline."""
+"""Continues or ends a run after a barrier, a cancellation or a deadline, when no other process will."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPEN = frozenset(status for status in ActivationStatus if status.is_open)
 
 @record
 class View:
-    """A run and its superstep, as of one moment."""
+    """A run and its superstep at one moment."""
 
     run: RunRow
     outcomes: Sequence[ActivationOutcome]
@@ -47,11 +47,11 @@ class View:
 
 @record
 class Written:
-    """What became of a plan.
+    """The result of writing a plan.
 
     Attributes:
-        claimed: What to go on with, if that was wanted.
-        others: Whom to tell of.
+        claimed: The activation to continue with, if one was wanted.
+        others: Activations to announce.
     """
 
     claimed: Claimed | None
@@ -61,13 +61,13 @@ class Written:
 async def tend(
     host: RunHost, run_id: RunId, *, goes_on: bool = False, on_plan: Callable[[Plan], None] | None = None
 ) -> Claimed | None:
-    """Decide about a run, if it is to be decided about.
+    """Decide about a run, if it needs a decision.
 
     Args:
-        host: Of this process.
+        host: The parts of this process.
         run_id: The run.
-        goes_on: Whether to claim an activation of what follows, and return it.
-        on_plan: Told what was decided.
+        goes_on: Whether to claim one of the next activations, and return it.
+        on_plan: Called with the decision.
 
     Raises:
         UnknownWorkflowError: This process does not know its workflow.
@@ -88,7 +88,7 @@ async def tend(
             await abandon_calls(host, image, decision.state)
             plan = image.plan([decision], view.now)
             is_unwanted = view.run.cancel_reason is not None
-            # To end what was stopped with a run may take longer than a claim lasts.
+            # Ending the stopped child runs may take longer than a claim lasts.
             is_over = is_unwanted or plan.state.status in BROKEN_OFF
             claimant = host.me if goes_on and not is_over else None
             written = await host.lane.do(partial(write_plan, run=view.run, plan=plan, claimant=claimant))
@@ -108,7 +108,7 @@ async def tend(
 
 
 async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
-    """Let the child runs end that were stopped with a run; those of them that run are told of it."""
+    """End the child runs that were stopped with a run; notify the workers of active ones."""
     for child in await host.lane.do(lambda ledger: stopped_children(ledger, run_id)):
         host.leases.look()
         try:
@@ -120,14 +120,14 @@ async def _tend_stopped(host: RunHost, run_id: RunId) -> None:
 def write_plan(
     ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None
 ) -> Written | None:
-    """Write a plan; None when somebody else decided first."""
+    """Write a plan; None after another decision."""
     if not advance(ledger, run, plan):
         return None
     return written(ledger, run, plan, claimant)
 
 
 def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
-    """Write a plan, with what else follows from it; False when somebody else decided first."""
+    """Write a plan and its further changes; False after another decision."""
     if not ledger.advance(run.run_id, run.superstep, run.revision, plan.step):
         return False
     if plan.state.status in BROKEN_OFF:
@@ -138,9 +138,9 @@ def advance(ledger: LedgerTransaction, run: RunRow, plan: Plan) -> bool:
 
 
 def written(ledger: LedgerTransaction, run: RunRow, plan: Plan, claimant: Claimant | None) -> Written:
-    """Claim one of those that are due by a plan, if it leaves any to be run, and mark the others.
+    """Claim one of a plan's due activations, if there are any, and mark the others.
 
-    Of a child run that rests by it, the one that waited for it.
+    If the plan makes a child run rest, claim the activation that waited for it.
     """
     new = plan.step.activations
     if run.parent is not None and not new:
@@ -162,7 +162,7 @@ def _written_around(ledger: LedgerTransaction, parent: ActivationId, claimant: C
 
 
 def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispatchable]:
-    """Return the activation that waited for a run, if it can go on."""
+    """Return the activation that waited for a run, if it can continue."""
     outer = ledger.run(row.id.run_id)
     if outer is None or row.status is not ActivationStatus.PENDING:
         return []
@@ -170,7 +170,7 @@ def _pending_again(ledger: LedgerTransaction, row: ActivationRow) -> list[Dispat
 
 
 def standing_of(image: RunImage, view: View) -> Standing:
-    """Return the superstep as the ledger has it; what closed activations came to is kept in the image."""
+    """Return the superstep in the ledger; the image keeps the results of closed activations."""
     codec = image.workflow.codec
     results, tried = {}, {}
     for outcome in view.outcomes:

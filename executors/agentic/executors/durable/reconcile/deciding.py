@@ -1,4 +1,4 @@
-"""What a run needs that nobody is about to give it, as pure functions of what the ledger holds."""
+"""Decides what an abandoned run needs, as pure functions of the ledger's contents."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ GRACE_S = 10.0
 
 @record
 class Standing:
-    """A superstep as the ledger has it.
+    """A superstep in the ledger.
 
     Attributes:
-        results: What closed activations came to.
-        tried: What outlives the tries of those that were stopped.
-        waiting: What outlives the tries of those that are open.
+        results: Results of closed activations.
+        tried: Progress of stopped activations.
+        waiting: Progress of open activations.
         has_open: Whether there are open ones.
         has_running: Whether there are claimed ones.
     """
@@ -47,17 +47,17 @@ class Standing:
     has_running: bool
 
     def ended_by(self, error: Exception | None) -> Ending:
-        """Return what ends the superstep in its middle; nothing that was tried is forgotten by it."""
+        """Return the early end of the superstep; it keeps all progress."""
         return Ending(error, {**self.waiting, **self.tried})
 
 
 def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Decision | None:
-    """Return how a run goes on, or ends; None when others will see to it.
+    """Return how a run continues or ends; None when others will handle it.
 
     Args:
-        image: The run as of its newest checkpoint.
-        run: As the ledger has it.
-        standing: Of its superstep.
+        image: The run at its newest checkpoint.
+        run: Its row in the ledger.
+        standing: Its superstep.
         now: By the ledger's clock, in seconds since the epoch.
     """
     if run.status.is_final:
@@ -66,7 +66,7 @@ def decide(image: RunImage, run: RunRow, standing: Standing, now: float) -> Deci
     if ending is not None:
         return _broken_off(image, standing, ending, now)
     if run.status is RunStatus.WAITING_INPUT:
-        # A child run hears from the run around it that a request has expired.
+        # The parent run reports expired requests to a child run.
         return None if run.parent is not None else _expired(image, now)
     if standing.has_open:
         return None
@@ -83,13 +83,13 @@ def _expired(image: RunImage, now: float) -> Decision | None:
 
 
 def caught_up(image: RunImage, standing: Standing, now: float) -> Decision:
-    """Return what was done of a superstep when its run was ended without its code, before it goes on."""
+    """Return the finished work of a superstep whose run ended without its code, before it continues."""
     state, results = _merged(image, standing)
     return take_in(image.graph, image.config, state, results, now, standing.tried)
 
 
 def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
-    """Return what ends the run in the middle of its superstep, if something does."""
+    """Return the end of the run in the middle of its superstep, if there is one."""
     if run.cancel_reason is not None and not _is_whole(image, run, standing):
         is_time = not standing.has_running or now >= (run.cancel_at or 0.0) + GRACE_S
         return standing.ended_by(None) if is_time else None
@@ -103,16 +103,16 @@ def _ending(image: RunImage, run: RunRow, standing: Standing, now: float) -> End
 
 
 def _is_whole(image: RunImage, run: RunRow, standing: Standing) -> bool:
-    """Whether all of the superstep has come to something: it ends as any other, before the run does."""
+    """Whether the whole superstep has results: it ends like any other, before the run does."""
     is_open = run.status is not RunStatus.RUNNING or standing.has_open
     return not is_open and all(activation.key in standing.results for activation in due(image.state))
 
 
 def _out_of_time(image: RunImage, run: RunRow, standing: Standing, now: float) -> Ending | None:
-    """Return what ends a run whose time is over, once its handlers have stopped, or had time to."""
+    """Return the end of a run whose time is over, once its handlers have stopped, or had time to."""
     if run.deadline is None:
         return None
-    # A process that stopped a handler found the time to be over by its own clock.
+    # A process that stopped a handler judged the time to be over by its own clock.
     is_over = bool(standing.tried) or (standing.has_open and now >= run.deadline)
     if not is_over:
         return None

@@ -1,7 +1,7 @@
-"""Lets executors end what they began elsewhere, before a durable run is written down as ended.
+"""Makes executors end their work in other systems, before a durable run is recorded as ended.
 
-Outside of any transaction, by whoever decides about the run. If that process is killed meanwhile the run has
-not ended, and whoever decides about it next does this again.
+The process that decides about the run does this, outside of any transaction. If it is killed meanwhile, the
+run has not ended, and the next process to decide does this again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 
 async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None:
-    """Let executors end what they began elsewhere, if ``state`` is the end of a run that was broken off.
+    """Make executors end their work in other systems, if ``state`` is the early end of a run.
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used.
@@ -56,10 +56,10 @@ async def abandon_calls(host: RunHost, image: RunImage, state: RunState) -> None
 
 
 async def _with_effects(host: RunHost, image: RunImage, call: Activation) -> Activation | None:
-    """Return a call that knows what it did once, also by a killed process; None if that is damaged."""
+    """Return a call with its effects, also from a killed process; None if they are damaged."""
     try:
         return await _knowing(host, image, call)
-    except CorruptContentError as exc:  # a run has to end all the same
+    except CorruptContentError as exc:  # the run must end anyway
         log.warning("call.unreadable", executor_id=call.executor_id, reason=str(exc))
         return None
 

@@ -1,4 +1,4 @@
-"""Finds what nobody works on any more, and sees to it that somebody does. Any number may run."""
+"""Finds abandoned work and gives it to workers. Any number of reconcilers may run."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ REDISPATCH_AFTER_S = 30.0
 
 @dataclass(slots=True, kw_only=True)
 class Swept:
-    """What a sweep found.
+    """The result of a sweep.
 
     Attributes:
         expired: Claims whose worker is gone.
-        dead: Of them, those that were given up.
-        reviews: Of them, those that wait for a person.
-        dispatched: Activations that workers were told of anew.
-        tended: Runs that were decided about.
+        dead: How many of them failed for good.
+        reviews: How many of them await review.
+        dispatched: Activations announced again.
+        tended: Runs that got a decision.
     """
 
     expired: int = 0
@@ -55,7 +55,7 @@ class Swept:
     tended: int = 0
 
     def add(self, other: Swept) -> None:
-        """Add what another sweep found."""
+        """Add the result of another sweep."""
         self.expired += other.expired
         self.dead += other.dead
         self.reviews += other.reviews
@@ -76,7 +76,7 @@ def _abandoned(ledger: LedgerTransaction) -> Sequence[ActivationRow]:
 
 
 def _crash_decisions(row: ActivationRow, settled: Settled) -> Sequence[Decision]:
-    """Return what follows a crash; of one that is given up, the run's events tell."""
+    """Return the decisions after a crash; the run's events report a final failure."""
     kinds = {
         ActivationStatus.PENDING: (DecisionKind.ATTEMPT_RETRIED, "runs again, on another worker"),
         ActivationStatus.REVIEW: (DecisionKind.REVIEW_REQUESTED, "waits for a person to decide"),
@@ -106,8 +106,8 @@ class Reconciler:
     """Sweeps the ledger.
 
     Args:
-        host: Of this process.
-        redispatch_after_s: When a worker that was told of an activation is held to be lost.
+        host: The parts of this process.
+        redispatch_after_s: After this time a notified worker counts as lost.
     """
 
     def __init__(self, host: RunHost, redispatch_after_s: float = REDISPATCH_AFTER_S) -> None:
@@ -115,7 +115,7 @@ class Reconciler:
         self._redispatch_after_s = redispatch_after_s
 
     async def sweep(self) -> Swept:
-        """See to everything that nobody else sees to.
+        """Handle everything that no other process handles.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -137,7 +137,7 @@ class Reconciler:
         return swept
 
     async def _apart(self, run_id: RunId, work: Awaitable[object]) -> bool:
-        """Do what one run needs; a run that cannot be read, whatever its rows hold, stops no other one."""
+        """Do the work for one run; a run that cannot be read never stops the others."""
         try:
             await work
         except LedgerUnavailableError:
@@ -151,7 +151,7 @@ class Reconciler:
         return False
 
     async def _tend(self, run: RunRow) -> None:
-        """Decide about a run; one that is to be cancelled ends without its code where that is not known."""
+        """Decide about a run; a run to cancel ends without its code where the code is missing."""
         try:
             await tend(self._host, run.run_id)
         except (CheckpointError, UnknownWorkflowError):
@@ -163,10 +163,10 @@ class Reconciler:
                 raise
 
     async def take_from(self, stalled: Stalled) -> None:
-        """Take back what a process is at that is about to be ended, as its loop stands still.
+        """Take back the activations of a process that will be ended because its loop is stalled.
 
-        What keeps the loop counts a crash; what was beside it in the process does not, if it is known which
-        of them does.
+        The activation that blocks the loop counts a crash; the others do not, if it is known which one
+        blocks it.
 
         Raises:
             LedgerUnavailableError: The ledger cannot be used.
@@ -202,7 +202,7 @@ class Reconciler:
         lost = [activation for activation in found if self._host.me.minds(activation.id.run_id)]
         if lost:
             ledger.mark_dispatched([activation.id for activation in lost])
-        # They are due by the ledger's clock; that of this process, if it is slow, must not hold them back.
+        # They are due by the ledger's clock; a slow clock of this process must not delay them.
         return [replace(activation, not_before=0.0) for activation in lost]
 
     async def _take_back(self, row: ActivationRow, swept: Swept) -> None:
@@ -211,7 +211,7 @@ class Reconciler:
         lease = Lease(row.id, row.fence)
 
         def write(ledger: LedgerTransaction) -> bool:
-            # It may have come back to life since, and must not do so now.
+            # It may have recovered since, and must not do so now.
             still = ledger.activation(row.id, lock=True)
             is_abandoned = still is not None and _is_abandoned(still, ledger.now())
             if not (is_abandoned and ledger.settle(lease, settled)):
@@ -241,7 +241,7 @@ class Reconciler:
             return Settled(status=ActivationStatus.REVIEW, is_crash=True, note=str(error))
 
     async def _given_up(self, row: ActivationRow, error: CrashedError) -> Settled:
-        """Return the end of an activation that is not run again: a failure, which edges may take."""
+        """Return the end of an activation that is not retried: a failure, which edges may take."""
         run = await self._host.lane.do(lambda ledger: ledger.run(row.id.run_id))
         if run is None:
             raise CheckpointNotFoundError(row.id.run_id, None)

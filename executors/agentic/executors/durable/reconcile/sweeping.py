@@ -1,4 +1,4 @@
-"""Looks through the ledgers of all projects, again and again."""
+"""Sweeps the ledgers of all projects repeatedly."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _JITTER = 0.2
 
 
 class Sweeper:
-    """Sees to what nobody works on, in every project of a database.
+    """Recovers abandoned work in every project of a database.
 
     Args:
         database: Holds the ledgers.
-        runs: Of this process.
+        runs: The runs of this process.
     """
 
     def __init__(self, database: Database, runs: RunProcess) -> None:
@@ -34,12 +34,12 @@ class Sweeper:
         self._runs = runs
 
     async def sweep(self) -> Swept:
-        """Look once through all projects; one that cannot be looked through stops no other one.
+        """Sweep all projects once; an error in one does not stop the others.
 
         Raises:
             LedgerUnavailableError: A ledger cannot be used.
             DatabaseUnavailableError: The database cannot be opened.
-            SQLAlchemyError: The database refuses.
+            SQLAlchemyError: The database reports an error.
         """
         found = Swept()
         for project_id in await asyncio.to_thread(self._projects):
@@ -47,19 +47,19 @@ class Sweeper:
                 found.add(await self._runs.sweep(project_id))
             except (AgenticError, SQLAlchemyError):
                 raise
-            except Exception as exc:  # a row that does not hold what it should
+            except Exception as exc:  # a damaged row
                 log.warning("project.unreadable", project_id=project_id, exc_info=exc)
         return found
 
     async def take_from(self, stalled: Stalled) -> None:
-        """Take back what a process that stands still is at, in all projects. Raises as :meth:`sweep`."""
+        """Take back a stalled process's activations, in all projects. Raises as :meth:`sweep`."""
         for project_id in await asyncio.to_thread(self._projects):
             await self._runs.take_from(project_id, stalled)
 
     async def keep_sweeping(self, every_s: float) -> None:
-        """Look every so many seconds, give or take a fifth, until cancelled.
+        """Sweep every ``every_s`` seconds, plus or minus a fifth, until cancelled.
 
-        While the database is away it says so once, and goes on when it is back.
+        It reports an unavailable database once, and continues when it is back.
         """
         was_away = False
         while True:
@@ -71,7 +71,7 @@ class Sweeper:
                 was_away = True
             else:
                 was_away = False
-            await asyncio.sleep(every_s * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311  # jitter is no secret
+            await asyncio.sleep(every_s * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311  # jitter is not a secret
 
     def _projects(self) -> Sequence[str]:
         with self._database.reading() as session:
