@@ -1,4 +1,4 @@
-"""Pages tried again: a new execution goes on where the crawl that gave them up had ended."""
+"""Retry failed pages: a new execution continues where their crawl ended."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _RESULT = ("attempts", "failure_class", "message", "content_hash", "tries")
 def retry_letters(
     session: Session, execution: ExecutionModel, agent: AgentModel, item_keys: Iterable[str]
 ) -> tuple[ExecutionModel, int]:
-    """Make an execution that is to fetch the pages of letters; return it, and how many letters it has.
+    """Create an execution that fetches the pages of letters; return it, and its number of letters.
 
-    It knows all pages of the crawl that gave these up, so that only they, and what nobody has fetched, are
-    left to it. The letters become its own: they are dropped when it ends and has fetched their pages.
+    It knows all pages of the crawl in which these failed, so that it fetches only these and pages that were
+    never fetched. It takes over the letters: they are dropped when it ends and has fetched their pages.
 
     Args:
         session: In a transaction.
-        execution: Gave the pages up, and has succeeded.
-        agent: Of the execution.
-        item_keys: Of the letters, each a page of the crawl; those that are gone by now are left out.
+        execution: In which the pages failed; it has succeeded.
+        agent: The agent of the execution.
+        item_keys: Of the letters, each a page of the crawl; letters that no longer exist are ignored.
     """
     wanted = (
         DeadLetterModel.project_id == execution.project_id,
@@ -58,7 +58,7 @@ def retry_letters(
     keys = [page_key(letter) for letter in letters]
     _copy_pages(session, execution, made, _one_of(FrontierModel.url_key, keys), len(keys))
     named = [letter_id(letter) for letter in letters[:MAX_NAMED]]
-    # By statement, as it changes a key.
+    # By statement, because it changes a key.
     session.execute(update(DeadLetterModel).where(*wanted).values(execution_id=made.id))
     what = f"{len(letters)} dead letters of execution {execution.id} are retried by {made.id}"
     audit(
@@ -74,7 +74,7 @@ def retry_letters(
 
 
 def count_failed_pages(session: Session, execution: ExecutionModel) -> int:
-    """Return how many pages of a crawl failed; those that the site wants left out did not."""
+    """Return how many pages of a crawl failed; pages that the site excludes do not count."""
     of_crawl = (FrontierModel.project_id == execution.project_id, FrontierModel.run == execution.id)
     return session.scalar(select(func.count()).select_from(FrontierModel).where(*of_crawl, _IS_FAILED)) or 0
 
@@ -82,15 +82,15 @@ def count_failed_pages(session: Session, execution: ExecutionModel) -> int:
 def retry_failed_pages(
     session: Session, execution: ExecutionModel, agent: AgentModel
 ) -> tuple[ExecutionModel, int]:
-    """Make an execution that is to fetch all pages that one gave up; return it, and how many those are.
+    """Create an execution that fetches all failed pages of another; return it, and their number.
 
-    It knows all pages of that crawl, so that only they, and what nobody has fetched, are left to it. Pages
-    that the site wants left out are not among them. Dead letters of these pages become its own.
+    It knows all pages of that crawl, so that it fetches only these and pages that were never fetched. Pages
+    that the site excludes are not retried. It takes over the dead letters of these pages.
 
     Args:
         session: In a transaction.
-        execution: Gave the pages up, and is at its end.
-        agent: Of the execution, as it is now: what is read of the pages is what it says.
+        execution: In which the pages failed; it has ended.
+        agent: Of the execution, as it is now: its configuration says what to read from the pages.
     """
     count = count_failed_pages(session, execution)
     made = create_execution(session, agent)
@@ -124,11 +124,11 @@ def _copy_pages(
     is_again: ColumnElement[bool],
     again_count: int,
 ) -> None:
-    """Let ``made`` know the pages of ``execution``: those to fetch again as new, the others as they stand."""
+    """Copy the pages of ``execution`` to ``made``: pages to fetch again as new, the others unchanged."""
     new = literal(FrontierState.NEW, FrontierModel.state.type)
     state = case((FrontierModel.state == FrontierState.TAKEN, new), else_=FrontierModel.state)
     for names, row_state, condition in (
-        (_PAGE, new, is_again),  # first, as a crawl takes the oldest pages first
+        (_PAGE, new, is_again),  # first, because a crawl claims the oldest pages first
         ((*_PAGE, *_RESULT), state, ~is_again),
     ):
         rows = select(
@@ -143,7 +143,7 @@ def _copy_pages(
 
 
 def _counts(execution: ExecutionModel, made: ExecutionModel, again_count: int) -> Insert:
-    """Return what writes down how the crawl of ``made`` stands."""
+    """Return the statement that stores the counts of the crawl of ``made``."""
     names = ["project_id", "run", "total", "done", "failed", "excluded", "items"]
     crawl = CrawlModel
     counted = select(
@@ -159,5 +159,5 @@ def _counts(execution: ExecutionModel, made: ExecutionModel, again_count: int) -
 
 
 def _one_of(column: InstrumentedAttribute[str], values: Iterable[str]) -> ColumnElement[bool]:
-    """Return a condition without a bind parameter for each value: there may be a great many."""
+    """Return a condition without a bind parameter for each value, because there may be very many."""
     return column.bool_op("IN")(OneOf(literal(json.dumps(list(values)))))

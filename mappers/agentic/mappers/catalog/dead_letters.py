@@ -1,4 +1,4 @@
-"""Items that were given up and are to be looked at: kept, listed, dropped. Pages can be tried again."""
+"""Failed items that need attention: keep, list, drop. Pages can be retried."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CRAWL = "crawl"
 def keep_letters(session: Session, execution: ExecutionModel, result: PipelineResult) -> int:
     """Keep the dead letters of an execution, of its steps and of its crawl; return how many there are.
 
-    A letter that is kept already gets the newest tries; one whose page was fetched this time is dropped.
+    An existing letter gets the newest tries; a letter is dropped if its page was fetched this time.
 
     Args:
         session: In a transaction.
-        execution: That gave them up.
-        result: What its pipeline came to.
+        execution: In which the items failed.
+        result: The result of its pipeline.
     """
     _drop_fetched(session, execution)
     owner = {"project_id": execution.project_id, "execution_id": execution.id, "pipeline": result.pipeline}
@@ -64,9 +64,9 @@ def list_letters(
     Args:
         session: In a transaction.
         project_id: Owns them.
-        limit: No more than this; None for all.
+        limit: Maximum number; None for all.
         execution_id: Only of this execution.
-        after: Only those that follow this one in that order: the last one of the page before.
+        after: Only letters after this one in that order: the last one of the previous page.
     """
     of = DeadLetterModel
     name = of.execution_id.concat(of.item_key)
@@ -80,10 +80,10 @@ def list_letters(
 
 
 def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetterModel:
-    """Return the dead letter of that id, see :func:`letter_id`.
+    """Return the dead letter with that id, see :func:`letter_id`.
 
     Raises:
-        UnknownLetterError: The project has none, or several that begin so.
+        UnknownLetterError: The project has none, or several with this prefix.
     """
     execution_id, _, item_key = letter_id.partition("-")
     query = select(DeadLetterModel).where(
@@ -98,17 +98,17 @@ def find_letter(session: Session, project_id: str, letter_id: str) -> DeadLetter
 
 
 def letter_id(letter: DeadLetterModel) -> str:
-    """Return what a letter is called: how the id of its execution and the key of its item begin."""
+    """Return the id of a letter: the beginnings of its execution's id and its item's key."""
     return f"{letter.execution_id[:SHORT_CHARS]}-{letter.item_key[:8]}"
 
 
 def page_key(letter: DeadLetterModel) -> str:
-    """Return the key that the page of a letter has in the frontier."""
+    """Return the key of a letter's page in the frontier."""
     return url_key(str(letter.item))
 
 
 def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
-    """Drop the dead letters of an execution; return how many those were."""
+    """Drop the dead letters of an execution; return their number."""
     own = (DeadLetterModel.project_id == project_id, DeadLetterModel.execution_id == execution_id)
     count = len(session.scalars(delete(DeadLetterModel).where(*own).returning(DeadLetterModel.step)).all())
     what = f"{count} dead letters of execution {execution_id} are dropped"
@@ -117,7 +117,7 @@ def drop_letters(session: Session, project_id: str, execution_id: str) -> int:
 
 
 def _drop_fetched(session: Session, execution: ExecutionModel) -> None:
-    """Drop the letters that this execution was to try again and whose pages it has fetched."""
+    """Drop the letters that this execution retried, if it has fetched their pages."""
     letters = [
         letter
         for letter in list_letters(session, execution.project_id, execution_id=execution.id)

@@ -1,4 +1,4 @@
-"""Which stream a project's events were published to, and what to do when that is another one now."""
+"""Remembers the stream of a project's published events, and handles a change of the stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.mappers.ledger.sql import EVENTS, NOW
 from agentic.mappers.tables.core import ProjectModel
 
 KEPT_S = 7 * 86_400.0
-"""Retention of a stream: it would have lost older events by now."""
+"""Retention of a stream: it no longer has older events."""
 
 _MAX_ROWS = 2_000
 """Maximum number of batches one transaction resets; on SQLite others wait for it."""
@@ -20,18 +20,17 @@ _Place = tuple[str, int]
 
 
 def note_stream(database: Database, project_id: str, made: str) -> int:
-    """Note which stream events go to; where another was noted, have those of the last week published again.
+    """Record the stream of the events; if it changed, mark the last week's events to be published again.
 
-    Safe to be done by several at once, and to be broken off: what is published twice within ten minutes is
-    stored once.
+    Concurrent and interrupted calls are safe: an event published twice within ten minutes is stored once.
 
     Args:
         database: Holds the ledger.
         project_id: Whose events.
-        made: What tells the stream from others of its name.
+        made: Distinguishes the stream from others with its name.
 
     Returns:
-        How many batches of events are to be published again.
+        How many batches of events will be published again.
 
     Raises:
         DatabaseUnavailableError: The database cannot be used.
@@ -55,7 +54,7 @@ def note_stream(database: Database, project_id: str, made: str) -> int:
 
 
 def _published(database: Database, project_id: str, now: float) -> Iterator[Sequence[_Place]]:
-    """Yield what was published within the last week, and before now, some at a time."""
+    """Yield events published within the last week and before now, in pages."""
     place: _Place = ("", 0)
     key = tuple_(EVENTS.c.run_id, EVENTS.c.last)
     while True:

@@ -1,4 +1,4 @@
-"""Executions chosen by what they have in common, and removed with all that is kept of them."""
+"""Filters executions, and removes them with all their stored data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentic.mappers.tables.core import AgentModel, CrawlModel, ExecutionModel, 
 
 Part = tuple[ColumnElement[bool], ...]
 _MAX_PARTS = 250
-"""SQLite takes 500 in a statement."""
+"""SQLite allows 500 in a statement."""
 
 ENDED = (
     ExecutionStatus.SUCCEEDED,
@@ -28,7 +28,7 @@ ENDED = (
 
 
 class ExecutionGoesOnError(DataError):
-    """An execution cannot be removed, as it has not ended."""
+    """An execution cannot be removed because it has not ended."""
 
     def __init__(self, execution: str, status: str) -> None:
         super().__init__(
@@ -40,13 +40,13 @@ class ExecutionGoesOnError(DataError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionFilter:
-    """Which executions are wanted; those of one project, whatever is left out.
+    """Filter of the executions of one project; all fields are optional.
 
     Attributes:
         agent_id: Of this agent.
         platform: Of agents of this platform.
-        statuses: That stand so; none for any.
-        since: Made no earlier.
+        statuses: With one of these; empty for any.
+        since: Created at this time or later.
     """
 
     agent_id: str | None = None
@@ -63,14 +63,14 @@ def choose_executions(
     *,
     after: ExecutionModel | None = None,
 ) -> Sequence[ExecutionModel]:
-    """Return the executions of a project that are wanted, the newest first.
+    """Return the matching executions of a project, the newest first.
 
     Args:
         session: In a transaction.
         project_id: Owns them.
-        wanted: Which ones.
-        limit: No more than this; None for all.
-        after: Only those that follow this one in that order: the last one of the page before.
+        wanted: The filter.
+        limit: Maximum number; None for all.
+        after: Only executions after this one in that order: the last one of the previous page.
     """
     of = ExecutionModel
     where: list[ColumnElement[bool]] = []
@@ -78,7 +78,7 @@ def choose_executions(
         where.append(of.created_at >= wanted.since)
     if after is not None:
         where.append(follows(of.created_at, after.created_at, of.id, after.id))
-    # Each part is in the order of an index, and so its newest are found without those before them.
+    # Each part follows the order of an index, so its newest rows are found without reading older ones.
     parts = list(_parts(session, project_id, wanted))
     newest = (of.created_at.desc(), of.id)
     if len(parts) > 1 and limit is not None:
@@ -93,7 +93,7 @@ def choose_executions(
 def _newest(
     session: Session, parts: Sequence[Part], where: Sequence[ColumnElement[bool]], limit: int
 ) -> list[str]:
-    """Return the ids of the newest executions of all parts, and of some that are not among them."""
+    """Return the ids of the newest executions of all parts, and of some others."""
     of = ExecutionModel
     found: list[str] = []
     for start in range(0, len(parts), _MAX_PARTS):
@@ -114,7 +114,7 @@ def _newest(
 
 
 def _parts(session: Session, project_id: str, wanted: ExecutionFilter) -> Iterator[Part]:
-    """Yield what the rows of each part have in common: agent and status, or one of them, or nothing."""
+    """Yield the common values of each part: agent and status, or one of them, or nothing."""
     of = ExecutionModel
     agents = None if wanted.agent_id is None else [wanted.agent_id]
     if wanted.platform is not None:
@@ -130,7 +130,7 @@ def _parts(session: Session, project_id: str, wanted: ExecutionFilter) -> Iterat
     elif agents is None:
         yield from ((own, of.status == status) for status in statuses)
     else:
-        # Computed, or SQLite would take the index of the project's executions of that status.
+        # Computed; otherwise SQLite would use the index of the project's executions by status.
         own = of.project_id.concat("") == project_id
         for agent in agents:
             of_agent = (own, of.agent_id == agent)
@@ -140,15 +140,15 @@ def _parts(session: Session, project_id: str, wanted: ExecutionFilter) -> Iterat
 def remove_execution(session: Session, execution: ExecutionModel, agent_name: str) -> None:
     """Remove an execution that has ended, with its result, its dead letters and its crawl.
 
-    Rows in the tables of platforms stay. Its run is to be removed first.
+    Rows in the tables of platforms stay. Remove its run first.
 
     Args:
         session: In a transaction.
-        execution: As it was read.
+        execution: As read before.
         agent_name: For the audit.
 
     Raises:
-        ExecutionGoesOnError: It has not ended, or goes on again.
+        ExecutionGoesOnError: It has not ended, or continues again.
     """
     own = (ExecutionModel.project_id == execution.project_id, ExecutionModel.id == execution.id)
     gone = delete(ExecutionModel).where(*own, ExecutionModel.status.in_(ENDED)).returning(ExecutionModel.id)

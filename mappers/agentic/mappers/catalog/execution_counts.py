@@ -1,4 +1,4 @@
-"""What executions have stored so far: their crawls count with each commit of pages."""
+"""Counts of stored data so far: crawls update them with each commit of pages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COUNT_NAMES = ("inserted", "updated", "unchanged", "rejected", "failed")
 def counts_so_far(
     session: Session, project_id: str, executions: Iterable[ExecutionModel]
 ) -> dict[str, Mapping[str, JSONValue]]:
-    """Return the counts of executions by id: of those without results, what their crawls have committed.
+    """Return the counts of executions by id; without results, the counts that their crawls committed.
 
-    That is read and not kept, as a commit may come in just after an execution was cancelled.
+    These are read and not stored, because a commit may arrive just after an execution was cancelled.
     """
     executions = list(executions)
     without = [each.id for each in executions if not each.has_all_results]
@@ -30,7 +30,7 @@ def counts_so_far(
 def crawl_counts(
     session: Session, project_id: str, execution_ids: Iterable[str]
 ) -> dict[str, Mapping[str, JSONValue]]:
-    """Return what the crawls of executions have committed; those without a crawl are left out."""
+    """Return the committed counts of executions' crawls; executions without a crawl are left out."""
     of_crawls = (CrawlModel.project_id == project_id, CrawlModel.run.in_(list(execution_ids)))
     query = select(
         CrawlModel.run,

@@ -1,4 +1,4 @@
-"""Executions: made, queued for their durable run, and what came of it."""
+"""Executions: create, queue for their durable run, store the result."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Outcome(TypedDict, total=False):
     """How the run of an execution ended.
 
     Attributes:
-        error: What went wrong.
+        error: The error.
         superstep_count: Supersteps of the run.
-        child_run_id: The run of the agent's graph, whose supersteps are added.
+        child_run_id: The run of the agent's graph; its supersteps are added.
         event_count: Durable events of the run.
     """
 
@@ -46,13 +46,13 @@ class Outcome(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedExecution:
-    """What is to be said of an execution that has ended.
+    """Summary of an ended execution.
 
     Attributes:
-        duration_s: Since its newest attempt was begun; since it was asked for, if none was.
-        counts: Rows, by what became of them.
+        duration_s: Since its newest attempt began; since the request, if none began.
+        counts: Rows, by result.
         status: How it ended.
-        reason: Why its results are partial, or a failure.
+        reason: Why its results are partial or failed.
     """
 
     execution_id: str
@@ -68,13 +68,13 @@ class EndedExecution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResults:
-    """What storing the results of an execution did.
+    """Result of storing an execution's results.
 
     Attributes:
-        counts: Rows, by what became of them, and what failed.
-        warnings: What was wrong with parts of the results.
-        outcome: The status that the execution gets when its run ends.
-        reason: Why that is not ``succeeded``.
+        counts: Rows, by result, and failures.
+        warnings: Problems with parts of the results.
+        outcome: The status of the execution when its run ends.
+        reason: Why the status is not ``succeeded``.
     """
 
     counts: Mapping[str, JSONValue]
@@ -92,7 +92,7 @@ def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
     Raises:
         AgentDisabledError: It is disabled.
     """
-    disabled = select(AgentModel.disabled_at).where(AgentModel.id == agent.id)  # by now, that is
+    disabled = select(AgentModel.disabled_at).where(AgentModel.id == agent.id)  # the current value
     if session.scalar(disabled) is not None:
         raise AgentDisabledError(agent.agent_name, agent.project.name)
     execution = ExecutionModel(project_id=agent.project_id, agent_id=agent.id)
@@ -102,7 +102,7 @@ def create_execution(session: Session, agent: AgentModel) -> ExecutionModel:
 
 
 def queue_execution(session: Session, project_id: str, execution_id: str) -> None:
-    """Note that the execution's run began, or goes on after it failed or was cancelled: another attempt."""
+    """Record a new attempt: the run began, or continues after it failed or was cancelled."""
     is_new = or_(ExecutionModel.attempts == 0, ExecutionModel.status.in_(_NOT_RUNNING))
     session.execute(
         update(ExecutionModel)
@@ -119,7 +119,7 @@ def queue_execution(session: Session, project_id: str, execution_id: str) -> Non
 
 
 def begin_execution(session: Session, project_id: str, execution_id: str, worker: str) -> None:
-    """Note that ``worker`` has begun with a queued execution; one that runs already stays as it is."""
+    """Record that ``worker`` began a queued execution; a running one stays unchanged."""
     session.execute(
         update(ExecutionModel)
         .where(*_is(project_id, execution_id), ExecutionModel.status == ExecutionStatus.QUEUED)
@@ -128,7 +128,7 @@ def begin_execution(session: Session, project_id: str, execution_id: str, worker
 
 
 def cancel_unbegun(session: Session, project_id: str, execution_id: str) -> bool:
-    """End an execution whose run was never begun as cancelled; return whether that was so."""
+    """Mark an execution as cancelled if its run never began; return whether it did so."""
     has_run = exists().where(RunModel.project_id == project_id, RunModel.run_id == execution_id)
     changed = session.execute(
         update(ExecutionModel)
@@ -140,9 +140,9 @@ def cancel_unbegun(session: Session, project_id: str, execution_id: str) -> bool
 
 
 def save_outcome(session: Session, project_id: str, execution_id: str, stored: StoredResults) -> None:
-    """Note what storing the results of an execution did; share the session with the rows.
+    """Record the result of storing an execution's results; share the session with the rows.
 
-    Warnings that were added while it ran stay.
+    Warnings added during the run stay.
     """
     session.execute(
         update(ExecutionModel)
@@ -153,9 +153,9 @@ def save_outcome(session: Session, project_id: str, execution_id: str, stored: S
 
 
 def add_warnings(session: Session, project_id: str, execution_id: str, warnings: Sequence[str]) -> None:
-    """Add to the warnings of an execution; share the session with the rows they are about.
+    """Add warnings to an execution; share the session with their rows.
 
-    Of more than ``MAX_WARNINGS`` only the number is kept, and of a sentence that is there already, nothing.
+    Beyond ``MAX_WARNINGS``, only the number is kept. A repeated sentence is ignored.
     """
     if not warnings:
         return
@@ -175,7 +175,7 @@ def add_warnings(session: Session, project_id: str, execution_id: str, warnings:
 
 
 def _without_count(warnings: Sequence[str]) -> tuple[list[str], int]:
-    """Return the warnings without the line that counts those left out, and that count."""
+    """Return the warnings without the line that counts omitted ones, and that count."""
     found = _LEFT_OUT.fullmatch(warnings[-1]) if warnings else None
     return (list(warnings), 0) if found is None else (list(warnings[:-1]), int(found[1]))
 
@@ -187,17 +187,17 @@ def _clean(text: str | None) -> str | None:
 def finish_execution(
     session: Session, project_id: str, execution_id: str, status: ExecutionStatus, **outcome: Unpack[Outcome]
 ) -> EndedExecution | None:
-    """Note how the run of an execution ended, and return what is to be said of it.
+    """Record how the run of an execution ended, and return a summary.
 
-    One that succeeded gets the outcome of its results as its status. Nothing happens when the execution was
-    removed meanwhile.
+    If it succeeded, its status is the outcome of its results. Nothing happens if the execution was removed
+    meanwhile.
 
     Args:
         session: In the transaction that ends the run.
         project_id: Owns the execution.
         execution_id: The execution.
         status: ``succeeded``, ``failed`` or ``cancelled``.
-        outcome: What else is known.
+        outcome: Further facts.
     """
     error, child_run_id = outcome.get("error"), outcome.get("child_run_id", "")
     child = select(func.coalesce(func.sum(RunModel.superstep), 0)).where(
@@ -260,7 +260,7 @@ def _ended(session: Session, project_id: str, execution_id: str) -> EndedExecuti
 
 
 def waiting_executions(session: Session, project_id: str, older_than_s: float) -> Sequence[ExecutionModel]:
-    """Return the executions of a project that nobody has begun: the message that asked for it may be lost."""
+    """Return the executions of a project that have not begun: their start message may be lost."""
     query = select(ExecutionModel).where(
         ExecutionModel.project_id == project_id,
         ExecutionModel.status == ExecutionStatus.QUEUED,
@@ -271,7 +271,7 @@ def waiting_executions(session: Session, project_id: str, older_than_s: float) -
 
 
 def find_execution(session: Session, project_id: str, execution_id: str) -> ExecutionModel:
-    """Return an execution of that project; those of other projects are not seen.
+    """Return an execution of that project; executions of other projects are invisible.
 
     Raises:
         UnknownExecutionError: The project has no such execution.
@@ -290,5 +290,5 @@ def list_executions(
 
 
 def _is(project_id: str, execution_id: str) -> tuple[ColumnElement[bool], ...]:
-    """Name one execution: who makes up the id of a run must not reach another project's."""
+    """Select one execution; an invented run id must not reach another project's execution."""
     return ExecutionModel.project_id == project_id, ExecutionModel.id == execution_id

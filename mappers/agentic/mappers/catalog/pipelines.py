@@ -1,4 +1,4 @@
-"""Pipelines kept by name and version. A version never changes; what is stored again as it is makes none."""
+"""Pipelines by name and version. A version never changes; storing an unchanged pipeline adds none."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:@(?P<version>[1-9][0-9]{0,
 
 
 def store_pipeline(session: Session, project_id: str, spec: PipelineSpec) -> tuple[PipelineModel, bool]:
-    """Keep a pipeline under its name; return its newest version, and whether that was made now.
+    """Store a pipeline under its name; return its newest version, and whether it is new.
 
     Args:
         session: In a transaction.
         project_id: Owns the pipeline.
-        spec: With every pipeline it names put in, so that it gives the same run each time.
+        spec: With all pipelines that it names inserted, so that each run is the same.
     """
     newest = _newest(session, project_id, spec.name)
     digest = digest_of(spec)
@@ -52,7 +52,7 @@ def find_stored(session: Session, project_id: str, name: str) -> PipelineModel:
     Args:
         session: To read with.
         project_id: Owns the pipeline.
-        name: ``shop`` for the newest version, ``shop@2`` for that one.
+        name: ``shop`` for the newest version, ``shop@2`` for version 2.
 
     Raises:
         UnknownPipelineError: There is none.
@@ -76,18 +76,18 @@ def list_pipelines(session: Session, project_id: str) -> Sequence[PipelineModel]
 
 
 def digest_of(spec: PipelineSpec) -> str:
-    """Return a hash of what a pipeline does: 64 hex digits, the same in every process."""
+    """Return a hash of a pipeline's behaviour: 64 hex digits, the same in every process."""
     text = json.dumps(spec.model_dump(mode="json", by_alias=True), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def as_written(spec: PipelineSpec) -> dict[str, JSONValue]:
-    """Return a pipeline as data, without what goes without saying."""
+    """Return a pipeline as data, without default values."""
     return {"schema_version": 1, **spec.model_dump(mode="json", by_alias=True, exclude_unset=True)}
 
 
 def _known(kept: Sequence[PipelineModel], name: str) -> list[str]:
-    """Return the versions of the pipeline of that name; without one, the names of all."""
+    """Return the versions of the pipeline with that name; without one, the names of all."""
     versions = [f"{known.name}@{known.version}" for known in kept if known.name == name.partition("@")[0]]
     return versions or sorted({known.name for known in kept})
 

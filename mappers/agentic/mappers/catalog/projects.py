@@ -1,4 +1,4 @@
-"""Projects and their agents: added, found, listed."""
+"""Projects and their agents: add, find, list."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_project(session: Session, name: str) -> ProjectModel:
     """Add a project.
 
     Raises:
-        DuplicateProjectError: There is one of that name.
+        DuplicateProjectError: The name is taken.
     """
     project = ProjectModel(name=name)
     try:
@@ -46,7 +46,7 @@ def add_project(session: Session, name: str) -> ProjectModel:
 
 
 def limit_project(session: Session, project: ProjectModel, max_running: int | None) -> None:
-    """Say how many activations of a project's runs may go on at a time; None for no limit."""
+    """Limit how many activations of a project's runs may run at a time; None for no limit."""
     before, project.max_running = project.max_running, max_running
     what = f"at most {max_running} activations at a time" if max_running else "no limit of activations"
     limits: list[JSONValue] = [before, max_running]
@@ -54,7 +54,7 @@ def limit_project(session: Session, project: ProjectModel, max_running: int | No
 
 
 def describe_project(session: Session, project: ProjectModel, description: str | None) -> None:
-    """Say what a project is for; None for nothing."""
+    """Set the description of a project; None removes it."""
     before, project.description = project.description, description
     texts: list[JSONValue] = [before, description]
     what = f"project {project.name} has a new description"
@@ -62,19 +62,19 @@ def describe_project(session: Session, project: ProjectModel, description: str |
 
 
 def remove_project(session: Session, project: ProjectModel, counts: Mapping[str, int]) -> None:
-    """Remove a project with all it owns: agents, executions, rows of all tables, runs, secrets.
+    """Remove a project with all its data: agents, executions, rows of all tables, runs, secrets.
 
     Decisions stay.
 
     Args:
         session: In a transaction.
-        project: To be removed.
-        counts: What goes with it, for the audit.
+        project: The project to remove.
+        counts: The removed data, for the audit.
 
     Raises:
-        ProjectBusyError: Runs of it have not ended.
+        ProjectBusyError: It has open runs.
     """
-    # What begins from now on waits for this row, and then finds none.
+    # Work that begins from now on waits for this row, and then finds none.
     session.execute(select(ProjectModel.id).where(ProjectModel.id == project.id).with_for_update())
     check_idle(session, project)
     session.execute(delete(ProjectModel).where(ProjectModel.id == project.id))
@@ -83,10 +83,10 @@ def remove_project(session: Session, project: ProjectModel, counts: Mapping[str,
 
 
 def check_idle(session: Session, project: ProjectModel) -> None:
-    """Refuse what may only be done to a project at rest.
+    """Refuse operations that need an idle project.
 
     Raises:
-        ProjectBusyError: Runs of it have not ended, or executions of it have not begun.
+        ProjectBusyError: It has open runs, or executions that have not begun.
     """
     runs = select(RunModel.run_id).where(
         RunModel.project_id == project.id, RunModel.finished_at.is_(None), ~RunModel.run_id.contains("/")
@@ -112,13 +112,13 @@ def find_project(session: Session, name: str) -> ProjectModel:
 
 
 def ensure_project(session: Session, name: str) -> ProjectModel:
-    """Return the project called ``name``, which is added if there is none."""
+    """Return the project called ``name``; add it if there is none."""
     try:
         return find_project(session, name)
     except UnknownProjectError:
         try:
             return add_project(session, name)
-        except DuplicateProjectError:  # another process was quicker
+        except DuplicateProjectError:  # another process was faster
             return find_project(session, name)
 
 
@@ -142,11 +142,11 @@ def add_agent(
         project: Owns the agent.
         name: Unique in the project.
         platform: Name of the platform that runs it.
-        config: What the platform's settings accept.
-        goals: Free words, separated by commas, for platforms that choose by them.
+        config: Values for the platform's settings.
+        goals: Free words, separated by commas, for platforms that select by goals.
 
     Raises:
-        DuplicateAgentError: The project has an agent of that name.
+        DuplicateAgentError: The project has an agent with that name.
     """
     agent = AgentModel(
         project_id=project.id,
@@ -174,7 +174,7 @@ def change_agent(
     config: Mapping[str, JSONValue],
     goals: str | None,
 ) -> None:
-    """Change an agent. The audit tells what was changed, and no value, as that may be a secret."""
+    """Change an agent. The audit lists the changed fields without values, which may be secret."""
     changed = [f"config.{name}" for name in _differing(agent.config, config)]
     changed += ["platform"] if agent.agent_platform != platform else []
     changed += ["goals"] if agent.goals != goals else []
@@ -195,7 +195,7 @@ def remove_agent(session: Session, agent: AgentModel) -> None:
 
 
 def disable_agent(session: Session, agent: AgentModel) -> bool:
-    """Let nothing new of an agent begin; what is at work goes on. Return whether that is a change."""
+    """Stop new executions of an agent; running ones continue. Return whether this is a change."""
     if agent.disabled_at is not None:
         return False
     agent.disabled_at = utc_now()
@@ -205,9 +205,9 @@ def disable_agent(session: Session, agent: AgentModel) -> bool:
 
 
 def enable_agent(session: Session, agent: AgentModel) -> bool:
-    """Let a disabled agent run again, and return whether that is a change.
+    """Enable a disabled agent, and return whether this is a change.
 
-    What was due meanwhile is not caught up.
+    Due times that passed meanwhile are not caught up.
     """
     if agent.disabled_at is None:
         return False
@@ -223,14 +223,14 @@ def enable_agent(session: Session, agent: AgentModel) -> bool:
 
 
 def find_agent(session: Session, project_id: str, name_or_id: str) -> AgentModel:
-    """Return an agent of that project; those of other projects are not seen.
+    """Return an agent of that project; agents of other projects are invisible.
 
     Raises:
         UnknownAgentError: The project has no such agent.
     """
     named = or_(AgentModel.agent_name == name_or_id, AgentModel.id == name_or_id)
     query = select(AgentModel).where(AgentModel.project_id == project_id, named)
-    # An agent may be named like the id of another: its own id wins.
+    # An agent's name may equal the id of another agent: the id wins.
     agent = session.scalars(query.order_by(AgentModel.id != name_or_id)).first()
     if agent is None:
         project = session.get(ProjectModel, project_id)

@@ -1,4 +1,4 @@
-"""Schedules are fired once for each due time, or held: a policy decides while an execution is at work."""
+"""Fires schedules once per due time, or holds them: a policy decides while an execution runs."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from agentic.mappers.tables.core import ExecutionModel, ExecutionStatus, Overlap
 
 
 class Held(StrEnum):
-    """Why a due time made no execution: it waits for the one at work, or is skipped."""
+    """Why a due time started no execution: it waits for the running one, or is skipped."""
 
     WAITING = "waiting"
     SKIPPED = "skipped"
 
 
 def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> ExecutionModel | Held | None:
-    """Decide about one due time, and move the schedule on to it; both are kept or neither.
+    """Decide about one due time, and advance the schedule to it; both are stored or neither.
 
-    Of any number that try at once, exactly one succeeds: the schedule must be as it was read, and the
-    database keeps one execution for each schedule and due time, even if its clock is turned back.
+    If several processes try at once, exactly one succeeds: the schedule must be unchanged since it was read,
+    and the database keeps one execution per schedule and due time, even if its clock is turned back.
 
     Args:
         session: In a transaction.
-        schedule: As it was read.
-        due: The next of its due times to be fired.
+        schedule: As read before.
+        due: Its next due time to fire.
 
     Returns:
-        The queued execution, or what became of the due time while another one is at work; None when another
-        beat fired it, or the schedule was changed, paused or removed, or its agent disabled.
+        The queued execution, or how the due time is held while another one runs; None if another beat fired
+        it, or the schedule was changed, paused or removed, or its agent disabled.
     """
     moved = session.execute(
         update(ScheduleModel)
@@ -49,7 +49,7 @@ def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> E
     ).one_or_none()
     if moved is None or _was_fired(session, schedule, due):
         return None
-    # The row is locked from here on, so that of two due times the second sees the execution of the first.
+    # The row is locked from here on, so that a second due time sees the execution of the first.
     overlap, waiting_due_at = moved
     busy_id = None if overlap is Overlap.ALLOW else execution_at_work(session, schedule)
     if overlap is Overlap.QUEUE and waiting_due_at is None and busy_id is not None:
@@ -60,14 +60,14 @@ def fire_schedule(session: Session, schedule: ScheduleModel, due: datetime) -> E
 
 
 def fire_waiting(session: Session, schedule: ScheduleModel) -> ExecutionModel | None:
-    """Fire the due time that waits, unless an execution is still at work.
+    """Fire the waiting due time, unless an execution still runs.
 
     Args:
         session: In a transaction.
-        schedule: As it was read.
+        schedule: As read before.
 
     Returns:
-        The queued execution; None when it still waits, or nothing does.
+        The queued execution; None if the due time still waits, or none is waiting.
     """
     due = schedule.waiting_due_at
     found = select(ScheduleModel.id).where(
@@ -85,7 +85,7 @@ def fire_waiting(session: Session, schedule: ScheduleModel) -> ExecutionModel | 
 
 
 def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime) -> bool:
-    """Move a schedule past due times that will not be fired; False when it was changed meanwhile."""
+    """Move a schedule past due times that will not fire; False if it was changed meanwhile."""
     moved = session.scalar(
         update(ScheduleModel)
         .where(
@@ -112,7 +112,7 @@ def give_up_due_times(session: Session, schedule: ScheduleModel, until: datetime
 
 
 def execution_at_work(session: Session, schedule: ScheduleModel) -> str | None:
-    """Return the id of an execution of this schedule that has not ended; None when all have."""
+    """Return the id of an open execution of this schedule; None if all have ended."""
     of = ExecutionModel
     unended = (ExecutionStatus.QUEUED, ExecutionStatus.RUNNING)
     query = select(of.id).where(
@@ -125,7 +125,7 @@ def execution_at_work(session: Session, schedule: ScheduleModel) -> str | None:
 
 
 def _was_fired(session: Session, schedule: ScheduleModel, due: datetime) -> bool:
-    """Whether a due time comes again because the clock of the database was turned back."""
+    """Whether a due time recurs because the clock of the database was turned back."""
     of = ExecutionModel
     found = select(of.id).where(
         of.project_id == schedule.project_id, of.idempotency_key == _key(schedule, due)

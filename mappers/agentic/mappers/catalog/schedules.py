@@ -1,4 +1,4 @@
-"""Schedules: added, changed, found and paused."""
+"""Schedules: add, change, find and pause."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ ACTIVE = (
     ScheduleModel.paused_at.is_(None),
     ScheduleModel.agent_id.not_in(select(AgentModel.id).where(AgentModel.disabled_at.is_not(None))),
 )
-"""Neither paused nor with a disabled agent."""
+"""Neither paused nor of a disabled agent."""
 
 
 class Timing(TypedDict, total=False):
-    """What a schedule says; see :class:`ScheduleModel`."""
+    """The values of a schedule; see :class:`ScheduleModel`."""
 
     cron: str | None
     every_s: int | None
@@ -63,7 +63,7 @@ class Timing(TypedDict, total=False):
 
 
 def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpack[Timing]) -> ScheduleModel:
-    """Add a schedule of ``agent``, due from now on. Whether its times can be used is not checked here.
+    """Add a schedule of ``agent``, due from now on. Its times are not checked here.
 
     Raises:
         DuplicateScheduleError: The project has a schedule of that name.
@@ -86,9 +86,9 @@ def add_schedule(session: Session, agent: AgentModel, name: str, **timing: Unpac
 def change_schedule(
     session: Session, schedule: ScheduleModel, agent: AgentModel, **timing: Unpack[Timing]
 ) -> None:
-    """Change what a schedule says; it still knows which execution of it is at work.
+    """Change the values of a schedule; it still knows its running execution.
 
-    When it changes the times, they count from now. Whether they can be used is not checked here.
+    Changed times count from now. They are not checked here.
     """
     changes = {name: value for name, value in timing.items() if getattr(schedule, name) != value} | (
         {"agent": agent} if schedule.agent_id != agent.id else {}
@@ -112,10 +112,10 @@ def change_schedule(
 
 
 def find_schedule(session: Session, project: ProjectModel, name: str) -> ScheduleModel:
-    """Return a schedule of that project; those of other projects are not seen.
+    """Return a schedule of that project; schedules of other projects are invisible.
 
     Raises:
-        UnknownScheduleError: The project has none of that name.
+        UnknownScheduleError: The project has none with that name.
     """
     of_project = ScheduleModel.project_id == project.id
     schedule = session.scalar(select(ScheduleModel).where(of_project, ScheduleModel.name == name))
@@ -126,7 +126,7 @@ def find_schedule(session: Session, project: ProjectModel, name: str) -> Schedul
 
 
 def remove_schedule(session: Session, project: ProjectModel, name: str) -> None:
-    """Remove the schedule of that project and name, if there is one."""
+    """Remove the project's schedule with that name, if it exists."""
     found = session.scalar(
         delete(ScheduleModel)
         .where(ScheduleModel.project_id == project.id, ScheduleModel.name == name)
@@ -144,13 +144,13 @@ def list_schedules(session: Session, project_id: str) -> Sequence[ScheduleModel]
 
 
 def active_schedules(session: Session) -> Sequence[ScheduleModel]:
-    """Return the schedules of every project that are to fire: what beat looks after."""
+    """Return the active schedules of all projects, for beat."""
     query = select(ScheduleModel).where(*ACTIVE)
     return session.scalars(query.order_by(ScheduleModel.id)).all()
 
 
 def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
-    """Let nothing be fired until the schedule is resumed."""
+    """Pause a schedule: it does not fire until it is resumed."""
     if schedule.paused_at is None:
         schedule.paused_at = store_now(session)
         schedule.waiting_due_at = None
@@ -158,7 +158,7 @@ def pause_schedule(session: Session, schedule: ScheduleModel) -> None:
 
 
 def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
-    """Let a paused schedule go on from now; what was due meanwhile was not missed, and is not fired."""
+    """Resume a paused schedule from now; due times during the pause are not missed and do not fire."""
     if schedule.paused_at is not None:
         schedule.paused_at = None
         schedule.settled_until = store_now(session)
@@ -166,11 +166,11 @@ def resume_schedule(session: Session, schedule: ScheduleModel) -> None:
 
 
 def store_now(session: Session) -> datetime:
-    """Return the time by the clock of the database."""
+    """Return the time of the database's clock."""
     return session.scalars(select(StoreNow())).one()
 
 
-def note(  # what a decision is made of
+def note(  # the parts of a decision
     session: Session,
     schedule: ScheduleModel,
     kind: DecisionKind,
@@ -180,6 +180,6 @@ def note(  # what a decision is made of
     who: str = "",
     **details: JSONValue,
 ) -> None:
-    """Write down a decision about a schedule."""
+    """Record a decision about a schedule."""
     said = f"schedule {schedule.name} {what}"
     audit(session, schedule.project_id, kind, schedule.name, said, reason=reason, who=who, **details)

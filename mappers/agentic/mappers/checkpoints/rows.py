@@ -1,4 +1,4 @@
-"""A run's checkpoints as rows. Everything here works inside a transaction of the caller."""
+"""A run's checkpoints as rows. All functions work inside a transaction of the caller."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RunKey = dict[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which checkpoints to list; None: any."""
+    """Filter of the checkpoints to list; None: any."""
 
     run_id: RunId | None
     workflow_id: str | None
@@ -48,19 +48,19 @@ class Wanted:
 
 
 def add_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -> bool:
-    """Add one; False when it does not follow the newest one.
+    """Add a checkpoint; return False if it does not follow the newest one.
 
     Raises:
-        IntegrityError: Another one was added at this moment, or there is no such project.
+        IntegrityError: Another one was added at the same time, or the project does not exist.
     """
     return _add(cursor, project_id, checkpoint, statements.ADD_CHECKPOINT)
 
 
 def add_next_checkpoint(cursor: HotCursor, project_id: str, checkpoint: Checkpoint) -> None:
-    """Add one that follows the newest one, as the caller knows: at half the cost.
+    """Add a checkpoint at half the cost, if the caller knows that it follows the newest one.
 
     Raises:
-        IntegrityError: Somebody has added one of its revision, or there is no such project.
+        IntegrityError: Another process added this revision, or the project does not exist.
     """
     _add(cursor, project_id, checkpoint, statements.ADD_NEXT_CHECKPOINT)
 
@@ -93,14 +93,14 @@ def _add(cursor: HotCursor, project_id: str, checkpoint: Checkpoint, statement: 
 
 
 def newest_revision(cursor: HotCursor, key: RunKey) -> int:
-    """Return the number of a run's newest checkpoint, 0 when it has none."""
+    """Return the revision of a run's newest checkpoint, 0 if there is none."""
     return cursor.number(statements.NEWEST_REVISION, key)
 
 
 def read_checkpoint(
     session: Session | Connection, key: RunKey, revision: int | None
 ) -> StoredCheckpoint | None:
-    """Return a checkpoint, the newest one when no ``revision`` is given; None when there is none.
+    """Return a checkpoint, the newest one by default; None if there is none.
 
     Raises:
         CorruptCheckpointError: A row does not hold what it should.
@@ -111,7 +111,7 @@ def read_checkpoint(
 
 
 def checkpoint_of(rows: Sequence[Sequence[Any]]) -> StoredCheckpoint | None:
-    """Return what the rows of :data:`checkpoint_statements.LATEST` say; None when there are none.
+    """Build the checkpoint from rows of :data:`checkpoint_statements.LATEST`; None if there are none.
 
     Raises:
         CorruptCheckpointError: A row does not hold what it should.
@@ -125,7 +125,7 @@ def checkpoint_of(rows: Sequence[Sequence[Any]]) -> StoredCheckpoint | None:
 
 
 def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[CheckpointMetadata]:
-    """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+    """Return metadata of checkpoints: of one run by revision, else by time, newest first.
 
     Raises:
         CorruptCheckpointError: A row does not hold what it should.
@@ -151,7 +151,7 @@ def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[
 
 
 def remove_older(cursor: HotCursor, key: RunKey, count: int) -> int:
-    """Remove all but the newest ``count``, and the parts that only those could see; return how many went."""
+    """Remove all but the newest ``count`` and the parts only they used; return how many were removed."""
     oldest = cursor.number(statements.OLDEST_REVISION, key)
     first = newest_revision(cursor, key) - count + 1
     if first <= oldest:
@@ -168,7 +168,7 @@ def remove_run(cursor: HotCursor, key: RunKey) -> int:
     """Remove a run; return how many checkpoints it had."""
     cursor.number(statements.OLDEST_REVISION, key)
     removed_count = 0
-    # Again, until nothing is left: on PostgreSQL one may have been added while the newest was removed.
+    # Repeat until nothing is left: on PostgreSQL, one may be added while the newest is removed.
     while removed := cursor.run(statements.REMOVE_RUN, key):
         removed_count += removed
     cursor.run(statements.REMOVE_PARTS, key)
@@ -178,11 +178,11 @@ def remove_run(cursor: HotCursor, key: RunKey) -> int:
 def copy_checkpoint(
     session: Session, key: RunKey, revision: int, new_run_id: RunId
 ) -> CheckpointMetadata | None:
-    """Copy one as the first of a new run; None when that run has checkpoints already.
+    """Copy a checkpoint as the first of a new run; None if that run has checkpoints already.
 
     Raises:
-        CheckpointNotFoundError: There is no such checkpoint.
-        IntegrityError: The new run has got its first one at this moment.
+        CheckpointNotFoundError: The checkpoint does not exist.
+        IntegrityError: The new run got its first checkpoint at the same time.
     """
     session.execute(statements.PREPARE_JOINS)
     origin = _described(session, key, revision)
@@ -212,10 +212,10 @@ def _described(session: Session, key: RunKey, revision: int) -> CheckpointMetada
 
 
 def metadata_of(row: Mapping[Any, Any]) -> CheckpointMetadata:
-    """Return what a row knows of a checkpoint.
+    """Return the metadata of a checkpoint from its row.
 
     Raises:
-        CorruptCheckpointError: The row does not hold what it should.
+        CorruptCheckpointError: The row has invalid data.
     """
     facts = {name: row[name] for name in _NAMES}
     try:
@@ -225,6 +225,6 @@ def metadata_of(row: Mapping[Any, Any]) -> CheckpointMetadata:
 
 
 def _affected(session: Session, statement: UpdateBase, values: Values) -> int:
-    # Without the option, SQLAlchemy keeps the count of inserted rows on SQLite only.
+    # Without this option, SQLAlchemy keeps the count of inserted rows only on SQLite.
     result = session.execute(statement, values, execution_options={"preserve_rowcount": True})
     return cast("CursorResult[object]", result).rowcount

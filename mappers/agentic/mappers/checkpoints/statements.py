@@ -1,4 +1,4 @@
-"""The statements behind :mod:`agentic.mappers.checkpoints.rows`, each made once."""
+"""The statements behind :mod:`agentic.mappers.checkpoints.rows`, each built once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METADATA = (
     CHECKPOINTS.c.run_id,
     CHECKPOINTS.c.revision,
     CHECKPOINTS.c.superstep,
-    # As text: a word that a newer version wrote makes one checkpoint unreadable, not the statement.
+    # As text: an unknown word from a newer version breaks one checkpoint, not the whole statement.
     type_coerce(CHECKPOINTS.c.status, String).label("status"),
     CHECKPOINTS.c.workflow_id,
     CHECKPOINTS.c.version,
@@ -77,10 +77,10 @@ def _byte_count_sqlite(element: ByteCount, compiler: SQLCompiler, **kw: object) 
 
 
 class JoinByHash(FunctionElement[str]):
-    """To be selected before the joins of a transaction.
+    """Select this before the joins of a transaction.
 
-    Until PostgreSQL has counted rows, a minute or two after they came, it takes those of a run for one and
-    joins them by comparing each with each: with 2,000 parts, for minutes.
+    PostgreSQL counts new rows only after a minute or two. Until then it expects one row per run and compares
+    each row with each in a join: with 2,000 parts, this takes minutes.
     """
 
     type = String()
@@ -96,7 +96,7 @@ def _of_run(table: FromClause) -> ColumnElement[bool]:
 
 
 def _parts_at(revision: ColumnElement[int]) -> Subquery:
-    """Return the parts there were: of each the newest row, unless that one says it is gone."""
+    """Return the parts at a revision: the newest row of each, unless it marks the part as removed."""
     seen = (
         select(PARTS.c.part, func.max(PARTS.c.revision).label("revision"))
         .where(_of_run(PARTS), PARTS.c.revision <= revision)
@@ -112,9 +112,9 @@ def _parts_at(revision: ColumnElement[int]) -> Subquery:
 
 
 def _whole(revision: ColumnElement[int]) -> CompoundSelect[*tuple[object, ...]]:
-    """Return a row without ``part`` that has the head as ``text``, and a row for each part.
+    """Return one row without ``part`` with the head as ``text``, and one row per part.
 
-    One statement sees one state of the database, whatever the isolation level.
+    One statement sees one state of the database at any isolation level.
     """
     head = select(null().label("part"), CHECKPOINTS.c.head.label("text"), *METADATA)
     parts = _parts_at(revision)
@@ -129,7 +129,7 @@ def _end_of_run(order: ColumnElement[int]) -> Select[int]:
 
 
 def _add_checkpoint() -> Insert:
-    # Locked, so that the run cannot be removed before the new one is there to be removed too.
+    # Locked, so that a removal of the run waits until the new one can be removed too.
     newest = _end_of_run(CHECKPOINTS.c.revision.desc()).with_for_update(read=True, key_share=True)
     values = [bindparam(column.name, type_=column.type) for column in CHECKPOINTS.c]
     is_next = func.coalesce(newest.scalar_subquery(), 0) == REVISION - 1
@@ -187,10 +187,10 @@ PREPARE_HOT_JOINS = HotStatement(PREPARE_JOINS)
 NEWEST_REVISION = HotStatement(_newest)
 
 OLDEST_REVISION = HotStatement(_end_of_run(CHECKPOINTS.c.revision).with_for_update(key_share=True))
-"""Removals lock it first: they take turns, and saves never wait for them."""
+"""Removals lock it first: they run one by one, and saves never wait for them."""
 
 ADD_CHECKPOINT = HotStatement(_add_checkpoint())
-"""Binds its columns by their names; adds nothing unless ``revision`` is the next one."""
+"""Binds its columns by name; adds nothing unless ``revision`` is the next one."""
 
 ADD_NEXT_CHECKPOINT = HotStatement(insert(CHECKPOINTS))
 """Binds its columns by their names."""
@@ -219,7 +219,7 @@ REMOVE_OLDER = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS), CHEC
 REMOVE_REPLACED = HotStatement(_remove_replaced())
 """Parts hidden from all checkpoints from ``first`` on by a later row at or below ``first``.
 
-At or below ``oldest`` there is one row of each part already, so only parts that changed since are checked.
+At or below ``oldest`` each part has only one row already, so only parts that changed later are checked.
 """
 
 REMOVE_GONE = HotStatement(
@@ -227,7 +227,7 @@ REMOVE_GONE = HotStatement(
         _of_run(PARTS), PARTS.c.revision >= OLDEST, PARTS.c.revision <= FIRST, PARTS.c.text.is_(None)
     )
 )
-"""Marks of gone parts; only after the hidden parts are removed, which would come back otherwise."""
+"""Marks of removed parts. Remove the hidden parts first: they would reappear otherwise."""
 
 REMOVE_RUN = HotStatement(delete(CHECKPOINTS).where(_of_run(CHECKPOINTS)))
 REMOVE_PARTS = HotStatement(delete(PARTS).where(_of_run(PARTS)))

@@ -33,16 +33,16 @@ class SqlCheckpointStore:
     """The checkpoints of a project's runs.
 
     Implements :class:`agentic.core.graph.checkpoints.store.CheckpointStore`. Any number of stores, in any
-    number of processes, may work on one run: of those that save one revision at once, one succeeds. What a
-    store does is done in one thread, one call after the other, each in a transaction of its own.
+    number of processes, may work on one run: if several save one revision at once, one succeeds. A store does
+    its work in one thread, one call after the other, each in its own transaction.
     """
 
     def __init__(self, database: Database, *, project_id: str) -> None:
-        """Remember where the checkpoints live; nothing is read or written yet.
+        """Create the store; nothing is read or written yet.
 
         Args:
             database: Migrated.
-            project_id: Owns the runs; those of other projects are not seen.
+            project_id: Owns the runs; the runs of other projects are invisible.
         """
         self._database = database
         self._project_id = project_id
@@ -50,14 +50,14 @@ class SqlCheckpointStore:
 
     @classmethod
     def open(cls, url: str, *, project: str = "default") -> Self:
-        """Return the checkpoints that a database keeps for a project; the project is added when it is new.
+        """Return the checkpoint store of a project in a database; a new project is added.
 
         Args:
-            url: Of a migrated database, as ``sqlite:///runs.db``.
+            url: Of a migrated database, such as ``sqlite:///runs.db``.
             project: Name of the project.
 
         Raises:
-            DatabaseUrlError: ``url`` names no database this project can use.
+            DatabaseUrlError: ``url`` does not name a supported database.
             CheckpointStoreError: The database cannot be used, or has no tables yet.
         """
         database = Database(url)
@@ -68,14 +68,14 @@ class SqlCheckpointStore:
         return cls(database, project_id=project_id)
 
     def close(self) -> None:
-        """Close the connections of this process to the database; the next call opens one again."""
+        """Close this process's connections to the database; the next call opens one again."""
         self._database.dispose()
 
     async def save(self, checkpoint: Checkpoint) -> None:
-        """Keep ``checkpoint``, all of it or nothing.
+        """Save ``checkpoint``, all of it or nothing.
 
         Raises:
-            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
+            CheckpointConflictError: Its revision does not follow the newest: another process continued.
             CheckpointStoreError: The database cannot be used.
         """
         await self._call(self._save, checkpoint)
@@ -84,14 +84,14 @@ class SqlCheckpointStore:
         """Return a checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is none, or it was removed.
-            CorruptCheckpointError: It is there and cannot be read.
+            CheckpointNotFoundError: It does not exist, or was removed.
+            CorruptCheckpointError: It exists, but cannot be read.
             CheckpointStoreError: The database cannot be used.
         """
         return await self._call(self._read, run_id, revision)
 
     async def latest(self, run_id: RunId) -> StoredCheckpoint:
-        """Return a run's newest checkpoint. Raises as :meth:`load`."""
+        """Return a run's newest checkpoint. Raises the same errors as :meth:`load`."""
         return await self._call(self._read, run_id, None)
 
     async def list_metadata(
@@ -102,7 +102,7 @@ class SqlCheckpointStore:
         status: RunStatus | None = None,
         newest_only: bool = False,
     ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+        """Return metadata of checkpoints: of one run by revision, else by time, newest first.
 
         Raises:
             CorruptCheckpointError: One of them cannot be read.
@@ -112,10 +112,10 @@ class SqlCheckpointStore:
         return await self._call(self._list, wanted)
 
     async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints, at a cost that grows with what goes.
+        """Remove all but a run's newest ``count`` checkpoints; the cost grows with the number removed.
 
         Returns:
-            How many went.
+            The number of removed checkpoints.
 
         Raises:
             InvalidPolicyError: ``count`` is below 1.
@@ -126,7 +126,7 @@ class SqlCheckpointStore:
         return await self._call(self._keep_last, run_id, count)
 
     async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went.
+        """Remove a run; return how many checkpoints it had.
 
         Raises:
             CheckpointStoreError: The database cannot be used.
@@ -137,7 +137,7 @@ class SqlCheckpointStore:
         """Copy a checkpoint as the first one of a new run, inside the database.
 
         Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
+            CheckpointNotFoundError: The checkpoint does not exist.
             CheckpointConflictError: ``new_run_id`` has checkpoints already.
             CheckpointStoreError: The database cannot be used.
         """
@@ -197,10 +197,10 @@ class SqlCheckpointStore:
 
 @contextmanager
 def _telling(database: Database, project: str) -> Iterator[None]:
-    """Say of a database that cannot be used what that means here.
+    """Turn a failure of the database into the error of a store.
 
     Raises:
-        CheckpointStoreError: It cannot.
+        CheckpointStoreError: The database cannot be used.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The statements that change activations, or look at those of one run, each made once."""
+"""The statements that change activations, or read the activations of one run, each built once."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def _becomes_pending(not_before: ColumnElement[float] = NOW) -> Update:
 
 
 def _settled(change: Update, *, says_something: bool = True) -> HotStatement:
-    """Return a statement for who has the lease; it changes nothing when that is worth nothing.
+    """Return a statement for the holder of the lease; it changes nothing if the lease is not valid.
 
     Args:
-        change: What becomes of the activation.
-        says_something: Whether there is a result, progress or note. SQLite's driver takes longer to bind a
-            null than a value, and most would bind three.
+        change: The new state of the activation.
+        says_something: Whether there is a result, progress or note. SQLite's driver binds a null more
+            slowly than a value, and most statements would bind three.
     """
     said = {
         "result": bindparam("result", type_=ACTIVATIONS.c.result.type),
@@ -206,7 +206,7 @@ OFFER_RUN = HotStatement(
         dispatched_at=null(),
     )
 )
-"""Held activations are invisible to claims; when offered again, they must be dispatched again."""
+"""Claims ignore held activations; when offered again, they must be dispatched again."""
 
 COUNT_RUNNING = HotStatement(
     select(func.count())
@@ -224,7 +224,7 @@ _HAS_BLOCKED = exists().where(of_executor(ACTIVATIONS), _has(ActivationStatus.BL
 
 HAS_OPEN = HotStatement(select(_HAS_OPEN))
 WHAT_IS_LEFT = HotStatement(select(_HAS_OPEN, _HAS_BLOCKED))
-"""Whether the superstep still waits for an activation, and whether one of the executor is queued."""
+"""Whether the superstep still waits for an activation, and whether the executor has a queued one."""
 
 OUTCOMES = HotStatement(
     select(
@@ -244,7 +244,7 @@ FENCES = HotStatement(
     )
 )
 REMOVE_ACTIVATION = HotStatement(delete(ACTIVATIONS).where(of_activation(ACTIVATIONS)))
-"""To be recreated."""
+"""Activations to recreate."""
 
 _NEW = {
     **bound(ACTIVATIONS),
@@ -255,7 +255,7 @@ _NEW = {
     "started_at": case((bindparam("worker", type_=ACTIVATIONS.c.worker.type).is_not(None), NOW)),
 }
 ADD_ACTIVATION = HotStatement(insert(ACTIVATIONS).values(_NEW))
-"""Binds its other columns by their names. One that is claimed already has ``worker`` and ``lease_s``."""
+"""Binds its other columns by name. An activation that is claimed already has ``worker`` and ``lease_s``."""
 
 ADD_FINISHED = HotStatement(
     insert(ACTIVATIONS).values({**_NEW, "result": bound(ACTIVATIONS)["result"], "finished_at": NOW})
@@ -303,4 +303,4 @@ ADD_EFFECT = HotStatement(
         ),
     )
 )
-"""Binds its columns by their names; the first record of a key stays."""
+"""Binds its columns by name; the first record of a key stays."""

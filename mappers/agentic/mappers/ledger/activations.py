@@ -1,4 +1,4 @@
-"""Activations of the ledger in SQL: claimed, settled, looked at."""
+"""Activations of the ledger in SQL: claim, settle, read."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from agentic.mappers.ledger.rows import FoundRun, activation_row
 from agentic.mappers.ledger.run_statements import ADOPT
 from agentic.mappers.ledger.steps import PENDING, NewRow
 
-# Looked up once: to take a member out of an enum costs as much as a dict.
+# Looked up once: reading an enum member costs as much as building a dict.
 _PENDING = ActivationStatus.PENDING
 _WAITING = ActivationStatus.WAITING
 _RUNNING = str(ActivationStatus.RUNNING)
 
 
 class SqlActivations(UsesCursor):
-    """Implements :class:`agentic.core.ledger.port.Activations`, as far as it is about known ones."""
+    """Implements the part of :class:`agentic.core.ledger.port.Activations` about known activations."""
 
     def claim(
         self, activation_id: ActivationId, worker: str, lease_s: float, *, waits: bool = True
     ) -> Claimed | None:
-        """Take an activation, if it may run now."""
+        """Claim an activation, if it may run now."""
         run = self._locked_run(activation_id.run_id) if waits else self._free_run(activation_id.run_id)
         if run is None or not run.may_run(activation_id.superstep):
             return None
@@ -48,11 +48,11 @@ class SqlActivations(UsesCursor):
         return None if found is None else run.claimed(activation_id, *found)
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> Sequence[LeaseState]:
-        """Extend leases; return what was found of each, in order."""
+        """Extend leases; return the state of each, in order."""
         if not leases:
             return []
         until = self.now() + lease_s
-        # In one order, whoever extends: two that lock the same rows do not wait for each other.
+        # Always in one order: two transactions that lock the same rows never wait for each other.
         rows = [{**self._of_lease(lease), "lease_until": until} for lease in sorted(leases)]
         self._activations.run_each(statements.SET_LEASE, rows)
         found = self._activations.rows(statements.LEASES_UNTIL, self._of_project(lease_until=until))
@@ -60,7 +60,7 @@ class SqlActivations(UsesCursor):
         return [_state(cancelled.get(lease)) for lease in leases]
 
     def settle(self, lease: Lease, settled: Settled) -> bool:
-        """Say what becomes of a claimed activation."""
+        """Settle a claimed activation."""
         run_id = lease.id.run_id
         self._locked_run(run_id)
         status = settled.status
@@ -89,7 +89,7 @@ class SqlActivations(UsesCursor):
         return True
 
     def keep_effect(self, lease: Lease, origin: str, key: str, text: str) -> bool:
-        """Record what a call came to that must not be repeated; the first record stays."""
+        """Record the result of a call that must not be repeated; the first record stays."""
         if not self._activations.number(statements.HAS_LEASE, self._of_lease(lease)):
             return False
         effect = self._of_project(run_id=lease.id.run_id, origin=origin, key=key, text=text)
@@ -97,12 +97,12 @@ class SqlActivations(UsesCursor):
         return True
 
     def effects(self, run_id: RunId, origin: str) -> Mapping[str, str]:
-        """Return what was recorded of calls, by key."""
+        """Return the recorded results of calls, by key."""
         rows = self._activations.rows(statements.EFFECTS_OF, self._of_project(run_id=run_id, origin=origin))
         return dict(rows)
 
     def has_open(self, run_id: RunId, superstep: int) -> bool:
-        """Whether a superstep waits for an activation still."""
+        """Whether a superstep still waits for an activation."""
         known = self._left_open.get((run_id, superstep))
         if known is not None:
             return known
@@ -131,7 +131,7 @@ class SqlActivations(UsesCursor):
         return None if found is None else activation_row(found)
 
     def retry(self, activation_id: ActivationId) -> bool:
-        """Let an activation that waits for a person run again."""
+        """Retry an activation that waits for a person."""
         return self._activations.run(statements.RETRY, self._key(activation_id)) > 0
 
     def _of_lease(self, lease: Lease) -> dict[str, Value]:
@@ -140,7 +140,7 @@ class SqlActivations(UsesCursor):
     def _claim_added(
         self, run: FoundRun, activation_id: ActivationId, added: NewRow, claim: Values
     ) -> Claimed | None:
-        """Claim one that is not written yet."""
+        """Claim an activation that is not written yet."""
         if added["status"] != PENDING:
             return None
         fence = int(added["fence"] or 0) + 1
@@ -148,7 +148,7 @@ class SqlActivations(UsesCursor):
         return run.claimed(activation_id, fence, str(added["queue"]), 0, None, None)
 
     def _go_on_after(self, key: Values, closed: ActivationId, *, skips_rest: bool) -> None:
-        """Let the next one of a lane have its turn, or skip the rest."""
+        """Release the next activation of a lane, or skip the rest."""
         has_open, has_blocked = self._activations.row(statements.WHAT_IS_LEFT, key) or (False, False)
         if has_blocked and skips_rest:
             self._activations.run(statements.SKIP_BLOCKED, key)
@@ -160,7 +160,7 @@ class SqlActivations(UsesCursor):
             self._idle.add(closed.run_id)
 
     def _is_full(self, run: FoundRun, key: Values) -> bool:
-        """Whether a run, or the project, is at its limit."""
+        """Whether the run or the project is at its limit."""
         limits = (
             (run.max_parallel, statements.COUNT_RUNNING),
             (run.max_running, statements.COUNT_RUNNING_OF_PROJECT),
@@ -171,12 +171,12 @@ class SqlActivations(UsesCursor):
         )
 
     def _runs(self, child_id: RunId | None) -> bool:
-        """Whether a child run is there and runs; if so, it does until this transaction ends."""
+        """Whether a child run exists and runs; if so, it keeps running until this transaction ends."""
         child = None if child_id is None else self._locked_run(child_id)
         return child is not None and child.status == _RUNNING
 
     def _adopt(self, activation_id: ActivationId, child_id: RunId) -> None:
-        """Make an activation the parent of the run it waits for."""
+        """Make an activation the parent of the run that it waits for."""
         parent = {f"parent_{name}": value for name, value in self._key(activation_id).items()}
         self._cursor.run(ADOPT, {**parent, **self._of_project(run_id=child_id)})
         self._locked.pop(child_id, None)
@@ -197,5 +197,5 @@ def _state(is_cancelled: bool | None) -> LeaseState:
 
 
 def _has_room(limit: object, running: int) -> bool:
-    """Whether a limit allows one more; SQLite keeps words in a column of numbers, and those allow none."""
+    """Whether a limit allows one more; SQLite may store text in a number column: text allows none."""
     return isinstance(limit, int) and running < limit

@@ -1,4 +1,4 @@
-"""What all of a transaction of the ledger in SQL works with."""
+"""Shared base of the parts of a ledger transaction in SQL."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from agentic.mappers.ledger.steps import NewRow
 
 
 class UsesCursor:
-    """A transaction, without what it is for.
+    """The basics of a transaction, without its operations.
 
-    Whoever changes a run or its activations locks the project, if it has a limit, then the run, then the
-    activations, and a run before its child runs. Only a child run that ends while the run around it is broken
-    off comes the other way: one of the two is undone by the database, and begun again. On SQLite transactions
-    take turns instead. What is known of a locked run stays true, so it is read once;
-    whether its superstep waits for an activation still, until a step of any run is written.
+    Changes to a run or its activations lock the project first, if it has a limit, then the run, then the
+    activations; and a run before its child runs. One exception: a child run ends while its parent run is
+    interrupted. Then the database undoes one of the two transactions, and it begins again. On SQLite,
+    transactions take turns instead. Data of a locked run stays valid, so it is read once; whether its
+    superstep still waits for an activation stays valid until a step of any run is written.
 
-    New activations are written when something else is asked of activations, or at the end. One that is
-    claimed before is written as such, which spares half of what the indexes of a step cost.
+    New activations are written before the next operation on activations, or at the end. An activation claimed
+    before that is written as claimed, which saves half of the index cost of a step.
     """
 
     def __init__(self, cursor: LedgerCursor, project_id: str) -> None:
@@ -38,7 +38,7 @@ class UsesCursor:
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Begin a part: when the block raises, what was written in it is undone, and nothing before it."""
+        """Begin a part: if the block raises, its writes are undone, and no earlier ones."""
         self._write_added()
         idle = set(self._idle)
         try:
@@ -49,11 +49,11 @@ class UsesCursor:
             self._idle = idle
             self._left_open.clear()
             self._added.clear()
-            self._locked.clear()  # locks went with the part
+            self._locked.clear()  # the part's locks are released
             raise
 
     def finish(self) -> None:
-        """Write what is left, and of runs that nobody decided about that somebody has to."""
+        """Write the remaining rows, and mark undecided runs as needing a decision."""
         self._write_added()
         for run_id in self._idle:
             self._cursor.run(MARK_IDLE, self._of_project(run_id=run_id))
@@ -83,7 +83,7 @@ class UsesCursor:
         }
 
     def _locked_run(self, run_id: RunId) -> FoundRun | None:
-        """Return a run that nobody else changes until this transaction ends."""
+        """Return a run, locked against other changes until this transaction ends."""
         if run_id in self._locked:
             return self._locked[run_id]
         found = self._cursor.row(LOCK_RUN, {"project_id": self._project_id, "run_id": run_id})
@@ -92,7 +92,7 @@ class UsesCursor:
         return run
 
     def _free_run(self, run_id: RunId) -> FoundRun | None:
-        """Return a run as :meth:`_locked_run`; None also while another transaction has it."""
+        """Like :meth:`_locked_run`; None also while another transaction holds the lock."""
         if run_id in self._locked or not self._cursor.is_postgresql:
             return self._locked_run(run_id)
         found = self._cursor.row(LOCK_FREE_RUN, {"project_id": self._project_id, "run_id": run_id})

@@ -1,4 +1,4 @@
-"""The connections a ledger works with: one for each transaction, and on SQLite the same for all."""
+"""The connections of a ledger: one per transaction, and on SQLite one for all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentic.mappers.ledger.cursor import LedgerCursor, Tell
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """What belongs to one process: a child of it may not use its connections, nor wait for its threads."""
+    """Resources of one process: a child process must not use its connections or wait for its threads."""
 
     turn: threading.Lock = field(default_factory=threading.Lock)
     kept: LedgerCursor | None = None
@@ -25,9 +25,9 @@ class _Process:
 class LedgerConnections:
     """Lends cursors for transactions.
 
-    On SQLite the threads of a process take turns with one connection, which is kept: who waits for SQLite
-    itself sleeps for milliseconds, and to take a connection from the pool and give it back costs as much as
-    a third of a step's statements.
+    On SQLite, the threads of a process take turns with one permanent connection: waiting inside SQLite
+    sleeps for milliseconds, and a pool checkout with its return costs as much as a third of a step's
+    statements.
     """
 
     def __init__(self, database: Database, tell: Tell) -> None:
@@ -62,7 +62,7 @@ class LedgerConnections:
         return cursor
 
     def give_back(self, cursor: LedgerCursor) -> None:
-        """Take back a cursor, whatever became of its transaction."""
+        """Take back a cursor, with any result of its transaction."""
         process = self._process
         self._thread.is_busy = False
         try:
@@ -74,7 +74,7 @@ class LedgerConnections:
             self._end_turn(process)
 
     def rest(self) -> None:
-        """Give back what this process keeps, once those who work with it are done."""
+        """Release the connection of this process, once its users are done."""
         process = self._process
         with process.turn:
             if process.kept is not None:
@@ -82,7 +82,7 @@ class LedgerConnections:
                 process.kept = None
 
     def close(self) -> None:
-        """Close what this process keeps, and the database."""
+        """Close the connection of this process, and the database."""
         self.rest()
         self._database.dispose()
 
@@ -93,7 +93,7 @@ class LedgerConnections:
 
     def _opened(self, process: _Process) -> LedgerCursor:
         kept, process.kept = process.kept, None
-        if self._database.is_missing:  # to connect would leave an empty file behind
+        if self._database.is_missing:  # connecting would create an empty file
             if kept is not None:
                 kept.close()
             raise self._tell("the file does not exist")

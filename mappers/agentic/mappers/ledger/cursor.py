@@ -1,4 +1,4 @@
-"""One transaction of the ledger on a connection of the driver: its statements, its parts, and its end."""
+"""One transaction of the ledger on a driver connection: its statements, its parts, and its end."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Row = tuple[Any, ...]
 Tell = Callable[[str], LedgerUnavailableError]
 
 _DEADLOCKS = ("40001", "40P01")
-"""SQLSTATEs of PostgreSQL for a transaction that is rolled back in favour of another one."""
+"""PostgreSQL's SQLSTATEs for a transaction that is rolled back in favour of another."""
 
 _TAKEN = "23505"
-"""SQLSTATE for a key that another transaction took at the same moment."""
+"""SQLSTATE for a key that another transaction took at the same time."""
 
 
 class LedgerCursor(HotCursor):
-    """Runs the statements of one transaction at a time, and says of errors what they mean for a ledger.
+    """Runs the statements of one transaction at a time, and translates errors into ledger errors.
 
-    After an error nothing more is done, as the database may have undone the transaction already, until the
-    part is undone in which it happened.
+    After an error, no statement runs until the failed part is undone, because the database may already have
+    undone the transaction.
     """
 
     def __init__(self, engine: Engine, connection: PoolProxiedConnection, tell: Tell) -> None:
-        """Take over a connection, until it is closed.
+        """Take over a connection until it is closed.
 
         Args:
-            engine: Of the connection.
+            engine: The engine of the connection.
             connection: Not in a transaction.
-            tell: Returns the error that says for which reason the ledger cannot be used.
+            tell: Returns the error for a reason why the ledger cannot be used.
         """
         super().__init__(engine.dialect, connection.cursor())
         self._engine = engine
@@ -62,9 +62,7 @@ class LedgerCursor(HotCursor):
             raise self._lost()
         try:
             if self._is_sqlite:
-                self._cursor.execute(
-                    "COMMIT"
-                )  # the driver would be silent if there is no transaction any more
+                self._cursor.execute("COMMIT")  # the driver reports no error if the transaction is gone
             else:
                 self._connection.commit()
         except self._errors as exc:
@@ -73,9 +71,9 @@ class LedgerCursor(HotCursor):
         self.is_committed = True
 
     def close(self) -> None:
-        """Give the connection back; what was not committed is undone."""
+        """Return the connection; uncommitted changes are undone."""
         if getattr(self._connection.driver_connection, "closed", False):
-            self._connection.invalidate()  # to give it back would be to roll back, and that fails
+            self._connection.invalidate()  # returning it would roll back, and that fails
         self._connection.close()
 
     def run(self, statement: HotStatement, values: Values) -> int:
@@ -122,7 +120,7 @@ class LedgerCursor(HotCursor):
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Undo what was done in the block, and nothing else, if it raises."""
+        """If the block raises, undo its changes and no others."""
         self._control("SAVEPOINT agentic_part")
         try:
             yield
@@ -133,7 +131,7 @@ class LedgerCursor(HotCursor):
 
     @contextmanager
     def joined(self) -> Iterator[Connection]:
-        """Give SQLAlchemy's view of this transaction, for what is done rarely, and say what errors mean."""
+        """Give SQLAlchemy's view of this transaction for rare operations, and translate errors."""
         if self._is_lost:
             raise self._lost()
         try:
@@ -152,7 +150,7 @@ class LedgerCursor(HotCursor):
         return self._session_connection
 
     def meaning_of(self, error: Exception) -> LedgerError | None:
-        """Return what an error means that foreign code met in this transaction; None: its own matter."""
+        """Translate an error of foreign code in this transaction; None: not an error of the ledger."""
         if self._is_lost:
             return self._tell(_reason(error))
         if isinstance(error, StatementError):
@@ -160,7 +158,7 @@ class LedgerCursor(HotCursor):
                 return LedgerConflictError(_conflict(error))
             if isinstance(error, OperationalError) and not self._is_sqlite:
                 return self._tell(_reason(error))
-        # Wrapped by foreign code, or the driver's own: whether this connection still lives says whose it is.
+        # Wrapped by foreign code, or the driver's own: if this connection is dead, it is the ledger's error.
         if getattr(self._connection.driver_connection, "closed", False):
             return self._tell(_reason(error))
         return None
@@ -174,7 +172,7 @@ class LedgerCursor(HotCursor):
             raise self._failed(exc) from exc
 
     def _undo_part(self) -> None:
-        """Go back to where the part began, if the database still knows."""
+        """Return to the start of the part, if the database still knows it."""
         try:
             self._cursor.execute("ROLLBACK TO SAVEPOINT agentic_part")
             self._cursor.execute("RELEASE SAVEPOINT agentic_part")

@@ -18,13 +18,13 @@ class SqlDecisions(UsesCursor):
     """Implements :class:`agentic.core.ledger.port.Decisions`."""
 
     def add_decisions(self, decisions: Sequence[Decision]) -> None:
-        """Write decisions down; one whose id is there already is left out."""
+        """Store decisions; skip any whose id exists already."""
         if decisions:
             with self._cursor.joined() as connection:
                 add_decisions(connection, self._project_id, decisions)
 
     def decisions(self, *, unpublished: bool = False, limit: int = 1000) -> Sequence[Decision]:
-        """Return decisions in the order they were written down."""
+        """Return decisions in the order they were stored."""
         read = unpublished_decisions if unpublished else first_decisions
         with self._cursor.joined() as connection:
             return read(connection, self._project_id, limit)

@@ -1,4 +1,4 @@
-"""The ledger in SQL: the one authority on runs in production, as rows of mappers join its transactions."""
+"""The ledger in SQL: the one authority on runs in production; rows of mappers join its transactions."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class SqlLedger:
     """The ledger of a project.
 
     Implements :class:`agentic.core.ledger.LedgerStore`. Any number of ledgers, in any number of processes,
-    may work on one project. Transactions on SQLite take turns; those on PostgreSQL meet where they are about
-    one run, or about a project that has a limit.
+    may work on one project. Transactions on SQLite take turns; on PostgreSQL they only wait for each other if
+    they change one run, or a project with a limit.
     """
 
     def __init__(self, database: Database, *, project_id: str) -> None:
-        """Remember where the ledger lives; nothing is read or written yet.
+        """Create the ledger; nothing is read or written yet.
 
         Args:
-            database: Migrated. On SQLite it should be made with ``synchronous="FULL"``: what the ledger has
-                told somebody must not be lost with the power.
-            project_id: Owns the runs; those of other projects are not seen.
+            database: Migrated. On SQLite, create it with ``synchronous="FULL"``: facts that the ledger has
+                reported must survive a power loss.
+            project_id: Owns the runs; the runs of other projects are invisible.
         """
         self._connections = LedgerConnections(database, partial(unavailable, database))
         self._project_id = project_id
 
     @contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
-        """Begin a transaction: on SQLite, when those of other threads and processes have ended.
+        """Begin a transaction: on SQLite, after the transactions of other threads and processes.
 
         Raises:
-            LedgerConflictError: The database undid it to let another one go on; begin it again.
+            LedgerConflictError: The database undid it in favour of another one; begin it again.
             LedgerUnavailableError: The database cannot be used.
             LedgerError: This thread is in a transaction already.
         """
@@ -58,15 +58,15 @@ class SqlLedger:
 
     @classmethod
     def open(cls, url: str, *, project: str = "default", synchronous: Synchronous = "full") -> Self:
-        """Return the ledger that a database keeps for a project; the project is added when it is new.
+        """Return the ledger of a project in a database; a new project is added.
 
         Args:
-            url: Of a migrated database, as ``sqlite:///runs.db``.
+            url: Of a migrated database, such as ``sqlite:///runs.db``.
             project: Name of the project.
             synchronous: When SQLite waits for the disk, as in :class:`Database`.
 
         Raises:
-            DatabaseUrlError: ``url`` names no database this project can use.
+            DatabaseUrlError: ``url`` does not name a supported database.
             LedgerUnavailableError: The database cannot be used, or has no tables yet.
         """
         database = Database(url, synchronous=synchronous)
@@ -79,11 +79,11 @@ class SqlLedger:
             raise unavailable(database, reason_of(exc)) from exc
 
     def rest(self) -> None:
-        """Give back the connection that is kept on SQLite; others go on with the database."""
+        """Release the connection kept on SQLite; other users continue with the database."""
         self._connections.rest()
 
     def close(self) -> None:
-        """Close the connections of this process to the database; the next transaction opens one again."""
+        """Close this process's connections to the database; the next transaction opens one again."""
         self._connections.close()
 
 

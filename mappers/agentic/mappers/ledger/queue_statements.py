@@ -1,4 +1,4 @@
-"""The statements that look for activations of any run, each made once, all by indexes of some rows."""
+"""The statements that find activations of any run, each built once, all with partial indexes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _IS_DUE = and_(_IS_PENDING, ACTIVATIONS.c.not_before <= NOW)
 _IS_OFFERED = and_(_IS_DUE, ACTIVATIONS.c.is_held == OFFERED)
 _IS_LATE = and_(of_project(ACTIVATIONS), _IS_DUE, ACTIVATIONS.c.is_held == DELAYED)
 _HAS_LATE = exists().where(_IS_LATE).correlate(None).label("has_late")
-# Nearly all pending activations are of such runs. PostgreSQL cannot know that and takes them for few: it
-# would read a queue whole and sort it, where the first of an index are enough. Of a CASE it expects half.
+# Nearly all pending activations are of such runs. PostgreSQL cannot know that and expects few: it would
+# read and sort a whole queue, although the first rows of an index suffice. For a CASE it expects half.
 _RUN_GOES_ON = case(
     (
         and_(
@@ -59,7 +59,7 @@ _RUN_GOES_ON = case(
 
 
 def _dispatchable(*where: ColumnElement[bool]) -> Select[*tuple[object, ...]]:
-    """Return a query for what a worker has to be told, of activations whose run goes on."""
+    """Return a query for the dispatch data of activations whose run continues."""
     same_run = and_(RUNS.c.project_id == ACTIVATIONS.c.project_id, RUNS.c.run_id == ACTIVATIONS.c.run_id)
     return (
         select(
@@ -81,10 +81,10 @@ def _dispatchable(*where: ColumnElement[bool]) -> Select[*tuple[object, ...]]:
 
 
 def _has_room() -> ColumnElement[bool]:
-    """Say that the run of an activation, and the project, may run more at a time."""
+    """Return the condition that an activation's run and project are below their limits."""
     running = ACTIVATIONS.alias("running")
     is_running = and_(of_project(running), running.c.status == word(ActivationStatus.RUNNING))
-    # Those are few: it takes less to list them than to count for each activation what runs of its run.
+    # Full runs are few: listing them costs less than counting the running activations for each candidate.
     full = (
         select(RUNS.c.run_id)
         .join(running, and_(running.c.project_id == RUNS.c.project_id, running.c.run_id == RUNS.c.run_id))
@@ -105,14 +105,14 @@ def _has_room() -> ColumnElement[bool]:
 
 @lru_cache(maxsize=64)
 def claimable(queue_count: int, *, is_of_run: bool, with_late: bool = False) -> HotStatement:
-    """Return a query for what could be claimed from so many queues: ``queue_0``, ``queue_1``, ...
+    """Return a query for claimable activations of several queues: ``queue_0``, ``queue_1``, ...
 
-    Each queue is asked for its best, as an index has them in order; those of all are then put in order.
+    It reads the best of each queue in index order, then sorts the best of all queues.
 
     Args:
-        queue_count: How many.
-        is_of_run: Whether of one run only.
-        with_late: Whether the last column says if there is something that was not due when it was given back.
+        queue_count: Number of queues.
+        is_of_run: Whether to search one run only.
+        with_late: Whether the last column says if there are activations that were not due when returned.
     """
     has_room = _has_room()
     asked = [_claimable(f"queue_{number}", has_room, is_of_run=is_of_run) for number in range(queue_count)]
@@ -131,7 +131,7 @@ def _claimable(queue: str, has_room: ColumnElement[bool], *, is_of_run: bool) ->
     asked = ACTIVATIONS.c.queue == bindparam(queue, type_=ACTIVATIONS.c.queue.type), above, has_room
     if not is_of_run:
         return _dispatchable(_IS_OFFERED, *asked).order_by(*_BEST_FIRST).limit(_LIMIT)
-    # Said beside the CASE, too: SQLite finds no index by what stands in one, and would read the whole run.
+    # Repeated beside the CASE: SQLite finds no index through a CASE, and would read the whole run.
     is_due_now = RUNS.c.superstep == ACTIVATIONS.c.superstep
     query = _dispatchable(of_run(ACTIVATIONS), is_due_now, IS_OPEN, _IS_DUE, *asked)
     return query.order_by(ACTIVATIONS.c.position).limit(_LIMIT)
@@ -151,7 +151,7 @@ FIRST_IN_LINE = HotStatement(
     .order_by(*_BEST_FIRST)
     .limit(_LIMIT)
 )
-"""The first of a queue, and whether there is one that was not due when it was given back."""
+"""The first of a queue, and whether there is one that was not due when it was returned."""
 
 OFFER_LATE = HotStatement(
     update(ACTIVATIONS)
@@ -180,7 +180,7 @@ TOLD_LONG_AGO = HotStatement(
     .order_by(*_UNTOLD_FIRST)
     .limit(_LIMIT)
 )
-"""Activations dispatched too long ago, those that wait longest first."""
+"""Activations dispatched too long ago, the longest waiting first."""
 
 EXPIRED = HotStatement(
     select(*ACTIVATION_COLUMNS)

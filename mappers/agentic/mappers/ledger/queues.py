@@ -1,4 +1,4 @@
-"""Activations of the ledger in SQL: looked for, and who was told of them."""
+"""Activations of the ledger in SQL: find and dispatch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MAX_LATE = 100
 
 
 class SqlQueues(UsesCursor):
-    """Implements :class:`agentic.core.ledger.port.Activations`, as far as it is about any of them."""
+    """Implements the part of :class:`agentic.core.ledger.port.Activations` about any activations."""
 
     def first_in_line(self, queue: str, limit: int = 1) -> Sequence[ActivationId]:
-        """Return what goes first of what is due in a queue, the best first."""
+        """Return the next due activations of a queue, the best first."""
         values = self._of_project(queue=queue, limit=limit)
         found = self._activations.rows(statements.FIRST_IN_LINE, values)
         has_late = found[0][4] if found else True
@@ -38,7 +38,7 @@ class SqlQueues(UsesCursor):
         above: int | None = None,
         limit: int = 1,
     ) -> Sequence[Dispatchable]:
-        """Return what could be claimed now, the best first."""
+        """Return the activations that could be claimed now, the best first."""
         if not queues:
             return []
         with_late = above is None and run_id is None
@@ -52,7 +52,7 @@ class SqlQueues(UsesCursor):
         return [dispatchable(row) for row in found]
 
     def undispatched(self, *, older_than_s: float, limit: int = 100) -> Sequence[Dispatchable]:
-        """Return what is due in runs that may go on and was told to no worker for so long, the best first."""
+        """Return due activations of runs that may continue, undispatched for that long, the best first."""
         self._offer_late()
         values = self._of_project(older_than_s=older_than_s, limit=limit)
         untold = self._activations.rows(statements.UNTOLD, values)
@@ -60,13 +60,13 @@ class SqlQueues(UsesCursor):
         return [dispatchable(row) for row in sorted([*untold, *told], key=_rank)[:limit]]
 
     def mark_dispatched(self, ids: Collection[ActivationId], *, is_dispatched: bool = True) -> None:
-        """Note that workers were told of activations now, or that they have to be told anew."""
+        """Note that activations were dispatched now, or must be dispatched again."""
         rows = [self._key(one) for one in sorted(ids)]
         if rows:
             self._activations.run_each(DISPATCHED if is_dispatched else UNDISPATCHED, rows)
 
     def expired(self, limit: int = 100) -> Sequence[ActivationRow]:
-        """Return running activations whose lease has ended, the one first that ended first."""
+        """Return running activations with an expired lease, the earliest expiry first."""
         rows = self._activations.rows(statements.EXPIRED, self._of_project(limit=limit))
         return [activation_row(row) for row in rows]
 
@@ -83,7 +83,7 @@ class SqlQueues(UsesCursor):
         if run_id is not None:
             query = query.where(columns.run_id == run_id)
         if statuses is not None and {*statuses} == {ActivationStatus.RUNNING} and run_id is None:
-            # SQLite cannot know how few of them there are.
+            # SQLite cannot know how few there are.
             query = query.where(columns.status == word(ActivationStatus.RUNNING))
             query = query.with_hint(ACTIVATIONS, "INDEXED BY ix_activations_leases", "sqlite")
         elif statuses is not None:
@@ -93,15 +93,15 @@ class SqlQueues(UsesCursor):
             return [activation_row(row) for row in connection.execute(query, self._of_project())]
 
     def _offer_late(self) -> int:
-        """Let those have their turn whose time for another try has come; return how many."""
+        """Release activations whose next attempt is due; return how many."""
         return self._activations.run(statements.OFFER_LATE, self._of_project(limit=_MAX_LATE))
 
     def _goes_before_added(self, above: int | None) -> bool:
-        """Whether none that is not written yet is of a higher priority."""
+        """Whether no unwritten activation has a higher priority."""
         return above is not None and all(int(row["priority"] or 0) <= above for row in self._added.values())
 
 
 def _rank(row: Row) -> tuple[int, float, str, int]:
-    """Return where a row of a query for what a worker has to be told stands; the lowest goes first."""
+    """Return the rank of a row of a dispatch query; the lowest goes first."""
     run_id, priority, began_at, position = row[0], row[5], row[9], row[10]
     return (-priority, began_at, run_id, position)

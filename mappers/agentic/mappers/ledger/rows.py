@@ -1,4 +1,4 @@
-"""Rows of the ledger as its records, and the other way round."""
+"""Converts rows of the ledger to its records, and back."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from agentic.mappers.database.driver import Value
 
 Row = Sequence[Any]
 
-# Looked up once: to take a member out of an enum, or the word out of a member, costs as much as a dict.
+# Looked up once: reading an enum member, or its value, costs as much as building a dict.
 _RUNNING = str(RunStatus.RUNNING)
 _FINAL = frozenset(status for status in RunStatus if status.is_final)
 
 
 @dataclass(slots=True, eq=False)
 class FoundRun:
-    """A run as a statement gives it."""
+    """A run as a statement returns it."""
 
     run_id: RunId
     workflow: str
@@ -70,13 +70,13 @@ class FoundRun:
         )
 
     def may_run(self, superstep: int) -> bool:
-        """Whether activations of a superstep may be claimed, if there is room."""
+        """Whether activations of a superstep may be claimed, within the limits."""
         goes_on = self.status == _RUNNING and self.superstep == superstep
         return goes_on and not self.is_paused and self.cancel_at is None
 
     @property
     def is_limited(self) -> bool:
-        """Whether only so many of its activations, or of the project's, may run at a time."""
+        """Whether the run or the project limits how many activations may run at a time."""
         return self.max_parallel is not None or self.max_running is not None
 
     def claimed(
@@ -88,7 +88,7 @@ class FoundRun:
         progress: str | None,
         dispatched_at: float | None,
     ) -> Claimed:
-        """Return what is told to who claimed one of its activations."""
+        """Return the claim data of one of its activations."""
         return Claimed(
             lease=Lease(activation_id, fence),
             workflow=self.workflow,
@@ -103,7 +103,7 @@ class FoundRun:
         )
 
     def go_on(self, step: Step) -> None:
-        """Take over where a step lets the run go on, as far as claims have to know."""
+        """Apply a step to the fields that claims need."""
         metadata = step.checkpoint.metadata
         self.status = str(metadata.status)
         self.superstep = metadata.superstep
@@ -113,7 +113,7 @@ class FoundRun:
 
 
 class FoundActivation(NamedTuple):
-    """An activation as a statement gives it."""
+    """An activation as a statement returns it."""
 
     run_id: RunId
     superstep: int
@@ -142,7 +142,7 @@ class FoundActivation(NamedTuple):
 
 
 def read_run(row: Row) -> RunRow:
-    """Return a run as a statement gives it."""
+    """Convert a row to a run."""
     return run_row(FoundRun(*row))
 
 
@@ -150,7 +150,7 @@ def run_row(found: FoundRun) -> RunRow:
     """Return a run.
 
     Raises:
-        CorruptRunError: The row names no status.
+        CorruptRunError: The row has an unknown status.
     """
     try:
         status = RunStatus(found.status)
@@ -209,7 +209,7 @@ def activation_row(row: Row) -> ActivationRow:
 
 
 def dispatchable(row: Row) -> Dispatchable:
-    """Return an activation that a worker should be told of."""
+    """Return an activation to dispatch to a worker."""
     run_id, superstep, executor_id, shard, queue, priority, workflow, fence, not_before, *_ = row
     return Dispatchable(
         id=ActivationId(run_id, superstep, executor_id, shard),
@@ -222,7 +222,7 @@ def dispatchable(row: Row) -> Dispatchable:
 
 
 def values_of_step(step: Step) -> dict[str, Value]:
-    """Return what a run takes over from a step."""
+    """Return the columns of a run that a step sets."""
     metadata = step.checkpoint.metadata
     deadline, wake_at = step.deadline, step.wake_at
     decide_at = deadline if wake_at is None else wake_at

@@ -1,4 +1,4 @@
-"""The statements on runs, each made once."""
+"""The statements on runs, each built once."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ IS_UNFINISHED = RUNS.c.finished_at.is_(None)
 
 
 def _limit() -> ColumnElement[int]:
-    """Return how much of the project may run at a time, and lock that, if there is a limit.
+    """Return the project's limit of running activations, and lock it, if there is one.
 
-    The lock comes before that of the run, for everybody: two that wait for each other would never end.
+    Every transaction takes this lock before the lock of the run: otherwise two could deadlock.
     """
     limited = PROJECTS.c.id == bindparam("project_id"), PROJECTS.c.max_running.is_not(None)
     return select(PROJECTS.c.max_running).where(*limited).with_for_update(key_share=True).scalar_subquery()
 
 
 def _values_of_step(*, goes_on: bool = False) -> dict[str, object]:
-    """Return what a run takes over from a step.
+    """Return the columns of a run that a step sets.
 
     Args:
-        goes_on: The run neither ends nor has a moment to wait for. SQLite's driver takes longer to bind a
-            null than a value, and most steps would bind five.
+        goes_on: The run neither ends nor waits for a moment. SQLite's driver binds a null more slowly than a
+            value, and most steps would bind five.
     """
     taken = ("status", "superstep", "revision")
     seldom = ("deadline", "wake_at", "decide_at", "error")
@@ -136,7 +136,7 @@ LOCK_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS))
 """Like ``READ_RUN``, with the project's limit; on SQLite every transaction holds the lock."""
 
 LOCK_FREE_RUN = HotStatement(_FOR_CHANGE.with_for_update(key_share=True, of=RUNS, skip_locked=True))
-"""Like ``LOCK_RUN``; finds none while another transaction has the lock."""
+"""Like ``LOCK_RUN``; finds no run while another transaction has the lock."""
 
 FIND_RUNS = HotStatement(
     select(RUNS.c.run_id, RUNS.c.idempotency_key).where(
@@ -165,11 +165,11 @@ ADD_RUN = HotStatement(
     )
     .returning(RUNS.c.began_at)
 )
-"""Binds its columns by their names, and ``is_final``; ``began_at`` is null for a run without a parent."""
+"""Binds its columns by name, and ``is_final``; ``began_at`` is null for a run without a parent."""
 
 ADVANCE = _advance(goes_on=False)
 GO_ON = _advance(goes_on=True)
-"""Changes nothing if the run is at another revision. The second one is for most steps, which have no ends."""
+"""Changes nothing if the run is at another revision. The second is for most steps, which have no ends."""
 
 RESUME = HotStatement(
     update(RUNS).where(of_run(RUNS)).values(cancel_reason=null(), cancel_at=null(), is_paused=false())

@@ -38,7 +38,7 @@ class SqlRuns(UsesCursor):
     """Implements :class:`agentic.core.ledger.port.Runs`."""
 
     def add_run(self, new: NewRun) -> RunId:
-        """Accept a run, unless one was accepted with its idempotency key; return its id."""
+        """Accept a run, unless its idempotency key was accepted before; return the id of the accepted run."""
         key = new.idempotency_key
         of_run = self._of_project(run_id=new.run_id)
         found = self._cursor.rows(statements.FIND_RUNS, {**of_run, "idempotency_key": key})
@@ -56,7 +56,7 @@ class SqlRuns(UsesCursor):
         return new.run_id
 
     def run(self, run_id: RunId, *, lock: bool = False) -> RunRow | None:
-        """Return a run; locked, nobody else changes it or closes an activation of it."""
+        """Return a run; with a lock, no other transaction changes it or closes its activations."""
         if lock:
             self._locked.pop(run_id, None)
             locked = self._locked_run(run_id)
@@ -65,7 +65,7 @@ class SqlRuns(UsesCursor):
         return None if found is None else read_run(found)
 
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
-        """Write a step, if the run still stands where it stood when the step was decided."""
+        """Write a step, if the run has not changed since the step was decided."""
         run = self._locked_run(run_id)
         of_run: dict[str, Value] = {"project_id": self._project_id, "run_id": run_id}
         values = values_of_step(step)
@@ -89,24 +89,24 @@ class SqlRuns(UsesCursor):
         return True
 
     def request_cancel(self, run_id: RunId, reason: str) -> bool:
-        """Ask for a run to be cancelled; the first to ask says why and when."""
+        """Request the cancellation of a run; the first request sets reason and time."""
         values = self._of_project(run_id=run_id, reason=reason)
         return self._change(run_id, statements.CANCEL, values, HOLD_RUN)
 
     def pause(self, run_id: RunId, *, is_paused: bool) -> bool:
-        """Let nothing of a run be claimed, or let it go on."""
+        """Stop claims of a run's activations, or allow them again."""
         values = self._of_project(run_id=run_id, is_paused=is_paused)
         return self._change(run_id, statements.PAUSE, values, HOLD_RUN if is_paused else OFFER_RUN)
 
     def note(self, run_id: RunId, note: str | None) -> None:
-        """Say why a run does not go on."""
+        """Record why a run does not continue."""
         self._cursor.run(statements.NOTE, self._of_project(run_id=run_id, note=note))
         self._locked.pop(run_id, None)
 
     def list_runs(
         self, *, statuses: Collection[RunStatus] | None = None, workflow: str | None = None, limit: int = 50
     ) -> Sequence[RunRow]:
-        """Return runs, the newest first; those of one moment by their ids."""
+        """Return runs, the newest first; runs of the same time by id."""
         query = select(*statements.RUN_COLUMNS).where(of_project(RUNS))
         if statuses is not None:
             query = query.where(RUNS.c.status.in_(statuses))
@@ -117,25 +117,25 @@ class SqlRuns(UsesCursor):
             return [read_run(row) for row in connection.execute(query, self._of_project())]
 
     def children(self, run_id: RunId) -> Sequence[RunRow]:
-        """Return the child runs of a run that have not ended."""
+        """Return the open child runs of a run."""
         return [
             read_run(row) for row in self._cursor.rows(statements.CHILDREN, self._of_project(run_id=run_id))
         ]
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
-        """Return runs that somebody has to decide about, those first that wait for it for longest."""
+        """Return runs that need a decision, the longest waiting first."""
         self.finish()
         values = self._of_project(cancel_grace_s=cancel_grace_s, limit=limit)
         return [read_run(row) for row in self._activations.rows(statements.NEGLECTED, values)]
 
     def _add(self, of_run: dict[str, Value], step: Step, before: Fences, *, is_idle: bool = True) -> None:
-        """Write what a step has besides run and checkpoint.
+        """Write the parts of a step besides run and checkpoint.
 
         Args:
-            of_run: What activations have from their run.
-            step: Decided.
-            before: Fences of those that are made anew.
-            is_idle: Whether nothing is open but what the step adds.
+            of_run: Values that activations take from their run.
+            step: The decided step.
+            before: Fences of recreated activations.
+            is_idle: Whether only activations that the step adds are open.
         """
         run_id = step.checkpoint.metadata.run_id
         self._left_open.clear()
@@ -153,7 +153,7 @@ class SqlRuns(UsesCursor):
             self._cursor.run_each(ADD_EVENTS, [event_values(self._project_id, one) for one in step.events])
 
     def _note_after(self, run: FoundRun, step: Step) -> None:
-        """Wake who waits for a run that does not run any more, and keep in mind where the run stands."""
+        """Wake the activation that waits for an ended run, and remember the new state of the run."""
         if step.checkpoint.metadata.status is RunStatus.RUNNING and run.finished_at is None:
             run.go_on(step)
             return

@@ -1,4 +1,4 @@
-"""What the statements of the ledger are made of."""
+"""Building blocks of the statements of the ledger."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _store_time_sqlite(element: StoreTime, compiler: SQLCompiler, **kw: object) 
 
 @compiles(StoreTime)
 def _store_time(element: StoreTime, compiler: SQLCompiler, **kw: object) -> str:  # noqa: ARG001 - SQLAlchemy's signature
-    # Not clock_timestamp(): it differs from row to row, so that no index could be used to compare with it.
+    # Not clock_timestamp(): it changes from row to row, so comparisons with it could not use an index.
     return "CAST(EXTRACT(EPOCH FROM statement_timestamp()) AS DOUBLE PRECISION)"
 
 
@@ -42,35 +42,35 @@ NOW = StoreTime()
 
 
 def word(state: StrEnum) -> ColumnElement[str]:
-    """Return a state as a constant: an index of some rows is used when the statement says which ones."""
+    """Return a state as a constant: partial indexes are only used if the statement names their rows."""
     return literal_column(f"'{state.value}'", String())
 
 
 def bound(table: Table) -> dict[str, ColumnElement[Any]]:
-    """Return a bind parameter for each column, of its name."""
+    """Return a bind parameter for each column, with its name."""
     return {column.name: bindparam(column.name, type_=column.type) for column in table.c}
 
 
 def of_project(table: FromClause) -> ColumnElement[bool]:
-    """Say that a row belongs to ``project_id``."""
+    """Return the condition that a row belongs to ``project_id``."""
     return table.c.project_id == bindparam("project_id")
 
 
 def of_run(table: FromClause) -> ColumnElement[bool]:
-    """Say that a row belongs to ``run_id``."""
+    """Return the condition that a row belongs to ``run_id``."""
     return and_(of_project(table), table.c.run_id == bindparam("run_id"))
 
 
 def of_superstep(table: FromClause) -> ColumnElement[bool]:
-    """Say that an activation belongs to ``superstep`` of a run."""
+    """Return the condition that an activation belongs to ``superstep`` of a run."""
     return and_(of_run(table), table.c.superstep == bindparam("superstep"))
 
 
 def of_executor(table: FromClause) -> ColumnElement[bool]:
-    """Say that an activation belongs to ``executor_id`` in a superstep."""
+    """Return the condition that an activation belongs to ``executor_id`` in a superstep."""
     return and_(of_superstep(table), table.c.executor_id == bindparam("executor_id"))
 
 
 def of_activation(table: FromClause) -> ColumnElement[bool]:
-    """Say that an activation is the one that is named."""
+    """Return the condition that an activation is the named one."""
     return and_(of_executor(table), table.c.shard == bindparam("shard"))

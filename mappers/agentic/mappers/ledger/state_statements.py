@@ -1,4 +1,4 @@
-"""The statements on checkpoints and events of the ledger, each made once."""
+"""The statements on checkpoints and events of the ledger, each built once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BATCH = (EVENTS.c.run_id, EVENTS.c.first, EVENTS.c.last, EVENTS.c.text)
 
 
 def _changes() -> CompoundSelect[*tuple[object, ...]]:
-    """Return a row without ``part`` for the newest checkpoint, and one for each part that is newer.
+    """Return a row without ``part`` for the newest checkpoint, and a row for each newer part.
 
-    The first one tells which checkpoint is the oldest.
+    The first row also has the oldest checkpoint.
     """
     newest, oldest = (
         select(of(CHECKPOINTS.c.revision)).where(of_run(CHECKPOINTS)).scalar_subquery()
@@ -41,7 +41,7 @@ def _changes() -> CompoundSelect[*tuple[object, ...]]:
 CHANGES = _changes()
 
 ADD_EVENTS = HotStatement(insert(EVENTS).values({**bound(EVENTS), "published_at": null()}))
-"""Binds its columns by their names."""
+"""Binds its columns by name."""
 
 EVENTS_OF_RUN = HotStatement(
     select(*_BATCH)

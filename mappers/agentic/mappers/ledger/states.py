@@ -20,7 +20,7 @@ class SqlStates(UsesCursor):
 
     def load(self, run_id: RunId) -> StoredCheckpoint:
         """Return a run's newest checkpoint."""
-        if self._cursor.is_postgresql:  # elsewhere it says nothing, at the price of a statement
+        if self._cursor.is_postgresql:  # elsewhere it has no effect, but costs a statement
             self._cursor.rows(PREPARE_HOT_JOINS, {})
         found = checkpoint_of(self._cursor.rows(READ_LATEST, self._of_project(run_id=run_id)))
         if found is None:
@@ -28,14 +28,14 @@ class SqlStates(UsesCursor):
         return found
 
     def changes_since(self, run_id: RunId, revision: int) -> StateChanges:
-        """Return what a run's newest checkpoint has that the one of ``revision`` had not."""
+        """Return the changes from checkpoint ``revision`` to the run's newest checkpoint."""
         values = self._of_project(run_id=run_id, revision=revision)
         with self._cursor.joined() as connection:
             rows = connection.execute(statements.CHANGES, values).mappings().all()
         head = next((row for row in rows if row["part"] is None), None)
         if head is None:
             raise CheckpointNotFoundError(run_id)
-        if head["oldest"] > max(revision, 1):  # what went before it was removed with the marks of gone parts
+        if head["oldest"] > max(revision, 1):  # earlier marks of removed parts are deleted
             raise CheckpointNotFoundError(run_id, revision)
         changes = {row["part"]: row["text"] for row in rows if row is not head}
         return StateChanges(metadata=metadata_of(head), head=head["text"], changes=changes)
@@ -46,12 +46,12 @@ class SqlStates(UsesCursor):
         return [_batch(row) for row in self._cursor.rows(statements.EVENTS_OF_RUN, values)]
 
     def unpublished(self, limit: int = 100) -> Sequence[EventBatch]:
-        """Return batches that nobody noted as published, those of a run in order."""
+        """Return unpublished batches; batches of the same run are in order."""
         rows = self._cursor.rows(statements.UNPUBLISHED, self._of_project(limit=limit))
         return [_batch(row) for row in rows]
 
     def mark_published(self, batches: Sequence[EventBatch]) -> int:
-        """Note that batches were published; return how many of them nobody had noted before."""
+        """Mark batches as published; return how many were not marked before."""
         rows = [self._of_project(run_id=batch.run_id, last=batch.last) for batch in batches]
         return self._cursor.run_each(statements.MARK_PUBLISHED, rows) if rows else 0
 

@@ -1,4 +1,4 @@
-"""What a step of a run makes of its activations."""
+"""Effects of a step of a run on its activations."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Fences = Mapping[tuple[ExecutorId, int], int]
 
 
 def stays(superstep: int, step: Step) -> bool:
-    """Whether a run is in the same superstep after a step, and what is under way there goes on."""
+    """Whether a run stays in its superstep after a step, and running activations continue."""
     metadata = step.checkpoint.metadata
     return not step.activations and metadata.superstep == superstep and metadata.status is RunStatus.RUNNING
 
 
 def has_open(step: Step) -> bool:
-    """Whether one of the activations that are due has no result yet."""
+    """Whether any due activation has no result yet."""
     for new in step.activations:  # noqa: SIM110  # the first one says so at once, as a rule
         if new.result is None:
             return True
@@ -39,7 +39,7 @@ def has_open(step: Step) -> bool:
 
 
 def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
-    """Remove those of a superstep that are made anew, as it was broken off; return their fences."""
+    """Remove activations that an interrupted superstep recreates; return their fences."""
     if not step.activations or step.checkpoint.metadata.superstep != of_superstep["superstep"]:
         return {}
     known = {(executor, shard): fence for executor, shard, fence in cursor.rows(FENCES, of_superstep)}
@@ -51,14 +51,14 @@ def take_out(cursor: LedgerCursor, of_superstep: Values, step: Step) -> Fences:
 
 
 def new_rows(of_run: Values, step: Step, before: Fences) -> tuple[dict[ActivationId, NewRow], list[NewRow]]:
-    """Return the columns of the activations that are due: of open ones by name, and of finished ones.
+    """Return the columns of the due activations: open ones by name, then finished ones.
 
-    Of each executor the first ``lanes`` open ones can be claimed, and the others wait for them.
+    For each executor, the first ``lanes`` open ones can be claimed; the others wait for them.
 
     Args:
-        of_run: What all have from their run: its key, ``priority``, ``began_at`` and ``is_held``.
-        step: Says which are due, in any order.
-        before: Fences of those that are made anew.
+        of_run: Values from their run: its key, ``priority``, ``began_at`` and ``is_held``.
+        step: Lists the due activations, in any order.
+        before: Fences of recreated activations.
     """
     begun: dict[ExecutorId, int] = {}
     opened: dict[ActivationId, NewRow] = {}

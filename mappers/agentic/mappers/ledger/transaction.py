@@ -1,4 +1,4 @@
-"""A transaction of the ledger in SQL, and what joins it."""
+"""A transaction of the ledger in SQL, and the functions that join it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class SqlTransaction(SqlRuns, SqlActivations, SqlQueues, SqlStates, SqlDecisions
     """Implements :class:`agentic.core.ledger.LedgerTransaction`."""
 
     def apply(self, functions: Sequence[OnCommit]) -> None:
-        """Call functions with the session of this transaction, each in a part of its own.
+        """Call functions with the session of this transaction, each in its own part.
 
         Raises:
-            LedgerConflictError: The database undid the transaction to let another one go on.
-            LedgerUnavailableError: The database cannot be used any more.
-            Exception: What a function raised.
+            LedgerConflictError: The database undid the transaction in favour of another one.
+            LedgerUnavailableError: The database can no longer be used.
+            Exception: A function raised it.
         """
         if not functions:
             return

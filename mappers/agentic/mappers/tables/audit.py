@@ -11,11 +11,11 @@ _UNPUBLISHED = text("published_at IS NULL")
 
 
 class AuditModel(Base):
-    """A decision that no event tells of, or whose run was removed; see :class:`agentic.core.audit.Decision`.
+    """A decision without an event, or whose run was removed; see :class:`agentic.core.audit.Decision`.
 
-    Rows are added, and never changed or removed: triggers of the database see to it. ``published_at`` alone
-    is set once. ``number`` grows in the order rows were added; ``details`` is JSON. ``project_id`` refers to
-    nothing, so that decisions outlive their project.
+    Rows are added, and never changed or removed: database triggers ensure it. Only ``published_at`` is set
+    later, once. ``number`` grows in the order of insertion; ``details`` is JSON. ``project_id`` is not a
+    foreign key, so that decisions outlive their project.
     """
 
     __tablename__ = "audit"
@@ -34,7 +34,7 @@ class AuditModel(Base):
         ),
     )
 
-    # Only a plain INTEGER key counts up by itself on SQLite.
+    # On SQLite, only a plain INTEGER key increments automatically.
     number: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
     project_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     id: Mapped[str] = mapped_column(Text)

@@ -1,4 +1,4 @@
-"""What the columns of every table are made of: ids, times, names of constraints."""
+"""Building blocks of the columns of every table: ids, times, constraint names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 ID_LENGTH = 32
 
-# Alembic can only alter or drop what has a name, so nothing is left to the database to name.
+# Alembic can only alter or drop named constraints, so the database never chooses a name.
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -30,9 +30,9 @@ class Base(DeclarativeBase):
 
 
 class UTCDateTime(TypeDecorator[datetime]):
-    """An aware datetime, stored in UTC and given back in UTC on every database.
+    """An aware datetime, stored and returned in UTC on every database.
 
-    A naive datetime is refused, as nobody could say later which hour was meant.
+    A naive datetime is refused, because its time zone would be unknown later.
     """
 
     impl = DateTime(timezone=True)
@@ -57,7 +57,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         value: datetime | None,
         dialect: Dialect,  # noqa: ARG002 - SQLAlchemy's signature
     ) -> datetime | None:
-        """Add the zone that SQLite does not keep."""
+        """Add the time zone, which SQLite does not store."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -66,7 +66,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 class StoreNow(FunctionElement[datetime]):
     """The database's own clock plus ``offset_s`` seconds, as SQL.
 
-    Leases and heartbeats compare this clock only, so that the clocks of workers may differ.
+    Leases and heartbeats use only this clock, so the clocks of workers may differ.
     """
 
     type = UTCDateTime()
@@ -78,17 +78,17 @@ class StoreNow(FunctionElement[datetime]):
 
 @compiles(StoreNow, "sqlite")
 def _store_now_sqlite(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
-    # In the text form of SQLAlchemy's DateTime (microseconds), so that comparing texts compares times.
+    # In the text form of SQLAlchemy's DateTime (microseconds), so that texts compare like times.
     offset = compiler.process(element.clauses, **kw)
     return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {offset} || ' seconds')"
 
 
 @compiles(StoreNow)
 def _store_now(element: StoreNow, compiler: SQLCompiler, **kw: object) -> str:
-    # Not clock_timestamp(): it differs from row to row, so that no index could be used to compare with it.
+    # Not clock_timestamp(): it changes from row to row, so comparisons with it could not use an index.
     return f"(statement_timestamp() + {compiler.process(element.clauses, **kw)} * interval '1 second')"
 
 
 def utc_now() -> datetime:
-    """Return the time of this machine, aware, in UTC."""
+    """Return this machine's time, aware, in UTC."""
     return datetime.now(UTC)

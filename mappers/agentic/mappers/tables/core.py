@@ -1,4 +1,4 @@
-"""The tables of the core, and the columns every platform's table shares."""
+"""The tables of the core, and the columns that all platform tables share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentic.mappers.tables.columns import ID_LENGTH, Base, UTCDateTime, utc_now
 
 
 class ExecutionStatus(StrEnum):
-    """Where an execution stands."""
+    """The status of an execution."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -38,7 +38,7 @@ class ExecutionStatus(StrEnum):
 
 
 class FrontierState(StrEnum):
-    """Where a page of a crawl stands."""
+    """The state of a page in a crawl."""
 
     NEW = "new"
     TAKEN = "taken"
@@ -47,7 +47,7 @@ class FrontierState(StrEnum):
 
 
 def names(states: type[StrEnum], length: int) -> Enum:
-    """Store a state as its plain word: readable in any tool, and a new state needs no migration."""
+    """Store a state as plain text: any tool can read it, and a new state needs no migration."""
     return Enum(states, native_enum=False, length=length, values_callable=lambda s: [m.value for m in s])
 
 
@@ -60,18 +60,18 @@ def _reference(target: str) -> Mapped[str]:
 
 
 def owner() -> Mapped[str]:
-    """Return the first column of a key: the project that the row belongs to."""
+    """Return the first column of a key: the project that owns the row."""
     return mapped_column(
         String(ID_LENGTH), ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, sort_order=-1
     )
 
 
 class ProjectModel(Base):
-    """Owns agents, and through them everything they store.
+    """Owns agents, and through them all their stored data.
 
-    ``description`` is for people. ``max_running`` is how many activations of its runs may run at a time;
-    none: no limit. ``event_stream`` tells the stream that its events were published to from others of that
-    name.
+    ``description`` is for people. ``max_running`` limits how many activations of its runs may run at a time;
+    None: no limit. ``event_stream`` distinguishes the stream of its published events from other streams of
+    the same name.
     """
 
     __tablename__ = "projects"
@@ -87,9 +87,9 @@ class ProjectModel(Base):
 
 
 class AgentModel(Base):
-    """A configured platform: what to fetch or think about, for one project.
+    """A platform, configured for one project: its data to fetch, or its task.
 
-    Since ``disabled_at``, if that is set, nothing new of it begins.
+    If ``disabled_at`` is set, the agent starts no new executions from then on.
     """
 
     __tablename__ = "agents"
@@ -109,12 +109,12 @@ class AgentModel(Base):
 
 
 class ExecutionModel(Base):
-    """One run of an agent, as the user sees it.
+    """One run of an agent, as users see it.
 
-    Its durable run has the same id. ``attempts`` counts how often that began, or went on after an end;
-    ``worker`` is the one that began the newest. ``outcome`` is what its results came to, once they are
-    stored: a status that the execution has when its run ends, with the ``reason`` if that is not
-    ``succeeded``. Of two executions with one ``idempotency_key`` the database refuses the second.
+    Its durable run has the same id. ``attempts`` counts how often the run began, or continued after an end;
+    ``worker`` started the newest attempt. ``outcome`` is set once the results are stored: the status of the
+    execution when its run ends, with a ``reason`` unless it is ``succeeded``. If two executions have the same
+    ``idempotency_key``, the database refuses the second.
     """
 
     __tablename__ = "executions"
@@ -148,12 +148,12 @@ class ExecutionModel(Base):
 
     @property
     def has_all_results(self) -> bool:
-        """Whether its run has completed, whatever its results are worth: there is nothing to continue."""
+        """Whether its run has completed, with good results or not: there is nothing to continue."""
         return self.status is ExecutionStatus.SUCCEEDED or self.outcome is not None
 
 
 class AgentResultModel(Base):
-    """What an execution gave, in short; its rows are in the platform's own tables."""
+    """A summary of an execution's results; the rows are in the platform's own tables."""
 
     __tablename__ = "agent_results"
     __table_args__ = (Index(None, "agent_id"),)
@@ -169,12 +169,12 @@ class AgentResultModel(Base):
 
 
 class FrontierModel(Base):
-    """A page a crawl knows of. ``run`` names the crawl within its project.
+    """A page that a crawl knows. ``run`` names the crawl within its project.
 
-    ``id`` grows, so that pages are fetched in the order they were found. ``holder`` is the slice that has a
-    taken page in hand, as ``superstep.number``; ``attempts`` counts the claims, ``tries`` holds the attempts
-    at fetching it if they were more than one; ``content_hash`` is of the body; ``is_letter`` says that it is
-    to be kept with the dead letters.
+    ``id`` grows, so that pages are fetched in the order they were found. ``holder`` is the slice that works
+    on a claimed page, as ``superstep.number``; ``attempts`` counts claims. ``tries`` lists the attempts to
+    fetch the page if there was more than one; ``content_hash`` is of the body; ``is_letter`` marks a page to
+    keep with the dead letters.
     """
 
     __tablename__ = "frontier"
@@ -183,7 +183,7 @@ class FrontierModel(Base):
         Index(None, "project_id", "run", "state", "id"),
     )
 
-    # Only a plain INTEGER key counts up by itself on SQLite.
+    # On SQLite, only a plain INTEGER key increments automatically.
     id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
     project_id: Mapped[str] = _reference("projects")
     run: Mapped[str] = mapped_column(Text)
@@ -201,10 +201,10 @@ class FrontierModel(Base):
 
 
 class CrawlModel(Base):
-    """How a crawl stands: pages known, fetched and given up, items read, and rows by what storing did.
+    """Progress of a crawl: pages known, fetched and failed, items read, and rows by result of storing.
 
-    ``excluded`` pages are those given up by rule, among ``failed``; ``items`` those with a value.
-    Each commit of pages adds to it, in its transaction. Counting a million rows takes too long.
+    ``excluded`` counts the ``failed`` pages that a rule excluded; ``items`` counts items with a value.
+    Each commit of pages adds to it, in the same transaction. Counting a million rows takes too long.
     """
 
     __tablename__ = "crawls"
@@ -223,10 +223,10 @@ class CrawlModel(Base):
 
 
 class KeptTotalsModel(Base):
-    """Totals of a project's ``runs`` or ``executions`` made in a week that has passed.
+    """Totals of a project's ``runs`` or ``executions`` that were created in a past week.
 
-    Triggers of the database remove them when a row of the week comes, changes or goes. ``totals`` is null
-    while they are counted; ``token`` says by whom. See :mod:`agentic.mappers.runs.totals`.
+    Database triggers remove them when a row of that week is added, changed or removed. ``totals`` is null
+    during the count; ``token`` identifies who counts. See :mod:`agentic.mappers.runs.totals`.
     """
 
     __tablename__ = "kept_totals"
@@ -239,11 +239,11 @@ class KeptTotalsModel(Base):
 
 
 class DeadLetterModel(Base):
-    """An item that was given up and is to be looked at: a step's, a loop's, or a page of a crawl.
+    """A failed item that needs attention: of a step or a loop, or a page of a crawl.
 
     Attributes:
-        step: Id of the step, with those of the loops around it.
-        item_key: Hash of the item: one that fails again in the same execution stays one letter.
+        step: Id of the step, with the ids of the loops around it.
+        item_key: Hash of the item: if it fails again in the same execution, it stays one letter.
         item: The loop's item, or the page.
         tries: Every attempt.
     """
@@ -266,10 +266,10 @@ class DeadLetterModel(Base):
 
 
 class PipelineModel(Base):
-    """A pipeline as it was stored: a version is never changed.
+    """A stored version of a pipeline; it never changes.
 
     Attributes:
-        digest: Hash of the spec; storing the newest version again makes no new one.
+        digest: Hash of the spec; storing the newest version again adds no version.
     """
 
     __tablename__ = "pipelines"
@@ -285,8 +285,8 @@ class PipelineModel(Base):
 class RunCheckpointModel(Base):
     """One step of a run's history; see :class:`agentic.core.graph.checkpoints.store.CheckpointMetadata`.
 
-    The key lets one of two writers go on with a run. ``head`` comes last, so that SQLite reads the other
-    columns without it.
+    The key allows only one of two writers to continue a run. ``head`` comes last, so that SQLite reads the
+    other columns without it.
     """
 
     __tablename__ = "run_checkpoints"
@@ -306,9 +306,9 @@ class RunCheckpointModel(Base):
 
 
 class RunPartModel(Base):
-    """A part of a run's state as a checkpoint left it; no text: it is gone.
+    """A part of a run's state, as a checkpoint saved it; without text: the part was removed.
 
-    Of each part, a checkpoint has the newest row at or below its revision; so rows outlive their checkpoint.
+    For each part, a checkpoint uses the newest row at or below its revision: rows outlive their checkpoint.
     """
 
     __tablename__ = "run_parts"
@@ -322,18 +322,18 @@ class RunPartModel(Base):
 
 
 class SourceColumns:
-    """Columns of every table that holds what a source said; mix into a platform's models.
+    """Columns of every table with data from a source; a mixin for the models of a platform.
 
-    ``project_id`` comes first in the primary key: two projects that read one source keep a row each, and
-    neither sees or changes the other's. Add the source's natural key with ``primary_key=True``.
+    ``project_id`` is first in the primary key: two projects that read one source have separate rows, and
+    never see or change each other's. Add the source's natural key with ``primary_key=True``.
 
     Attributes:
-        first_seen_at: When the row was made.
-        last_seen_at: When a source last gave it, changed or not.
-        execution_id: The execution that last gave it.
+        first_seen_at: When the row was created.
+        last_seen_at: When a source last returned it, changed or not.
+        execution_id: The execution that last read it.
         agent_id: The agent of that execution.
-        content_hash: Hash of what the source said; equal hashes mean unchanged.
-        raw: The source's answer as it came, for fields that have no column.
+        content_hash: Hash of the source's data; equal hashes mean unchanged.
+        raw: The source's original answer, for fields that have no column.
     """
 
     project_id: Mapped[str] = owner()
@@ -346,7 +346,7 @@ class SourceColumns:
 
 
 class CatchUp(StrEnum):
-    """Which due times that passed without beat are fired later."""
+    """Which due times are fired later, if beat did not run when they passed."""
 
     NONE = "none"
     LAST = "last"
@@ -354,7 +354,7 @@ class CatchUp(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What becomes of a due time while an earlier execution of the schedule is still at work."""
+    """How to handle a due time while an earlier execution of the schedule still runs."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -362,17 +362,17 @@ class Overlap(StrEnum):
 
 
 class ScheduleModel(Base):
-    """When an agent runs by itself; read by beat, changed at any time.
+    """When an agent runs automatically; beat reads it, and it may change at any time.
 
-    All times are by the clock of the database.
+    All times follow the clock of the database.
 
     Attributes:
-        cron: Five fields, in the time of ``timezone``. Either this or ``every_s`` is set.
+        cron: Five fields, in ``timezone``. Either this or ``every_s`` is set.
         every_s: Seconds from one due time to the next, counted from ``anchor``.
-        settled_until: Due times up to this one were fired or given up.
-        last_due_at: The newest due time that was fired.
-        waiting_due_at: The due time that waits until the execution at work has ended, with ``queue``.
-        skipped_count: How many due times were skipped because an execution was at work.
+        settled_until: Due times up to this one were fired or dropped.
+        last_due_at: The newest fired due time.
+        waiting_due_at: With ``queue``: the due time that waits for the running execution to end.
+        skipped_count: How many due times were skipped because an execution was running.
     """
 
     __tablename__ = "schedules"

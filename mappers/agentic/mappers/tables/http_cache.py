@@ -1,4 +1,4 @@
-"""The table of kept answers."""
+"""The table of cached answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentic.mappers.tables.core import owner
 
 
 class HttpCacheModel(Base):
-    """An answer that a site may be asked about again; see :class:`agentic.core.http.CachedAnswer`.
+    """An answer that may be revalidated with its site; see :class:`agentic.core.http.CachedAnswer`.
 
     ``kept_at`` is in seconds since the epoch. The body comes last, so that SQLite reads the rest without it.
     """

@@ -1,8 +1,8 @@
 """The tables of the ledger.
 
-Times are seconds since the epoch by the clock of the database, as the statements on them are hot ones. Large
-texts come last, so that SQLite reads the other columns without them. Most indexes have only the rows that
-somebody looks for, so that they stay small, however much has been done.
+Times are seconds since the epoch by the clock of the database, because their statements are hot. Large texts
+come last, so that SQLite reads the other columns without them. Most indexes contain only the rows that are
+queried, so that they stay small as finished work accumulates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DELAYED = "status = 'pending' AND is_held = 2"
 
 
 def _some(name: str, *columns: str | ColumnElement[int], where: str) -> Index:
-    """Return an index of those rows of a project for which ``where`` holds."""
+    """Return an index of the rows of a project that match ``where``."""
     rows = text(where)
     return Index(name, "project_id", *columns, sqlite_where=rows, postgresql_where=rows)
 
@@ -29,7 +29,7 @@ def _some(name: str, *columns: str | ColumnElement[int], where: str) -> Index:
 class RunModel(Base):
     """A run; see :class:`agentic.core.ledger.RunRow`.
 
-    ``decide_at`` is when somebody has to look whether the run has to be decided about, or earlier.
+    ``decide_at`` is the latest time to check whether the run needs a decision.
     """
 
     __tablename__ = "runs"
@@ -73,9 +73,9 @@ class RunModel(Base):
 class ActivationModel(Base):
     """An activation; see :class:`agentic.core.ledger.ActivationRow`.
 
-    ``is_held`` keeps one out of the indexes of those that could run. It is 1 while its run is paused or to be
-    cancelled: the run says so, and not each of thousands of activations has to be asked which run it is of.
-    It is 2 until the time for another try has come: thousands that wait for theirs stand in nobody's way.
+    ``is_held`` excludes one from the indexes of runnable ones. It is 1 while its run is paused or being
+    cancelled, so that queries need not look up the run of each of thousands of activations. It is 2 until the
+    time of its next attempt, so that thousands of waiting activations slow no query.
     """
 
     __tablename__ = "activations"
@@ -150,7 +150,7 @@ class ActivationModel(Base):
 
 
 class EffectModel(Base):
-    """What a call came to that must not be repeated, as JSON."""
+    """The result of a call that must not be repeated, as JSON."""
 
     __tablename__ = "effects"
 
@@ -164,8 +164,8 @@ class EffectModel(Base):
 class RunEventModel(Base):
     """A batch of durable events; see :class:`agentic.core.ledger.EventBatch`.
 
-    ``decided_at`` is the time of its newest decision; none: there is none in it. ``deciding`` names the kinds
-    of events that tell of its decisions, with a space before and after each.
+    ``decided_at`` is the time of its newest decision; None: it contains no decision. ``deciding`` lists the
+    kinds of its events that report decisions, with a space before and after each.
     """
 
     __tablename__ = "run_events"

@@ -1,4 +1,4 @@
-"""The tables of what a project knows between runs: secrets and sessions, encrypted, and a memory.
+"""The tables that a project keeps between runs: encrypted secrets and sessions, and a memory.
 
 ``sealed`` is a Fernet token; see :mod:`agentic.mappers.vault.keys`. It comes last, so that SQLite reads the
 other columns without it.
@@ -18,7 +18,7 @@ NAME_LENGTH = 200
 
 
 class SealedModel(Base):
-    """What secrets and sessions have in common."""
+    """Common columns of secrets and sessions."""
 
     __abstract__ = True
 
@@ -30,7 +30,7 @@ class SealedModel(Base):
 
 
 class SecretModel(SealedModel):
-    """A secret of a project. Its ``kind`` is ``login`` for what ``authenticate`` reads, else ``text``."""
+    """A secret of a project. Its ``kind`` is ``login`` if ``authenticate`` reads it, else ``text``."""
 
     __tablename__ = "secrets"
 
@@ -38,7 +38,7 @@ class SecretModel(SealedModel):
 
 
 class SessionModel(SealedModel):
-    """A login of a project. Its ``revision`` is another one each time it is written."""
+    """A login of a project. Each write changes its ``revision``."""
 
     __tablename__ = "sessions"
 
