@@ -1,7 +1,7 @@
-"""Carries what happens to whoever wants to know: one interface, in this process or over NATS.
+"""Carries events to their readers: one interface, in this process or over NATS.
 
-The stream ``AGENTIC_EVENTS`` keeps every event, ``AGENTIC_AUDIT`` every decision. Publishing never holds a
-run up: :class:`EventPublisher` queues, a task of its own stores. ``NatsBus`` is in
+The stream ``AGENTIC_EVENTS`` keeps every event, ``AGENTIC_AUDIT`` every decision. Publishing never delays a
+run: :class:`EventPublisher` queues events, and its own task stores them. ``NatsBus`` is in
 :mod:`agentic.core.bus.nats.bus`, which loads the client library; :func:`open_bus` does so only when a server
 is configured.
 """

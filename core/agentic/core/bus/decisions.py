@@ -1,4 +1,4 @@
-"""How a decision travels: its own JSON with the project added."""
+"""The message format of a decision: its own JSON with the project added."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class PublishedDecision:
     """A decision as it was read from the bus.
 
     Attributes:
-        stream_sequence: Its place in the stream; reading can go on after it.
-        project: Where it was decided.
-        decision: What was decided.
+        stream_sequence: Its place in the stream; reading can continue after it.
+        project: The project of the decision.
+        decision: The decision.
     """
 
     stream_sequence: int
@@ -27,7 +27,7 @@ class PublishedDecision:
     decision: Decision
 
     def to_dict(self) -> dict[str, JSONValue]:
-        """Return everything as one JSON-able object."""
+        """Return all fields as one JSON-able object."""
         facts = self.decision.model_dump(mode="json")
         return {"stream_sequence": self.stream_sequence, "project": self.project, **facts}
 
@@ -44,10 +44,10 @@ def decision_message(decision: Decision, project: str) -> BusMessage:
 
 
 def published_decision(message: StoredMessage) -> PublishedDecision:
-    """Read back what :func:`decision_message` made.
+    """Read a message of :func:`decision_message`.
 
     Raises:
-        ValueError: The message is no decision.
+        ValueError: The message is not a decision.
     """
     facts = json.loads(message.payload)
     project = facts.pop("project", None) if isinstance(facts, dict) else None

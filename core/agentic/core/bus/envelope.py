@@ -1,4 +1,4 @@
-"""How an event travels: its own JSON with the project added."""
+"""The message format of an event: its own JSON with the project added."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class PublishedEvent:
     """An event as it was read from the bus.
 
     Attributes:
-        stream_sequence: Its place in the stream; reading can go on after it.
+        stream_sequence: Its place in the stream; reading can continue after it.
         project: The project its run belongs to.
-        event: What happened.
+        event: The event.
     """
 
     stream_sequence: int
@@ -28,7 +28,7 @@ class PublishedEvent:
     event: WorkflowEvent
 
     def to_dict(self) -> dict[str, JSONValue]:
-        """Return everything as one JSON-able object."""
+        """Return all fields as one JSON-able object."""
         return {"stream_sequence": self.stream_sequence, "project": self.project, **self.event.to_dict()}
 
 
@@ -36,9 +36,9 @@ def to_message(event: WorkflowEvent, project: str) -> BusMessage:
     """Return ``event`` ready to be published.
 
     Raises:
-        TypeError, ValueError: Its data is no JSON.
+        TypeError, ValueError: Its data is not JSON.
     """
-    # The event writes its own JSON object, so the project is put in front instead of building it again.
+    # The event writes its own JSON object: the project goes in front, so the object is not built again.
     head = _head(project)
     return BusMessage(
         subject=subject_for(event, project),
@@ -53,7 +53,7 @@ def _head(project: str) -> bytes:
 
 
 def _message_id(event: WorkflowEvent, project: str) -> str:
-    """Return the event's id in ASCII, as a header takes it; no token holds a colon, so no two are one."""
+    """Return the event's id in ASCII, for a header; tokens hold no colon, so ids stay unique."""
     if event.sequence is not None:
         return f"{_run_id(project, event.run_id)}%3A{event.sequence}"
     return f"{token(project)}:{quote(event.id, errors='surrogatepass')}"
@@ -65,10 +65,10 @@ def _run_id(project: str, run_id: str) -> str:
 
 
 def from_message(message: StoredMessage) -> PublishedEvent:
-    """Read back what :func:`to_message` made.
+    """Read a message of :func:`to_message`.
 
     Raises:
-        ValueError: The message is no event.
+        ValueError: The message is not an event.
     """
     event = WorkflowEvent.from_json(message.payload)
     project = json.loads(message.payload).get("project")
@@ -78,5 +78,5 @@ def from_message(message: StoredMessage) -> PublishedEvent:
 
 
 def without_data(event: WorkflowEvent, size_bytes: int) -> WorkflowEvent:
-    """Return ``event`` with its data replaced by the size it had: what happened is still told."""
+    """Return ``event`` with its data replaced by the data's size: the event itself is still reported."""
     return event.with_data({"dropped_bytes": size_bytes})

@@ -1,4 +1,4 @@
-"""What can go wrong on the bus."""
+"""Errors of the bus."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agentic.core.settings import safe_url
 
 
 class BusError(AgenticError):
-    """Something about the bus."""
+    """Base class of bus errors."""
 
 
 class BusUnavailableError(BusError, ConnectionError):
-    """The NATS server did not answer, or did not accept what it was sent.
+    """The NATS server did not answer, or did not accept a message.
 
-    After a publish this does not mean that nothing was stored; publishing the same messages again is safe.
+    After a failed publish, messages may be stored anyway; publishing the same messages again is safe.
     """
 
     exit_code: ClassVar[int] = 3
@@ -30,19 +30,19 @@ class BusUnavailableError(BusError, ConnectionError):
 
 
 class BusDeniedError(BusUnavailableError):
-    """The NATS server does not let this user do that."""
+    """The NATS server denies this user the permission."""
 
     hint: ClassVar[str] = "use a key with permission (AGENTIC_NATS_SEED_FILE), or ask the server's operator"
 
 
 class BusAccessError(BusError, PermissionError):
-    """What a process is to prove itself with to the NATS server is missing, or is something else."""
+    """The credentials of a process for the NATS server are missing or invalid."""
 
     exit_code: ClassVar[int] = 3
 
 
 class NatsNotConfiguredError(BusError):
-    """Events of other processes are asked for, but there is no server that would keep them."""
+    """Events of other processes are requested, but there is no server that keeps them."""
 
     exit_code: ClassVar[int] = 3
 
@@ -55,7 +55,7 @@ class NatsNotConfiguredError(BusError):
 
 
 class MessageTooLargeError(BusError, ValueError):
-    """A message is larger than the server takes; nothing of its batch was stored."""
+    """A message is larger than the server accepts; nothing of its batch was stored."""
 
     def __init__(self, message_id: str, what: str, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ class MessageTooLargeError(BusError, ValueError):
 
 
 class StreamFullError(BusError, RuntimeError):
-    """A stream that forgets nothing has no room; nothing of the batch was stored."""
+    """A stream that keeps all messages is full; nothing of the batch was stored."""
 
     def __init__(self, stream: str, reason: str) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class StreamFullError(BusError, RuntimeError):
 
 
 class IllegalKeyError(BusError, ValueError):
-    """A text is no key of a bucket, or no pattern for keys."""
+    """A text is not a key of a bucket, or not a pattern for keys."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -90,12 +90,12 @@ class IllegalKeyError(BusError, ValueError):
 
 
 class KeyConflictError(BusError, RuntimeError):
-    """A key does not stand where its writer has seen it; nothing was written.
+    """A key changed after its writer read it; nothing was written.
 
     Attributes:
-        key: Which one.
-        expected: The revision it was to have; 0 for none.
-        actual: The one it has.
+        key: The key.
+        expected: The expected revision; 0 for none.
+        actual: The revision it has.
     """
 
     def __init__(self, key: str, expected: int, actual: int) -> None:
@@ -108,7 +108,7 @@ class KeyConflictError(BusError, RuntimeError):
 
 
 class NobodyListensError(BusError, LookupError):
-    """A request was sent, and there is nobody who would answer it."""
+    """A request was sent, but there is no listener to answer it."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(f"no subscriber on {subject!r}; start the service that answers, and ask again")
@@ -116,7 +116,7 @@ class NobodyListensError(BusError, LookupError):
 
 
 class NoAnswerError(BusError, TimeoutError):
-    """A request was heard, and not answered in time."""
+    """A request was received, but not answered in time."""
 
     def __init__(self, subject: str, timeout_s: float, last_error: str = "") -> None:
         told = f" (last error of the server: {last_error})" if last_error else ""
@@ -126,7 +126,7 @@ class NoAnswerError(BusError, TimeoutError):
 
 
 class CorruptValueError(BusError, ValueError):
-    """A stored value cannot be put together."""
+    """A stored value cannot be assembled from its pieces."""
 
     def __init__(self, key: str, reason: str) -> None:
         super().__init__(f"the value of the key {key!r} cannot be read: {reason}; write it again")
@@ -135,7 +135,7 @@ class CorruptValueError(BusError, ValueError):
 
 
 class AnswerRefusedError(BusError, ValueError):
-    """An answer to what a run asks does not count."""
+    """An answer to a question of a run is not accepted."""
 
     def __init__(self, request: str, reason: str) -> None:
         super().__init__(f"the answer to {request!r} is not accepted: {reason}")

@@ -13,12 +13,12 @@ NOT_THERE = 0
 """The revision of a key without a value: never written, deleted, or expired."""
 
 MARKER_KEPT_S = 3_600
-"""How long a bucket keeps the deletion of a key: watchers see it until then."""
+"""How long a bucket keeps the deletion of a key for watchers."""
 
 MAX_WRITES = 1_000
 """Maximum number of keys per write."""
 
-# What NATS takes as a key, less the dots that its client lets pass and the server refuses: a..b
+# The keys that NATS accepts. Not those with two dots (a..b): its client accepts them, the server does not.
 _KEY = re.compile(r"[-/_=A-Za-z0-9]+(?:\.[-/_=A-Za-z0-9]+)*")
 _PATTERN = re.compile(r"(?:(?:[-/_=A-Za-z0-9]+|\*)\.)*(?:[-/_=A-Za-z0-9]+|\*|>)")
 EVERY_KEY = ">"
@@ -35,7 +35,7 @@ class KeyEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyChange:
-    """A key was written or deleted (``value`` is None); ``revision`` is the place to go on watching after."""
+    """A key was written or deleted (``value`` is None); watching can resume after ``revision``."""
 
     key: str
     value: bytes | None
@@ -44,13 +44,13 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyWrite:
-    """What is to become of a key.
+    """A write to one key.
 
     Attributes:
         key: Words of ``A-Z a-z 0-9 - _ = /`` with dots between them.
         value: Its new value; None deletes it.
-        revision: What the key has to stand at, 0 for not being there; None writes over anything.
-        ttl_s: Whole seconds, at least 1, after which it is gone by itself; None for never.
+        revision: The revision the key must have, 0 if it must not exist; None overwrites any value.
+        ttl_s: Whole seconds, at least 1, after which it expires; None for never.
     """
 
     key: str
@@ -62,9 +62,9 @@ class KeyWrite:
 class KeyValue(Protocol):
     """A bucket.
 
-    A write whose answer is lost is not done twice: it is looked for, and sent again if it is not there.
+    A write whose answer is lost is not done twice: it is sent again only if the key does not have it.
     All methods raise :class:`BusUnavailableError` when the server cannot be used, and
-    :class:`IllegalKeyError` for what is no key.
+    :class:`IllegalKeyError` for an invalid key.
     """
 
     async def get(self, key: str) -> KeyEntry | None:
@@ -72,7 +72,7 @@ class KeyValue(Protocol):
         ...
 
     async def get_many(self, keys: Collection[str]) -> Mapping[str, KeyEntry]:
-        """Return the newest values of several keys, without those that have none: a request for each 500."""
+        """Return the newest values of several keys, without keys that have none: one request per 500 keys."""
         ...
 
     async def put(
@@ -81,16 +81,16 @@ class KeyValue(Protocol):
         """Write one key; see :class:`KeyWrite`. Returns its new revision.
 
         Raises:
-            KeyConflictError: It does not stand at ``revision``.
-            MessageTooLargeError: The bucket takes no value of that size.
+            KeyConflictError: It does not have ``revision``.
+            MessageTooLargeError: The value is too large for the bucket.
         """
         ...
 
     async def delete(self, key: str, *, revision: int | None = None) -> None:
-        """Take a key's value away; nothing happens where there is none.
+        """Delete a key's value, if it has one.
 
         Raises:
-            KeyConflictError: It does not stand at ``revision``.
+            KeyConflictError: It does not have ``revision``.
         """
         ...
 
@@ -98,33 +98,33 @@ class KeyValue(Protocol):
         """Write several keys, each once, all or none; up to 1,000.
 
         Raises:
-            KeyConflictError: One of them does not stand at its ``revision``; nothing was written.
+            KeyConflictError: One of them does not have its ``revision``; nothing was written.
             MessageTooLargeError: One of them is too large; nothing was written.
         """
         ...
 
     async def keys(self, pattern: str = EVERY_KEY) -> Mapping[str, int]:
-        """Return the keys that fit, with their revisions and without their values, in the order written.
+        """Return the keys that match, with their revisions and without their values, in the order written.
 
         Args:
-            pattern: Words between dots; ``*`` is any one word, ``>`` at the end any further ones.
+            pattern: Words between dots; ``*`` is any one word, ``>`` at the end any further words.
         """
         ...
 
     def watch(self, pattern: str = EVERY_KEY, *, after: int = 0) -> AsyncGenerator[KeyChange, None]:
-        """Iterate over what stands above revision ``after``, and then over what is written, for ever.
+        """Iterate over the values above revision ``after``, and then over new changes, for ever.
 
-        A key that was written several times while nobody looked is told once, with its newest value. That a
-        key expired is not told. Goes on by itself when the server was away.
+        A key that was written several times in between is reported once, with its newest value. Expired keys
+        are not reported. Continues by itself after the server was away.
         """
         ...
 
 
 def checked_key(key: str) -> str:
-    """Return ``key`` if it is one: words of ``A-Z a-z 0-9 - _ = /`` with dots between them.
+    """Return ``key`` if it is valid: words of ``A-Z a-z 0-9 - _ = /`` with dots between them.
 
     Raises:
-        IllegalKeyError: It is not; :func:`token` makes a legal word of any text.
+        IllegalKeyError: It is not; :func:`token` turns any text into a legal word.
     """
     if not _KEY.fullmatch(key):
         raise IllegalKeyError(key)
@@ -132,10 +132,10 @@ def checked_key(key: str) -> str:
 
 
 def checked_pattern(pattern: str) -> str:
-    """Return ``pattern`` if keys can be looked for by it.
+    """Return ``pattern`` if it is valid.
 
     Raises:
-        IllegalKeyError: It is none.
+        IllegalKeyError: It is not.
     """
     if not _PATTERN.fullmatch(pattern):
         raise IllegalKeyError(pattern)
@@ -143,11 +143,11 @@ def checked_pattern(pattern: str) -> str:
 
 
 def checked_writes(changes: Sequence[KeyWrite]) -> Sequence[KeyWrite]:
-    """Return ``changes`` if a bucket can take them together.
+    """Return ``changes`` if a bucket can write them together.
 
     Raises:
-        IllegalKeyError: A key is none.
-        ValueError: One key is there twice, there are too many, or a time to live is no whole second.
+        IllegalKeyError: A key is not valid.
+        ValueError: A key occurs twice, there are too many, or a time to live is below one second.
     """
     keys = [checked_key(change.key) for change in changes]
     if len(keys) > MAX_WRITES:
@@ -166,7 +166,7 @@ def checked_writes(changes: Sequence[KeyWrite]) -> Sequence[KeyWrite]:
 
 
 def fits(key: str, pattern: str) -> bool:
-    """Whether a key, or a subject, is one of those a pattern stands for."""
+    """Whether a key or a subject matches a pattern."""
     words, wanted = key.split("."), pattern.split(".")
     if wanted[-1] == EVERY_KEY:
         wanted.pop()

@@ -1,8 +1,8 @@
 """Values too large for one message: a list of pieces under the key, and the pieces beside it.
 
-A piece is named by its own hash (``KEY.SHA256``), so equal pieces of a value are stored once, a piece that is
-not what it should be is noticed, and a value that is replaced does not disturb who reads the earlier one. The
-pieces of replaced values are left behind: write to a key once, or give the bucket a time to live.
+A piece is named by its own hash (``KEY.SHA256``). So equal pieces of a value are stored once, a damaged piece
+is noticed, and replacing a value does not disturb readers of the earlier one. The pieces of replaced values
+are not removed: write to a key once, or give the bucket a time to live.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from agentic.core.bus.kv import KeyValue
 PIECE_BYTES = 256 * 1024
 """Larger values are split into pieces of this size: well below every server's message limit."""
 
-_MARK = b"\x00agentic/pieces/1\n"  # no text and no JSON begins like that
+_MARK = b"\x00agentic/pieces/1\n"  # text and JSON never start like this
 
 
 def packed(key: str, value: bytes) -> dict[str, bytes]:
-    """Return what to write for a value, by key: itself if it is small, else the list and the pieces."""
+    """Return the content to write for a value, by key: a small value, or the list and its pieces."""
     if len(value) <= PIECE_BYTES and not value.startswith(_MARK):
         return {key: value}
     pieces = [value[start : start + PIECE_BYTES] for start in range(0, len(value), PIECE_BYTES)]
@@ -45,15 +45,15 @@ def piece_keys(key: str, stored: bytes) -> list[str]:
 
 
 def unpacked(key: str, stored: bytes, pieces: Mapping[str, bytes]) -> bytes:
-    """Return a value from what is stored for it.
+    """Return a value from its stored content.
 
     Args:
-        key: Of the value.
-        stored: What stands there.
-        pieces: By their keys; others may be among them.
+        key: The key of the value.
+        stored: The content of the key.
+        pieces: Pieces by key; it may contain others.
 
     Raises:
-        CorruptValueError: A piece is missing, or is not what it was.
+        CorruptValueError: A piece is missing or has changed.
     """
     names = piece_keys(key, stored)
     if not names:
@@ -68,7 +68,7 @@ def unpacked(key: str, stored: bytes, pieces: Mapping[str, bytes]) -> bytes:
 
 
 async def read_large(bucket: KeyValue, keys: Collection[str]) -> dict[str, bytes]:
-    """Return the values of those of ``keys`` that have one, put together.
+    """Return the complete values of the ``keys`` that have one.
 
     Raises:
         CorruptValueError: One of them cannot be read.

@@ -1,4 +1,4 @@
-"""What one process at a time may do: a key that its holder keeps writing, and that goes if it dies."""
+"""Leases for one process at a time: a key that its holder keeps renewing, and that expires if it dies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from agentic.core.bus.kv import NOT_THERE, KeyValue
 class Lease:
     """A claim on a key that ends ``ttl_s`` after it was last held.
 
-    It tells who is to begin something, not that nobody else is at it: a holder that hangs for longer than
-    ``ttl_s`` has lost it without knowing. What must not happen twice needs a compare-and-set of its own.
+    It selects the process that starts a job; it does not guarantee that no other works on it: a holder that
+    hangs for longer than ``ttl_s`` has lost the lease without notice. Protect an effect that must not happen
+    twice with its own compare-and-set.
 
     Args:
-        bucket: Where the key is.
-        key: Names what is claimed.
-        holder: Who claims it, for people.
+        bucket: The bucket of the key.
+        key: The key to claim.
+        holder: Name of the holder, for people.
         ttl_s: Whole seconds.
         clock: Monotonic seconds.
     """
@@ -42,10 +43,10 @@ class Lease:
         self._other_since = 0.0
 
     async def hold(self) -> bool:
-        """Take it, or keep it; False while somebody else has it. To be called well before it ends.
+        """Take or renew the lease; False while another process has it. Call it well before the lease ends.
 
         Raises:
-            BusUnavailableError: The server cannot be used; whoever held it does so no longer when it ends.
+            BusUnavailableError: The server cannot be used; a held lease is lost when it ends.
         """
         try:
             self._revision = await self._bucket.put(
@@ -55,22 +56,22 @@ class Lease:
             if exc.actual != NOT_THERE or self._revision == NOT_THERE:
                 self._revision = exc.actual if self._is_stale(exc.actual) else NOT_THERE
                 return False
-            self._revision = NOT_THERE  # it had ended, and nobody has taken it since
+            self._revision = NOT_THERE  # it had ended, and no other process has taken it since
             return await self.hold()
         return True
 
     def _is_stale(self, revision: int) -> bool:
-        """Whether a claim was not renewed for so long that it is none, as one that does not end by itself."""
+        """Whether a claim is stale: it was not renewed for twice ``ttl_s``, and did not end by itself."""
         now = self._clock()
         if revision != self._other:
             self._other, self._other_since = revision, now
         return revision != NOT_THERE and now - self._other_since > 2 * self._ttl_s
 
     async def release(self) -> None:
-        """Let others have it at once; nothing happens where they have it already.
+        """Release the lease at once, if this process still has it.
 
         Raises:
-            BusUnavailableError: The server cannot be used; it ends by itself.
+            BusUnavailableError: The server cannot be used; the lease ends by itself.
         """
         revision, self._revision = self._revision, NOT_THERE
         if revision != NOT_THERE:

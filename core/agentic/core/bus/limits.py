@@ -1,4 +1,4 @@
-"""How large a message may be; the same for every bus, so that a run meets no surprise when NATS is added."""
+"""Message size limits: the same for every bus, so that adding NATS does not break a run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from agentic.core.bus.port import BusMessage
 DEFAULT_MAX_MESSAGE_BYTES = 1024 * 1024
 """Default message limit of a NATS server."""
 
-# A server counts headers as well and closes the connection of whoever sends more, without a word (the client
-# checks the payload alone). The ids of a message and its batch need far less than this.
+# A server also counts headers, and closes the connection silently if a message is larger (the client
+# checks only the payload). The ids of a message and its batch need far less than this.
 _HEADER_BYTES = 512
 
 # A server reads command lines of up to 4,096 bytes; a subject shares its line with a reply subject.
@@ -34,7 +34,7 @@ def refuse_oversized(messages: Iterable[BusMessage], max_message_bytes: int) -> 
     """Check ``messages`` before anything is sent.
 
     Raises:
-        MessageTooLargeError: For the first one that does not fit.
+        MessageTooLargeError: For the first message that does not fit.
     """
     for message in messages:
         size = len(message.payload) + len(message.message_id) + _HEADER_BYTES

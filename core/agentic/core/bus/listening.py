@@ -1,4 +1,4 @@
-"""What a listener has heard and not yet taken."""
+"""Received messages that a listener has not taken yet."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _MOST = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What somebody sent to whoever listens.
+    """A message to all listeners.
 
     Attributes:
-        subject: Where it was sent.
+        subject: The subject it was sent to.
         payload: Any bytes.
-        reply: Where an answer is waited for; empty where none is.
-        nobody_listens: It is no answer: nobody heard what was to be answered.
+        reply: Subject for the answer; empty if no answer is expected.
+        nobody_listens: It is not an answer: the request had no listener.
     """
 
     subject: str
@@ -27,7 +27,7 @@ class Message:
 
 
 class Listener:
-    """Gives messages in the order they came, to one taker; to be cancelled while it waits loses none."""
+    """Returns messages in the order they came, to one taker; a cancelled wait loses no message."""
 
     def __init__(self) -> None:
         self._heard: asyncio.Queue[Message] = asyncio.Queue(_MOST)
@@ -37,11 +37,11 @@ class Listener:
         return await self._heard.get()
 
     def take_rest(self) -> list[Message]:
-        """Return all that was heard and not taken."""
+        """Return all messages that were received but not taken."""
         return [self._heard.get_nowait() for _ in range(self._heard.qsize())]
 
     async def hear(self, message: Message) -> None:
-        """Note a message; waits while 65,536 are not yet taken."""
+        """Add a message; waits while 65,536 are not yet taken."""
         await self._heard.put(message)
 
     def __aiter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Which bus a process uses."""
+"""Opens the bus of a process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from agentic.core.settings import Settings
 
 
 class Buses:
-    """The bus of each project: one for all, unless each project has an account of its own on the server.
+    """The bus of each project: one for all, unless each project has its own account on the server.
 
     Attributes:
-        are_apart: Whether they have.
+        are_apart: Whether projects have their own accounts.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -24,21 +24,21 @@ class Buses:
         self._made: dict[str, Bus] = {}
 
     def of(self, project: str) -> Bus:
-        """Return the bus that the events and buckets of a project are on."""
+        """Return the bus for the events and buckets of a project."""
         key = project if self.are_apart else ""
         if key not in self._made:
             self._made[key] = self._make(project)
         return self._made[key]
 
     async def aclose(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         for bus in self._made.values():
             await bus.aclose()
 
     def _make(self, project: str) -> Bus:
         if self._settings.nats is None:
             return MemoryBus()
-        # The client costs 0.4 s to import, which a run without a server has no use for.
+        # Importing the client takes 0.4 s, and a run without a server does not need it.
         from agentic.core.bus.nats.bus import NatsBus
 
         return NatsBus(self._settings.nats, access_of(self._settings, project))
@@ -46,9 +46,9 @@ class Buses:
 
 @asynccontextmanager
 async def open_buses(settings: Settings) -> AsyncGenerator[Buses, None]:
-    """Give the buses of ``settings``: on a NATS server, or in memory when there is none.
+    """Open the buses of ``settings``: on a NATS server, or in memory when there is none.
 
-    Nothing is connected to before it is used, so this never fails.
+    It connects only at the first use, so this never fails.
     """
     buses = Buses(settings)
     try:
@@ -59,11 +59,11 @@ async def open_buses(settings: Settings) -> AsyncGenerator[Buses, None]:
 
 @asynccontextmanager
 async def open_bus(settings: Settings, project: str | None = None) -> AsyncGenerator[Bus, None]:
-    """Give the bus of one project; see :func:`open_buses`.
+    """Open the bus of one project; see :func:`open_buses`.
 
     Args:
         settings: Say where it is.
-        project: Matters where each project has an account of its own; that of ``settings`` when left out.
+        project: Matters if each project has its own account; the project of ``settings`` if omitted.
     """
     async with open_buses(settings) as buses:
         yield buses.of(project or settings.project)

@@ -1,4 +1,4 @@
-"""Publishes the events of a run without ever holding it up."""
+"""Publishes the events of a run without delaying it."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _LAST_RETRY_S = 5.0
 
 
 class EventPublisher:
-    """Stores events on the bus in the order they were given, in batches, from a task of its own.
+    """Stores events on the bus in the order they came, in batches, from its own task.
 
-    A bus that is down never fails or delays a run: it is logged once, events wait in memory, and those that
-    are not stored by the end of :meth:`close` are counted in ``failed`` and logged. An event too large for
-    the bus is stored with ``{"dropped_bytes": size}`` in place of its data.
+    A bus that is down never fails or delays a run: it is logged once, and events wait in memory. Events not
+    stored by the end of :meth:`close` are counted in ``failed`` and logged. An event too large for the bus is
+    stored with ``{"dropped_bytes": size}`` instead of its data.
 
     Use it as a context manager, or call :meth:`close`.
 
     Args:
-        bus: Where to; stays open.
+        bus: The bus; stays open.
         project: The project the runs belong to.
-        max_queued: How many events may wait; further ones are given up while the bus is down.
+        max_queued: How many events may wait; further events are dropped while the bus is down.
 
     Attributes:
         published: Events the bus has confirmed.
-        failed: Events given up.
+        failed: Dropped events.
     """
 
     def __init__(self, bus: EventBus, project: str, *, max_queued: int = _MAX_QUEUED) -> None:
@@ -66,9 +66,9 @@ class EventPublisher:
         await self.close()
 
     async def publish(self, event: WorkflowEvent) -> None:
-        """Take ``event`` for publishing.
+        """Queue ``event`` for publishing.
 
-        Returns at once, unless the queue is full and the bus is working: then as soon as there is room.
+        Returns at once, unless the queue is full and the bus works: then it waits for room.
         """
         while len(self._queue) >= self._max_queued and not self._retry_s:
             self._has_moved.clear()
@@ -76,7 +76,7 @@ class EventPublisher:
         self.offer(event)
 
     def offer(self, event: WorkflowEvent) -> None:
-        """Take ``event`` for publishing if there is room; else it is counted as given up."""
+        """Queue ``event`` for publishing if there is room; otherwise count it as failed."""
         if len(self._queue) >= self._max_queued or self._closing.is_set():
             self.failed += 1
             return
@@ -86,7 +86,7 @@ class EventPublisher:
             self._drain = asyncio.create_task(self._store_all(), name="event-publisher")
 
     async def close(self, timeout_s: float = 3.0) -> None:
-        """Store what still waits, for at most ``timeout_s``, and tell how much could not be."""
+        """Store the waiting events, for at most ``timeout_s``, and log how many were lost."""
         self._closing.set()
         self._has_work.set()
         try:
@@ -104,7 +104,7 @@ class EventPublisher:
             except MessageTooLargeError as exc:
                 self._shrink(exc)
             except Exception as exc:
-                # Whatever the client library comes up with: a run does not depend on it.
+                # Any error of the client library: a run does not depend on it.
                 await self._wait_to_retry(exc)
             else:
                 self._confirm()
@@ -112,7 +112,7 @@ class EventPublisher:
                 self._has_moved.set()
 
     async def _fill_batch(self) -> bool:
-        """Wait until there is something to store; False when closing and there is nothing."""
+        """Wait until there is an event to store; False when closing and there is none."""
         while not self._batch:
             self._take()
             if not self._batch and self._closing.is_set():
@@ -144,7 +144,7 @@ class EventPublisher:
             log.warning("events.resumed", project=self._project)
 
     def _shrink(self, fault: MessageTooLargeError) -> None:
-        """Put the event without its data in the place of a message that is too large; drop it if that is."""
+        """Replace a message that is too large by its event without data; drop it if it is still too large."""
         position = [message.message_id for message in self._batch].index(fault.message_id)
         event = self._events.pop(fault.message_id, None)
         if event is None:
@@ -178,7 +178,7 @@ class EventPublisher:
 
 
 async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel ``task`` until it is done: nats-py swallows a cancellation that meets it while flushing."""
+    """Cancel ``task`` until it is done: nats-py swallows a cancellation while it flushes."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=0.1)

@@ -1,7 +1,7 @@
-"""What runs ask: a question on ``agentic.request.{run}.{request}``, answers to its inbox, which one counts.
+"""Questions of runs: sent on ``agentic.request.{run}.{request}``, answered to the inbox of the question.
 
-Who answers waits to hear that: another one may have been quicker, or it may be of the wrong type. A question
-is asked again every half minute until it is answered, for those who begin to listen later.
+The answering side waits for a verdict: another answer may have been first, or the type may be wrong. A
+question is repeated every half minute until it is answered, for later listeners.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ Take = Callable[[JSONValue, str], Awaitable[None]]
 
 
 class Question(BaseModel):
-    """What a run asks.
+    """A question of a run.
 
     Attributes:
-        project: Whose run it is.
+        project: The project of the run.
         run: The outermost run.
         request: Unique over all runs.
         path: The executor that asks.
-        question: What it asks, as JSON.
-        response_type: Name of the type that an answer has to have.
-        deadline: Seconds since the epoch, after which nobody waits for it any more; None for never.
+        question: The question, as JSON.
+        response_type: Name of the required answer type.
+        deadline: Seconds since the epoch, after which no run waits for an answer; None for never.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")  # a later version may tell more
+    model_config = ConfigDict(frozen=True, extra="ignore")  # a later version may add fields
 
     project: str
     run: str
@@ -61,7 +61,7 @@ class Question(BaseModel):
 
     @property
     def subject(self) -> str:
-        """Where it is asked."""
+        """The subject it is sent to."""
         return f"agentic.request.{token(self.project, self.run)}.{token(self.request)}"
 
 
@@ -79,12 +79,12 @@ class _Verdict(BaseModel):
 
 
 async def ask(bus: Bus, question: Question, take: Take) -> None:
-    """Ask until an answer was taken; cancel it when nobody needs one any more.
+    """Ask until an answer is accepted; cancel it when the answer is no longer needed.
 
     Args:
-        bus: Where to.
-        question: What to ask.
-        take: Given each answer in turn, until it takes one.
+        bus: The bus.
+        question: The question.
+        take: Called with each answer in turn, until it accepts one.
     """
     inbox = bus.inbox()
     payload = question.model_dump_json().encode()
@@ -109,7 +109,7 @@ async def ask(bus: Bus, question: Question, take: Take) -> None:
 
 
 async def _refuse_late(bus: Bus, question: Question, answers: Listener) -> None:
-    """Tell those who answered at the same time that somebody was quicker, instead of letting them wait."""
+    """Refuse answers that came at the same time, so that their senders do not wait."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LATE_S):
             while True:
@@ -134,7 +134,7 @@ async def _is_taken(bus: Bus, question: Question, message: Message, take: Take) 
 
 
 async def _tell(bus: Bus, question: Question, answer: Message, fault: str | None) -> None:
-    """Tell who answered whether it counts."""
+    """Send the verdict to the author of an answer."""
     if fault is not None:
         log.info("answer.refused", request=question.request, reason=fault)
     if answer.reply:
@@ -142,10 +142,10 @@ async def _tell(bus: Bus, question: Question, answer: Message, fault: str | None
 
 
 class OpenQuestion:
-    """A question as it was heard, and the way to answer it.
+    """A received question, and the way to answer it.
 
     Attributes:
-        question: What is asked.
+        question: The question.
     """
 
     def __init__(self, bus: Bus, question: Question, inbox: str) -> None:
@@ -154,17 +154,17 @@ class OpenQuestion:
         self._inbox = inbox
 
     async def answer(self, value: JSONValue, by: str, *, timeout_s: float = 10.0) -> None:
-        """Answer, and wait until it is known to count.
+        """Answer, and wait for the verdict.
 
         Args:
-            value: JSON of the type that is asked for.
-            by: Who answers, for the record.
-            timeout_s: Until that is known.
+            value: JSON of the required type.
+            by: The author of the answer, for the record.
+            timeout_s: Seconds to wait for the verdict.
 
         Raises:
-            AnswerRefusedError: It does not count: another one was first, or it is of another type.
-            NobodyListensError: Who asked is gone; somebody else will ask again if it is still open.
-            NoAnswerError: It may or may not count.
+            AnswerRefusedError: It is not accepted: another answer was first, or the type is wrong.
+            NobodyListensError: The process that asked is gone; another will ask again if it is still open.
+            NoAnswerError: It may or may not be accepted.
             BusUnavailableError: The server cannot be used.
         """
         payload = _Answer(answer=value, answered_by=by).model_dump_json().encode()
@@ -177,7 +177,7 @@ class OpenQuestion:
 async def open_questions(
     bus: Bus, *, project: str | None = None
 ) -> AsyncGenerator[AsyncGenerator[OpenQuestion, None], None]:
-    """Listen to what runs ask, until the block ends; a question that is asked again is given again.
+    """Listen to questions of runs until the block ends; repeated questions come again.
 
     ::
 
@@ -186,8 +186,8 @@ async def open_questions(
                 await asked.answer({"approved": True}, by="robot")
 
     Args:
-        bus: Where from.
-        project: Only of this project.
+        bus: The bus.
+        project: Only from this project.
     """
     async with (
         bus.listen("agentic.request.*.*") as messages,

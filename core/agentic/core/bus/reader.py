@@ -1,4 +1,4 @@
-"""Reads events back from the bus, those of some project, run or kind."""
+"""Reads events from the bus: all, or only of some project, run or kind."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FIRST_WINDOW = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Which events are wanted; what is not given does not narrow.
+    """Selects events; an omitted field matches all.
 
     Attributes:
         project: Only of this project.
-        run_id: Only of this run and of the runs nested in it.
+        run_id: Only of this run and the runs nested in it.
         kinds: Only of these kinds.
     """
 
@@ -50,13 +50,13 @@ async def read_events(
 ) -> AsyncGenerator[PublishedEvent, None]:
     """Iterate over the stored events and, without ``until``, the coming ones, in stream order.
 
-    An event that was stored twice is given once, unless 65,536 others lie between. A message that is no
+    An event that was stored twice comes once, unless 65,536 others lie between. A message that is not an
     event is skipped with a warning.
 
     Args:
-        bus: Where from.
-        wanted: Which ones.
-        after: Stream sequence to go on after.
+        bus: The bus.
+        wanted: Selects the events.
+        after: Stream sequence to continue after.
         until: Stream sequence to stop at, as from ``bus.state()``.
 
     Raises:
@@ -77,7 +77,7 @@ async def read_events(
 async def tail_events(
     bus: EventBus, wanted: EventFilter = EVERYTHING, *, last: int, follow: bool
 ) -> AsyncGenerator[PublishedEvent, None]:
-    """Iterate over the newest ``last`` wanted events and then, if ``follow``, over those to come.
+    """Iterate over the newest ``last`` wanted events and then, if ``follow``, over new ones.
 
     Raises:
         BusUnavailableError: See :meth:`EventBus.read`.
@@ -92,11 +92,11 @@ async def tail_events(
 
 
 async def _newest(bus: EventBus, wanted: EventFilter, count: int, end: int) -> list[PublishedEvent]:
-    """Look backwards in growing windows, as a whole stream may be a million messages."""
+    """Look backwards in growing windows, because a whole stream may have a million messages."""
     first = (await bus.state()).first
     found: list[PublishedEvent] = []
     window = max(_FIRST_WINDOW, count)
-    while end >= max(first, 1) and len(found) < count:  # a stream that never had any begins with 0
+    while end >= max(first, 1) and len(found) < count:  # a stream that never had messages begins with 0
         start = max(end - window, first - 1)
         async with aclosing(read_events(bus, wanted, after=start, until=end)) as events:
             found = [published async for published in events] + found

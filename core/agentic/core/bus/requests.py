@@ -12,16 +12,16 @@ async def request(bus: Bus, subject: str, payload: bytes, *, timeout_s: float = 
     """Send a message and return the first answer.
 
     Args:
-        bus: Where to.
-        subject: Who is asked.
-        payload: What is asked.
-        timeout_s: Until an answer has to be there.
+        bus: The bus.
+        subject: The subject of the service.
+        payload: The request.
+        timeout_s: Seconds to wait for an answer.
 
     Raises:
-        NobodyListensError: There is nobody who would answer.
-        NoAnswerError: Nobody did in time.
+        NobodyListensError: There is no listener to answer.
+        NoAnswerError: No answer came in time.
         BusUnavailableError: The server cannot be used.
-        MessageTooLargeError: The message is larger than the bus takes.
+        MessageTooLargeError: The message is larger than the bus accepts.
     """
     inbox = bus.inbox()
     async with bus.listen(inbox) as answers:

@@ -1,6 +1,6 @@
-"""Names on the bus: which subject an event has, and how ids become part of it.
+"""Names on the bus: the subjects of events, and how ids become part of them.
 
-A token is one word of a NATS subject and of a key in a NATS bucket. Ids are anything, so every character
+A token is one word of a NATS subject and of a key in a NATS bucket. Ids may be any text, so every character
 outside ``A-Z a-z 0-9 _ -`` becomes ``=XX`` for each of its UTF-8 bytes, and parts are joined with ``/``,
 which both allow: project ``shop``, run ``r.1`` and path ``impl/compile`` give ``shop/r=2E1/impl/compile``.
 """
@@ -29,13 +29,13 @@ EVENT_SUBJECTS = (
 """All subjects in the stream of events."""
 
 METRICS_SUBJECTS = ("agentic.metrics.>",)
-"""All subjects in the stream of measures."""
+"""All subjects in the stream of measurements."""
 
 AUDIT_SUBJECTS = ("agentic.audit.>",)
 """All subjects in the stream of decisions."""
 
 ROLES = ("agent", "orchestrator", "validator")
-"""Kinds of executors besides workers: custom events whose type starts so have a subject of their own."""
+"""Kinds of executors besides workers: custom events whose type starts with one have their own subject."""
 
 _TEMPLATES: Mapping[EventKind, str] = {
     EventKind.RUN_STARTED: "agentic.workflow.{run}.started",
@@ -85,7 +85,7 @@ def token(*parts: str) -> str:
 
 
 def parse_token(word: str) -> tuple[str, ...]:
-    """Return the parts :func:`token` was given.
+    """Return the parts of a token of :func:`token`.
 
     Raises:
         ValueError: ``word`` was not made by :func:`token`.
@@ -113,7 +113,7 @@ def subject_for(event: WorkflowEvent, project: str) -> str:
 
 
 def _custom_subject(node: str, name: str) -> str:
-    """Return where an event of the user's own goes: one of a role's is found with all others of that role."""
+    """Return the subject of a custom event; all events of a role share a prefix."""
     role, dot, rest = name.partition(".")
     if role in ROLES and dot and rest.strip("."):
         return f"agentic.{role}.{node}.{_dotted(rest)}"
@@ -135,7 +135,7 @@ def _places(project: str, run_id: str, path: str) -> tuple[tuple[str, ...], tupl
 def bucket_name(name: str, project: str) -> str:
     """Return the name of a project's bucket, legal for all tools of NATS: ``NAME_project``.
 
-    A bucket's name takes neither ``=`` nor ``/``, so what no bucket takes becomes ``_XX``, and so does ``_``:
+    A bucket's name allows neither ``=`` nor ``/``, so illegal characters become ``_XX``, and so does ``_``:
     the project ``shop.nl`` has ``NAME_shop_2Enl``.
     """
     raw = project.encode(errors="surrogatepass")
@@ -149,5 +149,5 @@ def _escaped(part: str) -> str:
 
 
 def _dotted(name: str) -> str:
-    """Keep the words of a custom event's type apart, so that readers can use wildcards on them."""
+    """Separate the words of a custom event's type by dots, so that readers can use wildcards."""
     return ".".join(_escaped(word) for word in name.split(".") if word) or "unnamed"

@@ -1,4 +1,4 @@
-"""What can go wrong with the ledger."""
+"""Errors of the ledger."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agentic.core.types import RunId
 
 
 class LedgerError(AgenticError):
-    """Something is wrong with the ledger."""
+    """Base class of ledger errors."""
 
 
 class LedgerUnavailableError(LedgerError, StoreUnavailableError):
@@ -15,11 +15,11 @@ class LedgerUnavailableError(LedgerError, StoreUnavailableError):
 
 
 class LedgerConflictError(LedgerError):
-    """Two transactions got into each other's way, and this one was undone; begin it again."""
+    """Two transactions conflicted, and this one was undone; start it again."""
 
 
 class RunExistsError(LedgerError):
-    """A run cannot be accepted, as another one has its id."""
+    """A run cannot be accepted because another run has its id."""
 
     def __init__(self, run_id: RunId) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class UnknownRunError(LedgerError):
 
 
 class CorruptRunError(LedgerError, ValueError):
-    """The row of a run does not hold what it should."""
+    """The row of a run has invalid content."""
 
     def __init__(self, run_id: str, reason: str) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class CorruptRunError(LedgerError, ValueError):
 
 
 class NoDatabaseError(LedgerError):
-    """``ctx.on_commit`` was used with a ledger that is no database."""
+    """``ctx.on_commit`` was used with a ledger that is not a database."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -19,15 +19,15 @@ from agentic.core.ledger.port import LedgerTransaction, OnCommit
 class MemoryLedger:
     """A :class:`~agentic.core.ledger.port.LedgerStore` that ends with its process.
 
-    Threads may use it side by side: their transactions take turns. A transaction costs what it reads and
-    writes, however many runs there are. Of checkpoints only the newest of each run is kept.
+    It is thread-safe: transactions take turns. The cost of a transaction depends on its reads and writes,
+    not on the number of runs. Only the newest checkpoint of each run is kept.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time, *, max_running: int | None = None) -> None:
-        """Make an empty ledger.
+        """Create an empty ledger.
 
         Args:
-            clock: Gives seconds since the epoch.
+            clock: Returns seconds since the epoch.
             max_running: How many activations may run at a time, over all runs; None for no limit.
         """
         self._rows = Rows(clock, max_running)
@@ -36,10 +36,10 @@ class MemoryLedger:
 
     @contextmanager
     def transaction(self) -> Iterator[LedgerTransaction]:
-        """Begin a transaction, when those of other threads have ended.
+        """Begin a transaction after the transactions of other threads have ended.
 
         Raises:
-            LedgerError: This thread is in a transaction already.
+            LedgerError: This thread is already in a transaction.
         """
         with self._turn:
             if self._is_busy:
@@ -56,21 +56,21 @@ class MemoryLedger:
                 self._is_busy = False
 
     def close(self) -> None:
-        """Do nothing, as there are no connections."""
+        """Do nothing: there are no connections."""
 
 
 class _Transaction(MemoryRuns, MemoryActivations, MemoryStates, MemoryDecisions):
     """Implements :class:`~agentic.core.ledger.port.LedgerTransaction`."""
 
     def part(self) -> AbstractContextManager[None]:
-        """Begin a part: when the block raises, what was written in it is undone, and nothing before it."""
+        """Begin a part: when the block raises, only the writes of the block are undone."""
         return self._rows.journal.part()
 
     def apply(self, functions: Sequence[OnCommit]) -> None:
-        """Refuse to call functions, as there is no session to give.
+        """Refuse to call functions, because there is no session.
 
         Raises:
-            NoDatabaseError: There is one.
+            NoDatabaseError: There is a function.
         """
         if functions:
             raise NoDatabaseError

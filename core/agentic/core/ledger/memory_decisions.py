@@ -14,19 +14,19 @@ class MemoryDecisions(UsesRows):
     """Implements :class:`agentic.core.ledger.port.Decisions`."""
 
     def add_decisions(self, decisions: Sequence[Decision]) -> None:
-        """Write decisions down; one whose id is there already is left out."""
+        """Record decisions; a decision whose id exists already is skipped."""
         table = self._rows.decisions
         for decision in decisions:
             if table.get(decision.id) is None:
                 table.put(decision.id, KeptDecision(len(table), decision))
 
     def decisions(self, *, unpublished: bool = False, limit: int = 1000) -> Sequence[Decision]:
-        """Return decisions in the order they were written down."""
+        """Return decisions in the order they were recorded."""
         found = self._rows.decisions.listed("unpublished" if unpublished else "all")
         return [kept.decision for kept in islice(found, limit)]
 
     def mark_decisions(self, ids: Sequence[str]) -> None:
-        """Note that decisions were published."""
+        """Mark decisions as published."""
         table = self._rows.decisions
         for name in ids:
             kept = table.get(name)

@@ -1,4 +1,4 @@
-"""Everything a ledger in memory holds."""
+"""All data of a ledger in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.core.types import RunId
 
 
 class Effect(NamedTuple):
-    """What a call came to."""
+    """The result of a call."""
 
     run_id: RunId
     origin: str
@@ -30,7 +30,7 @@ class Head(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a run's state as the newest checkpoint has it; one that is gone has no text."""
+    """A part of a run's state in the newest checkpoint; a removed part has no text."""
 
     run_id: RunId
     revision: int
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptBatch:
-    """Events of a run; batches of all runs are numbered as they came."""
+    """Events of a run; batches of all runs are numbered in order of arrival."""
 
     number: int
     batch: EventBatch
@@ -49,7 +49,7 @@ class KeptBatch:
 
 @dataclass(frozen=True, slots=True)
 class KeptDecision:
-    """A decision; they are numbered as they came."""
+    """A decision; decisions are numbered in order of arrival."""
 
     number: int
     decision: Decision
@@ -73,19 +73,19 @@ class Rows:
 
 
 class UsesRows:
-    """What a transaction in memory begins with."""
+    """Base class for the parts of a transaction in memory."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
 
 def rank(row: ActivationRow) -> Sort:
-    """Return where an activation stands among those that can be claimed; the lowest goes first."""
+    """Return the place of an activation in the claim order; the lowest goes first."""
     return (-row.priority, row.began_at, row.id.run_id, row.position)
 
 
 def as_pending(row: ActivationRow, not_before: float) -> ActivationRow:
-    """Return an activation that can be claimed, from a moment on."""
+    """Return an activation that can be claimed from ``not_before`` on."""
     return replace(
         row,
         status=ActivationStatus.PENDING,

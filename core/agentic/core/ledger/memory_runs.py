@@ -39,7 +39,7 @@ class MemoryRuns(UsesRows):
         return self._rows.runs.get(run_id)
 
     def advance(self, run_id: RunId, superstep: int, revision: int, step: Step) -> bool:
-        """Write a step, if the run still stands where it stood when the step was decided."""
+        """Write a step, if the run is still where it was when the step was decided."""
         run = self._rows.runs.get(run_id)
         if run is None or (run.superstep, run.revision) != (superstep, revision):
             return False
@@ -49,7 +49,7 @@ class MemoryRuns(UsesRows):
         return True
 
     def request_cancel(self, run_id: RunId, reason: str) -> bool:
-        """Ask for a run to be cancelled; the first to ask says why and when."""
+        """Request that a run is cancelled; the first request sets reason and time."""
         run = self._unfinished(run_id)
         if run is None:
             return False
@@ -58,7 +58,7 @@ class MemoryRuns(UsesRows):
         return True
 
     def pause(self, run_id: RunId, *, is_paused: bool) -> bool:
-        """Let nothing of a run be claimed, or let it go on."""
+        """Stop claims of a run, or resume it."""
         run = self._unfinished(run_id)
         if run is None:
             return False
@@ -68,7 +68,7 @@ class MemoryRuns(UsesRows):
         return True
 
     def note(self, run_id: RunId, note: str | None) -> None:
-        """Say why a run does not go on."""
+        """Record why a run does not continue."""
         if run := self._rows.runs.get(run_id):
             self._rows.runs.put(run_id, replace(run, note=note))
 
@@ -88,7 +88,7 @@ class MemoryRuns(UsesRows):
         return list(self._rows.runs.listed("unfinished child", run_id))
 
     def neglected_runs(self, *, cancel_grace_s: float, limit: int = 100) -> Sequence[RunRow]:
-        """Return runs that somebody has to decide about, those first that have not gone on for longest."""
+        """Return runs that need a decision, the one without progress for the longest time first."""
         now = self.now()
         found = (
             run
@@ -137,7 +137,7 @@ def _accepted(new: NewRun, now: float, began_at: float) -> RunRow:
 
 def _after(run: RunRow, step: Step, now: float) -> RunRow:
     metadata = step.checkpoint.metadata
-    if run.status.is_final:  # it goes on after all
+    if run.status.is_final:  # it continues after all
         run = replace(run, cancel_reason=None, cancel_at=None, is_paused=False)
     return replace(
         run,

@@ -25,7 +25,7 @@ class MemoryStates(UsesRows):
         return StoredCheckpoint(metadata=head.metadata, head=head.text, parts=parts)
 
     def changes_since(self, run_id: RunId, revision: int) -> StateChanges:
-        """Return what a run's newest checkpoint has that the one of ``revision`` had not."""
+        """Return the changes from a run's checkpoint of ``revision`` to its newest one."""
         head = self._head(run_id)
         changed = self._rows.parts.listed("run", run_id, start=(revision + 1,))
         return StateChanges(
@@ -38,11 +38,11 @@ class MemoryStates(UsesRows):
         return [kept.batch for kept in islice(found, limit)]
 
     def unpublished(self, limit: int = 100) -> Sequence[EventBatch]:
-        """Return batches that nobody noted as published, in the order they came."""
+        """Return batches not marked as published, in the order they came."""
         return [kept.batch for kept in islice(self._rows.batches.listed("unpublished"), limit)]
 
     def mark_published(self, batches: Sequence[EventBatch]) -> int:
-        """Note that batches were published; return how many of them nobody had noted before."""
+        """Mark batches as published; return how many were not marked before."""
         table, count = self._rows.batches, 0
         for batch in batches:
             key = (batch.run_id, batch.first)
@@ -60,7 +60,7 @@ class MemoryStates(UsesRows):
 
 
 def save_checkpoint(rows: Rows, checkpoint: Checkpoint) -> None:
-    """Keep a checkpoint in place of the one before it."""
+    """Replace the checkpoint of a run with a newer one."""
     metadata = checkpoint.metadata
     run_id = metadata.run_id
     size_bytes = stored_bytes(checkpoint.head, checkpoint.changes.values())
@@ -70,5 +70,5 @@ def save_checkpoint(rows: Rows, checkpoint: Checkpoint) -> None:
 
 
 def save_events(rows: Rows, batch: EventBatch) -> None:
-    """Keep events that are to be published."""
+    """Keep events that must be published."""
     rows.batches.put((batch.run_id, batch.first), KeptBatch(len(rows.batches), batch))

@@ -1,4 +1,4 @@
-"""What a step of a run does to activations in memory."""
+"""The effects of a step on activations in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentic.core.types import ExecutorId, RunId
 
 
 def write_step(rows: Rows, run: RunRow, step: Step) -> None:
-    """Keep a step, and the run as it leaves it."""
+    """Write a step, and the run after it."""
     rows.runs.put(run.run_id, run)
     save_checkpoint(rows, step.checkpoint)
     for batch in step.events:
@@ -32,20 +32,20 @@ def write_step(rows: Rows, run: RunRow, step: Step) -> None:
 
 
 def stays(run: RunRow, step: Step) -> bool:
-    """Whether a run is in the same superstep after a step, and what is under way there goes on."""
+    """Whether a run is in the same superstep after a step, and its activations continue."""
     metadata = step.checkpoint.metadata
     goes_on = metadata.status is RunStatus.RUNNING and metadata.superstep == run.superstep
     return goes_on and not step.activations
 
 
 def skip_open(rows: Rows, run_id: RunId, superstep: int) -> None:
-    """Skip what a superstep waits for."""
+    """Skip the open activations of a superstep."""
     for row in list(rows.activations.listed("open", run_id, superstep)):
         _skip(rows, row)
 
 
 def go_on_after(rows: Rows, closed: ActivationId, *, skips_rest: bool) -> None:
-    """Let the next one of a lane have its turn, or skip the rest."""
+    """Start the next activation of a lane, or skip the rest."""
     run_id, superstep, executor_id, _ = closed
     blocked = rows.activations.listed("blocked", run_id, superstep, executor_id)
     if skips_rest:

@@ -1,4 +1,4 @@
-"""Tables in memory: rows by key, sorted lists that follow them, and the way back."""
+"""Tables in memory: rows by key, sorted lists of them, and undo."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _place = itemgetter(0)
 
 
 class Journal:
-    """How to undo what was written to any number of tables, at a cost that grows with what was written."""
+    """Undoes writes to any number of tables; the cost grows with the number of writes."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
 
     def add(self, undo: Callable[[], None]) -> None:
-        """Note how to undo what was just written."""
+        """Record how to undo the last write."""
         self._undo.append(undo)
 
     def keep(self) -> None:
-        """Forget how to undo anything."""
+        """Keep all writes: forget how to undo them."""
         self._undo.clear()
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Undo what the block wrote, the newest first, if it raises."""
+        """Undo the writes of the block, the newest first, if it raises."""
         begin = len(self._undo)
         try:
             yield
@@ -49,7 +49,7 @@ class Journal:
 
 
 class Table(Generic[KeyT, RowT]):
-    """Immutable rows by key, and sorted lists of those that have something in common."""
+    """Immutable rows by key, and sorted lists of related rows."""
 
     def __init__(self, journal: Journal, places: Callable[[RowT], Places]) -> None:
         self._journal = journal
@@ -68,11 +68,11 @@ class Table(Generic[KeyT, RowT]):
         return len(self._rows)
 
     def newest_first(self) -> Iterator[RowT]:
-        """Return all rows, those first that came last."""
+        """Return all rows, the newest first."""
         return reversed(self._rows.values())
 
     def put(self, key: KeyT, row: RowT) -> None:
-        """Keep a row, in place of another one of its key."""
+        """Keep a row; it replaces another row with its key."""
         old = self._rows.get(key)
         self._journal.add(partial(self._swap, key, row, old))
         self._swap(key, old, row)
@@ -82,7 +82,7 @@ class Table(Generic[KeyT, RowT]):
         return len(self._lists.get(name, ()))
 
     def listed(self, *name: str | int, start: Sort = ()) -> Iterator[RowT]:
-        """Return the rows of a list in order, from ``start`` on; nothing may be written meanwhile."""
+        """Return the rows of a list in order, from ``start`` on; do not write meanwhile."""
         entries = self._lists.get(name, [])
         begin = bisect_left(entries, start, key=_place)
         return (self._rows[key] for _, key in islice(entries, begin, None))
