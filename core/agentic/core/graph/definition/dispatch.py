@@ -1,4 +1,4 @@
-"""Which handler a message goes to."""
+"""Chooses the handler of a message."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentic.core.graph.errors import HandlerError
 
 
 class Outlet:
-    """What may leave an executor: a value fits if it is of a declared type, or if none is declared.
+    """A check of values that leave an executor: they have a declared type, or no type is declared.
 
     Attributes:
-        types: Those declared, or None.
+        types: The declared types, or None.
     """
 
     __slots__ = ("_fitting", "types")
@@ -26,7 +26,7 @@ class Outlet:
         self._fitting: dict[type, None] = {}
 
     def fits(self, value: object) -> bool:
-        """Whether ``value`` may leave; where its class decides, it is looked at once."""
+        """Whether ``value`` may leave; if its class decides, the result is cached."""
         if self.types is None or type(value) in self._fitting:
             return True
         kind = type(value)
@@ -39,7 +39,7 @@ class Outlet:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A method, one of the types it takes, and what it may return."""
+    """A method, one of its message types, and its return types."""
 
     accepts: object
     method: str
@@ -51,14 +51,14 @@ class Dispatch:
     """The handlers of an executor, the most specific first.
 
     A handler is more specific than another if its type is assignable to the other's. That is a partial order:
-    of two protocols that one message satisfies neither is, and then the handler declared first comes first.
+    if one message satisfies two protocols, neither is, and the handler declared first comes first.
 
     Args:
-        signatures: Method name -> what the method declares, in declaration order.
-        where: How error messages name the executor.
+        signatures: Method name -> the method's signature, in declaration order.
+        where: The name of the executor in error messages.
 
     Raises:
-        HandlerError: Two handlers take what run time cannot tell apart.
+        HandlerError: Two handlers take types that run time cannot distinguish.
     """
 
     __slots__ = ("_candidates", "_decided", "handlers", "signatures")
@@ -76,7 +76,7 @@ class Dispatch:
         self._candidates: dict[type, Sequence[tuple[Handler, Look | None]]] = {}
 
     def choose(self, message: object) -> Handler | None:
-        """Return the handler for ``message``; where its class decides, it is looked for once."""
+        """Return the handler for ``message``; if its class decides, the result is cached."""
         return self._decided.get(type(message)) or self._look_for(message)
 
     def _look_for(self, message: object) -> Handler | None:
@@ -90,7 +90,7 @@ class Dispatch:
         return None
 
     def _candidates_for(self, kind: type) -> Sequence[tuple[Handler, Look | None]]:
-        """Return the handlers that messages of a class can go to, up to the first that takes them all."""
+        """Return the possible handlers for messages of a class, up to the first that takes them all."""
         found: list[tuple[Handler, Look | None]] = []
         for handler in self.handlers:
             check = check_of(handler.accepts)

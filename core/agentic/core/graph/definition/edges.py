@@ -58,7 +58,7 @@ class SwitchEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanOutEdge:
-    """From one executor to several, all of them or those that ``select`` names."""
+    """From one executor to several: all of them, or the targets that ``select`` names."""
 
     source: ExecutorId
     targets: tuple[ExecutorId, ...]
@@ -78,7 +78,7 @@ class FanInEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapEdge:
-    """A list from ``source`` is worked off item by item by ``body``; ``join`` gets ``list[ItemResult]``."""
+    """``body`` processes a list from ``source`` item by item; ``join`` gets ``list[ItemResult]``."""
 
     source: ExecutorId
     body: ExecutorId
@@ -109,7 +109,7 @@ def sources_of(edge: Edge) -> tuple[ExecutorId, ...]:
 
 
 def receivers_of(edge: Edge) -> tuple[ExecutorId, ...]:
-    """Return the executors that get the very messages the sources send."""
+    """Return the executors that get the same messages that the sources send."""
     match edge:
         case MapEdge():
             return (edge.body,)
@@ -136,14 +136,14 @@ def edge_name(edge: Edge) -> str:
 
 
 def rule_of(edge: Edge) -> dict[str, JSONValue]:
-    """Return why the edge takes a message, in words, if it does not take every one: ``rule``, ``cases``."""
+    """Return the rule of an edge that does not take every message, in words: ``rule``, ``cases``."""
     match edge:
         case DirectEdge():
             held = f"{_said(edge.description, edge.condition)} holds" if edge.condition is not None else ""
             return _rule(edge.on, held)
         case SwitchEdge():
             cases: dict[str, JSONValue] = {edge.default: "no case holds"}
-            for case in reversed(edge.cases):  # of several that lead to one target the first is told
+            for case in reversed(edge.cases):  # if several lead to one target, the first is shown
                 cases[case.target] = f"{_said(case.description, case.condition)} holds"
             return {**_rule(edge.on, "the first case that holds"), "cases": cases}
         case FanOutEdge():
@@ -174,7 +174,7 @@ def carries_failures(edge: Edge) -> bool:
 
 
 def carries_only_failures(edge: Edge) -> bool:
-    """Whether the edge takes nothing else."""
+    """Whether the edge takes only failures."""
     return not isinstance(edge, (MapEdge, RetryEdge)) and edge.on == "failure"
 
 
@@ -184,7 +184,7 @@ class StateKey:
 
     Attributes:
         name: The key.
-        reducer: Given the value so far and what was written, returns the new value. Sync and pure.
+        reducer: Takes the value so far and the written one, returns the new value. Sync and pure.
     """
 
     name: str
@@ -195,10 +195,10 @@ class Graph:
     """Executors and edges, indexed. Immutable once made.
 
     Args:
-        executors: In declaration order; supersteps run and merge in it.
-        edges: In declaration order; deliveries are made in it.
+        executors: In declaration order, which is the order of runs and merges in a superstep.
+        edges: In declaration order, which is the order of deliveries.
         starts: Each gets the input of a run.
-        state_keys: Those with a reducer.
+        state_keys: The keys with a reducer.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Graph:
             isinstance(edge, FanInEdge) and edge.mode == "available" for edge in self.edges
         )
 
-    # What follows is made when a run needs it: of a thousand workflows in a process few are run.
+    # The following is made when a run needs it: of a thousand workflows in a process, few are run.
 
     @cached_property
     def rank(self) -> Mapping[ExecutorId, int]:
@@ -238,12 +238,12 @@ class Graph:
 
     @cached_property
     def messages_over(self) -> Mapping[ExecutorId, Sequence[int]]:
-        """Those that carry what it sends."""
+        """The edges that carry its messages."""
         return self._leaving_with(lambda edge: not carries_only_failures(edge))
 
     @cached_property
     def failures_over(self) -> Mapping[ExecutorId, Sequence[int]]:
-        """Those that carry that it failed."""
+        """The edges that carry its failures."""
         return self._leaving_with(carries_failures)
 
     def _leaving_with(self, is_wanted: Callable[[Edge], bool]) -> Mapping[ExecutorId, Sequence[int]]:
@@ -256,7 +256,7 @@ class Graph:
 
     @cached_property
     def edge_names(self) -> tuple[str, ...]:
-        """How events and pictures name each edge; the second one between the same ends is ``a->b (2)``."""
+        """The name of each edge in events and pictures; a second one with the same ends is ``a->b (2)``."""
         counts: Counter[str] = Counter()
         names: dict[str, None] = {}
         for edge in self.edges:
@@ -266,13 +266,13 @@ class Graph:
                 found = f"{name} ({counts[name]})"
                 if found not in names:
                     break
-                counts[name] += 1  # an executor is called so
+                counts[name] += 1  # an executor has this name
             names[found] = None
         return tuple(names)
 
     @cached_property
     def edge_facts(self) -> tuple[dict[str, JSONValue], ...]:
-        """What events tell of each edge that took one message."""
+        """The facts in events for each edge that took one message."""
         return tuple(
             {
                 "edge": name,
@@ -286,7 +286,7 @@ class Graph:
 
     @cached_property
     def judged(self) -> frozenset[ExecutorId]:
-        """The executors whose messages user code decides about."""
+        """The executors with messages that user code judges."""
         return frozenset(source for edge in self.edges if _is_judged(edge) for source in sources_of(edge))
 
     @cached_property
@@ -295,7 +295,7 @@ class Graph:
         return frozenset(index for index, edge in enumerate(self.edges) if _is_judged(edge))
 
     def sends_return_value(self, executor_id: ExecutorId) -> bool:
-        """Whether what a handler returns is a message; without an out-edge it is an output of the run."""
+        """Whether a return value is a message; without an out-edge it is an output of the run."""
         return executor_id in self.bodies or any(
             not carries_only_failures(self.edges[index]) for index in self.leaving[executor_id]
         )
@@ -307,9 +307,9 @@ class Graph:
 
     @cached_property
     def upstream(self) -> Mapping[int, Mapping[ExecutorId, frozenset[ExecutorId]]]:
-        """For each fan-in in mode ``available``: source -> executors from which it can be reached.
+        """For each fan-in in mode ``available``: source -> executors that can reach it.
 
-        Paths through the fan-in itself do not count, conditions are taken to hold. Only graphs that use the
+        Paths through the fan-in itself do not count; conditions are assumed to hold. Only graphs that use the
         mode pay for it.
         """
         return {
@@ -342,7 +342,7 @@ class Graph:
 
 
 def _is_judged(edge: Edge) -> bool:
-    """Whether user code decides who gets a message."""
+    """Whether user code decides the receivers of a message."""
     match edge:
         case DirectEdge():
             return edge.condition is not None

@@ -1,4 +1,4 @@
-"""Nodes of a graph: an executor handles messages, each handler those of its type."""
+"""Nodes of a graph: an executor handles messages, each handler the messages of its type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TABLE = "__agentic_dispatch__"
 
 
 class ExecutorKind(StrEnum):
-    """What an executor is for; the engine treats all alike."""
+    """The purpose of an executor; the engine treats all kinds alike."""
 
     WORKER = "worker"
     VALIDATOR = "validator"
@@ -41,7 +41,7 @@ class ExecutorKind(StrEnum):
 def handler(method: MethodT) -> MethodT:
     """Mark an async method ``(self, message)`` or ``(self, message, ctx)`` as handler of its message type.
 
-    A method that overrides a handler is one, too; ``name = None`` in a subclass takes it away.
+    A method that overrides a handler is also a handler; ``name = None`` in a subclass removes it.
     """
     setattr(method, _MARK, enclosing_names(method))
     return method
@@ -50,13 +50,13 @@ def handler(method: MethodT) -> MethodT:
 class Executor:
     """A node of a graph.
 
-    Subclasses mark their handlers with :func:`handler`; a message goes to the handler whose type fits it most
-    closely, of equals to the one declared first, a subclass's before its bases'. Instances hold configuration
-    only: one instance serves every run of every workflow it is in.
+    Subclasses mark their handlers with :func:`handler`. A message goes to the handler with the closest type;
+    among equals to the one declared first, a subclass's before its bases'. Instances hold only configuration:
+    one instance serves every run of every workflow it is in.
 
     Attributes:
-        queue: Which workers handle its messages, in runs that have a ledger; None for any.
-        crash: What follows when its process dies, in runs that have a ledger; the workflow's policy when
+        queue: The workers that handle its messages, in runs with a ledger; None for any.
+        crash: The policy for the death of its process, in runs with a ledger; the workflow's policy when
             None.
 
     Args:
@@ -114,34 +114,34 @@ class Executor:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """What its handlers declare."""
+        """The declarations of its handlers."""
         return self._dispatch.signatures
 
     @property
     def send_types(self) -> Types:
-        """What its handlers may send through their context: none for nothing, None for unknown."""
+        """The types its handlers may send through their context: empty for nothing, None for unknown."""
         return union_of(signature.sends for signature in self._dispatch.signatures)
 
     @property
     def output_types(self) -> Types:
-        """What its handlers may yield through their context: none for nothing, None for unknown."""
+        """The types its handlers may yield through their context: empty for nothing, None for unknown."""
         return union_of(signature.yields for signature in self._dispatch.signatures)
 
     @property
     def return_types(self) -> Types:
-        """What its handlers may return, other than None: sent if there is an out-edge, else yielded."""
+        """The types its handlers may return, except None: sent if it has an out-edge, else yielded."""
         return union_of(signature.returns for signature in self._dispatch.signatures)
 
     def accepts(self, message: object) -> bool:
-        """Whether some handler takes ``message``."""
+        """Whether a handler takes ``message``."""
         return self._dispatch.choose(message) is not None
 
     async def handle(self, message: object, ctx: WorkflowContext) -> object:
-        """Give ``message`` to its handler and return what that returned.
+        """Pass ``message`` to its handler and return the handler's result.
 
         Raises:
             MessageTypeError: No handler takes it.
-            SendTypeError: The handler returned what it does not declare.
+            SendTypeError: The handler returned an undeclared type.
         """
         chosen = self._dispatch.choose(message)
         if chosen is None:
@@ -158,15 +158,15 @@ class Executor:
         return type(self).abandon is not Executor.abandon
 
     async def abandon(self, message: object, ctx: WorkflowContext) -> None:
-        """End what was begun elsewhere for ``message``; by default nothing.
+        """Cancel the external work for ``message``; by default this does nothing.
 
-        Called when the run ends by a failure, a cancellation or its deadline, before it is noted as ended:
-        for each message that was being handled, or was to be handled next. At least once, and maybe by
-        another process: what is done here has to stand a repetition. ``ctx.once`` gives what it gave before,
-        what is sent, yielded or written is lost. It has
-        :data:`~agentic.core.graph.running.on_cancel.ABANDON_S` seconds. An exception is told as a line of
-        log, and changes nothing. A run that is resumed handles the message again, and ``ctx.once`` still
-        gives what it gave: what was ended has to be found out.
+        The engine calls it when the run ends by a failure, a cancellation or its deadline, before the run
+        counts as ended: for each message in progress or next in line. It runs at least once, maybe in
+        another process, so it must be repeatable. ``ctx.once`` returns the earlier values; messages, outputs
+        and writes are lost. It has
+        :data:`~agentic.core.graph.running.on_cancel.ABANDON_S` seconds. An exception becomes a log line and
+        changes nothing. A resumed run handles the message again, and ``ctx.once`` still returns the earlier
+        values: the handler must check which work was cancelled.
         """
 
     def check_sent(self, message: object) -> None:
@@ -206,7 +206,7 @@ def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signatur
     marked = _marked_methods(cls)
     if not marked and cls.handle is Executor.handle:
         raise HandlerError(f"{where} has no handler; mark an async method with @handler")
-    # A class that handles everything itself declares its types there.
+    # A class with its own ``handle`` declares its types there.
     for name, names in marked.items() or [("handle", {})]:
         method = inspect.getattr_static(cls, name)
         if not isinstance(method, FunctionType):
@@ -218,11 +218,11 @@ def _signatures(cls: type[Executor], where: str) -> Iterator[tuple[str, Signatur
 
 
 def _marked_methods(cls: type) -> dict[str, dict[str, object]]:
-    """Return the names of the handlers, a subclass's before its bases', and what their marks know."""
+    """Return the names of the handlers, a subclass's before its bases', and the facts in their marks."""
     marks: dict[str, dict[str, object]] = {}
     for base in cls.__mro__:
         for name, member in vars(base).items():
-            inner = getattr(member, "__wrapped__", member)  # of a static or class method, to be refused
+            inner = getattr(member, "__wrapped__", member)  # of a static or class method, refused later
             mark = getattr(inner, _MARK, getattr(member, _MARK, None))
             if isinstance(mark, dict):
                 marks.setdefault(name, mark)

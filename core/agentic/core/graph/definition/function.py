@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FunctionExecutor(Executor):
-    """An executor made of one function: plain, a bound method, a ``partial`` or an object that can be called.
+    """An executor made of one function: plain, a bound method, a ``partial`` or a callable object.
 
     Args:
         function: ``(message)`` or, if async, ``(message, ctx)``.
@@ -55,7 +55,7 @@ class FunctionExecutor(Executor):
         """Call the function with ``message``; a sync one runs off the event loop.
 
         Raises:
-            SendTypeError: It returned what it does not declare.
+            SendTypeError: It returned an undeclared type.
         """
         if self._is_async:
             call: Callable[..., Any] = self.function
@@ -82,10 +82,10 @@ class FunctionExecutor(Executor):
 
 @remembered
 def _shared_dispatch(signature: Signature, _written: str) -> Dispatch:
-    """Return one table for all functions alike, which halves what a node takes.
+    """Return one table for all equal functions, which halves the memory of a node.
 
-    Types that are equal may be written differently (``int | str``), and what a workflow tells of itself must
-    not depend on which came first.
+    Equal types may be written differently (``int | str``), and the description of a workflow must not depend
+    on which came first.
     """
     return Dispatch([("handle", signature)], "")
 
@@ -128,7 +128,7 @@ def executor(
 ) -> FunctionExecutor | ExecutorDecorator:
     """Make an executor of a function ``(message)`` or, if async, ``(message, ctx)``.
 
-    What it returns is sent on; ``None`` sends nothing. A sync function runs in a thread.
+    Its return value is sent on; ``None`` sends nothing. A sync function runs in a thread.
 
     Args:
         function: Given by ``@executor`` without parentheses.
@@ -159,10 +159,10 @@ def executor(
 
 
 def name_of(function: object) -> str:
-    """Return the id of an executor that is made of a function without one: its name.
+    """Return the default id of an executor that is made of a function: the function's name.
 
     Raises:
-        HandlerError: It is nothing that can be called, or has no name of its own.
+        HandlerError: It is not callable, or has no name of its own.
     """
     if not callable(function):
         raise HandlerError(

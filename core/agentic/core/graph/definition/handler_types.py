@@ -1,4 +1,4 @@
-"""What a handler takes, and what it says it sends, yields and returns."""
+"""The declared types of a handler: for its message, and for sent, yielded and returned values."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Signature:
     Attributes:
         accepts: The members of its message's type.
         takes_ctx: Whether it is called with the context, too.
-        sends: What ``ctx.send_message`` may be given.
-        yields: What ``ctx.yield_output`` may be given.
-        returns: What it may return, other than None.
+        sends: Types for ``ctx.send_message``.
+        yields: Types for ``ctx.yield_output``.
+        returns: Types it may return, except None.
         is_silent: Whether it may return None.
     """
 
@@ -48,16 +48,16 @@ def read_signature(
     names: Mapping[str, object] | None = None,
     is_method: bool = False,
 ) -> Signature:
-    """Return what a handler declares.
+    """Return the signature of a handler.
 
     Args:
         function: ``(message)`` or ``(message, ctx)``; other parameters need a default.
-        where: How error messages name it.
+        where: Its name in error messages.
         names: Local names from around its definition.
         is_method: Whether ``self`` comes first.
 
     Raises:
-        HandlerError: It cannot be called so, or its message has no type that can be checked.
+        HandlerError: It cannot be called like that, or the type of its message cannot be checked.
     """
     _refuse_generators(function, where)
     signature = _signature(function, where)
@@ -77,7 +77,7 @@ def read_signature(
 
 
 def declared(annotation: object) -> Types:
-    """Return the types an annotation declares: none for Never, None if it is Any or not understood."""
+    """Return the types an annotation declares: empty for Never, None if it is Any or not understood."""
     parts = [part for part in members(annotation) if part not in NEVER]
     if any(part is object or why_uncheckable(part) is not None for part in parts):
         return None
@@ -161,7 +161,7 @@ def _context_types(
 
 
 def _hint_or_any(function: Callable[..., object], annotation: object, names: Mapping[str, object]) -> object:
-    """Return what an annotation means, Any if it is missing or names what only type checkers import."""
+    """Return the meaning of an annotation; Any if it is missing or only type checkers import its names."""
     if annotation is _NO_VALUE:
         return Any
     try:

@@ -1,4 +1,4 @@
-"""What a handler does in tasks of its own: nothing of it outlives the handler."""
+"""Calls that a handler makes in its own tasks: none of them outlives the handler."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 
 class UnderWay:
-    """The calls of a context that are not done, and the tasks that made some.
+    """The unfinished calls of a context, and the tasks that made calls.
 
     Attributes:
-        is_over: Whether the handler has ended, so that nothing can begin.
+        is_over: Whether the handler has ended, so that no call can start.
 
-    ``asyncio.gather`` leaves its other tasks running when one of them raises, as a call does that has to wait
-    for an answer. What these still do is part of the handler, and must not be lost or done beside it again.
+    If one task of ``asyncio.gather`` raises, its other tasks keep running. A call that waits for an answer
+    raises like that. The work of the other tasks is part of the handler: it must not be lost or done twice.
     """
 
     __slots__ = ("_calls", "_tasks", "is_over")
@@ -26,7 +26,7 @@ class UnderWay:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Note what the block does as under way."""
+        """Note the block as a pending call."""
         call = asyncio.get_running_loop().create_future()
         self._calls.add(call)
         if task := asyncio.current_task():
@@ -38,7 +38,7 @@ class UnderWay:
             call.set_result(None)
 
     def stops(self, task: asyncio.Task[object] | None) -> bool:
-        """Whether a task is about to be stopped, as it made calls that its handler did not wait for."""
+        """Whether a task will be stopped, because its handler did not wait for its calls."""
         return task in self._tasks
 
     async def end(self, *, at_once: bool) -> None:
@@ -57,7 +57,7 @@ class UnderWay:
 
 
 async def _stop(tasks: Sequence[asyncio.Task[object]]) -> None:
-    """Cancel the tasks; a cancellation meanwhile goes on when they have ended."""
+    """Cancel the tasks; a cancellation meanwhile is raised when they have ended."""
     for task in tasks:
         task.cancel()
     if not tasks:
@@ -71,4 +71,4 @@ async def _stop(tasks: Sequence[asyncio.Task[object]]) -> None:
 
 
 OVER = UnderWay(is_over=True)
-"""Of a handler that has ended: nothing can begin."""
+"""For a handler that has ended: no call can start."""

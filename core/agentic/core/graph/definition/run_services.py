@@ -1,4 +1,4 @@
-"""What ties an activation to the run around it, and to the sub-runs within it."""
+"""The services that link an activation to the run around it, and to its sub-runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentic.core.types import JSONValue, RunId
 
 
 class BaseWorkflow:
-    """A workflow as an activation hands it on to be run: each is a ``WorkflowDefinition``.
+    """A workflow that an activation passes on to run: each is a ``WorkflowDefinition``.
 
     Attributes:
         id: Its name.
@@ -33,7 +33,7 @@ class SubRunner(Protocol):
     def __call__(
         self, workflow: BaseWorkflow, message: object, call: SubCall, /
     ) -> Awaitable[tuple[RunResult, SubRun]]:
-        """Run ``workflow``, or go on with it."""
+        """Run ``workflow``, or resume it."""
         ...
 
 
@@ -44,13 +44,13 @@ class SubCall:
     Attributes:
         run_id: Name of the sub-run.
         path: Where its events appear.
-        before: Where it stood when the activation ended last time.
-        answers: What was answered or expired of what it asked, by name in the sub-run.
+        before: Its state when the activation ended last time.
+        answers: Its answered or expired requests, by name in the sub-run.
         keeps_inputs: Whether the activation may be tried again.
-        deadline: When the activation must be done, in seconds since the epoch.
-        keep: Told where the sub-run stands when it is cancelled.
-        is_kept: Whether it can go on where it stood, in a run that is stored.
-        previous_errors: What the activation knows of earlier tries; the sub-run's executors see it, too.
+        deadline: The deadline of the activation, in seconds since the epoch.
+        keep: Called with the state of the sub-run when it is cancelled.
+        is_kept: Whether it can continue where it stopped, in a stored run.
+        previous_errors: Errors of the activation's earlier tries; the sub-run's executors see them, too.
     """
 
     run_id: RunId
@@ -66,25 +66,25 @@ class SubCall:
 
 @record
 class RunLink:
-    """What a context needs of the run around it.
+    """The services that a context needs from its run.
 
     Attributes:
         reducers: The workflow's, by key of the shared state.
         run_id: The run.
-        path: Where it lives when it is a sub-workflow's.
+        path: The path of a sub-workflow's run.
         clock: Seconds since the epoch.
-        tell: Takes live events, if anybody listens.
+        tell: Takes live events, if there is a listener.
         run_sub: Runs sub-workflows.
-        pack: Makes parcels of what is sent, yielded or written.
+        pack: Makes parcels of sent, yielded or written values.
         deadline: Of the run, seconds since the epoch.
-        keeps_inputs: Whether messages are kept as they were sent, since the run may be tried again.
-        is_stored: Whether somebody can go on with the run.
+        keeps_inputs: Whether messages are kept unchanged, because the run may be tried again.
+        is_stored: Whether a process can resume the run.
         history: Knows other runs.
-        keep_once: Stores what a call of ``ctx.once`` came to, before anything else happens.
-        previous_errors: What the activation around a sub-workflow's run knew of earlier tries.
+        keep_once: Stores the result of a ``ctx.once`` call, before anything else happens.
+        previous_errors: In a sub-workflow's run: errors of the earlier tries of its activation.
         joins_commit: Whether the result is kept in a transaction that functions of the handler may join.
-        is_passing: Whether what a try raised is the trouble of a moment around the run, and not the handler's
-            failure: the try is as if it had not been.
+        is_passing: Whether a try's error is a temporary fault around the run, not the handler's failure: the
+            try then does not count.
     """
 
     reducers: Mapping[str, Reducer]
@@ -106,7 +106,7 @@ class RunLink:
 
 @record
 class Seen:
-    """What an activation sees of the run's state.
+    """The run's state, as an activation sees it.
 
     Attributes:
         shared: The shared state, by key.

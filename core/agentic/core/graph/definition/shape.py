@@ -68,7 +68,7 @@ def _retry_policy(policy: RetryPolicy | None) -> JSONValue:
 
 
 def edge_to_dict(edge: Edge) -> dict[str, JSONValue]:
-    """Return all facts of an edge but its name; functions by their names."""
+    """Return all facts of an edge except its name; functions by their names."""
     facts: dict[str, JSONValue] = {
         "sources": _texts(sources_of(edge)),
         "targets": _texts(targets_of(edge)),

@@ -21,13 +21,13 @@ class WorkflowExecutor(Executor):
 
     @property
     def input_types(self) -> tuple[object, ...]:
-        """What the workflow's start executors take."""
+        """The types that the workflow's start executors take."""
         graph = self.workflow.graph
         return tuple(dict.fromkeys(t for start in graph.starts for t in graph.executors[start].input_types))
 
     @property
     def return_types(self) -> Types:
-        """What the workflow yields; None if an executor in it does not say."""
+        """The types that the workflow yields; None if one of its executors does not declare them."""
         graph = self.workflow.graph
         return union_of(types for node in graph.executors.values() for types in _yielded(graph, node))
 
@@ -43,7 +43,7 @@ class WorkflowExecutor(Executor):
 
 
 def _yielded(graph: Graph, node: Executor) -> Iterator[Types]:
-    """Yield what an executor may yield: through its context, and by returning if it has no out-edge."""
+    """Yield the output types of an executor: by its context, and by its returns if it has no out-edge."""
     yield node.output_types
     if node.id not in graph.sending:
         yield node.return_types

@@ -1,4 +1,4 @@
-"""Walks over who leads to whom, each linear in the size of the graph."""
+"""Walks over the links between executors, each linear in the size of the graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ways_of(pairs: Iterable[tuple[ExecutorId, ExecutorId]]) -> dict[ExecutorId, 
 
 
 def reachable(ways: Ways, starts: Iterable[ExecutorId]) -> set[ExecutorId]:
-    """Return the executors that some way leads to, the starts included."""
+    """Return the executors that can be reached, the starts included."""
     reached = set(starts)
     frontier = list(reached)
     while frontier:
@@ -31,10 +31,10 @@ def reachable(ways: Ways, starts: Iterable[ExecutorId]) -> set[ExecutorId]:
 
 
 def circles(ways: Ways) -> list[list[ExecutorId]]:
-    """Return the sets of executors of which each leads to each other and back, in the order of ``ways``.
+    """Return the sets of executors that lead to each other and back, in the order of ``ways``.
 
-    Found as Kosaraju and Sharir do (Sharir, A strong-connectivity algorithm, 1981): what reaches a node,
-    among those that a depth-first walk finished before it, is its set.
+    The algorithm of Kosaraju and Sharir (Sharir, A strong-connectivity algorithm, 1981): the set of a node is
+    every node that reaches it, among the nodes that a depth-first walk finished before it.
     """
     back = ways_of((target, source) for source, targets in ways.items() for target in targets)
     placed: set[ExecutorId] = set()
@@ -54,7 +54,7 @@ def circles(ways: Ways) -> list[list[ExecutorId]]:
 
 
 def path_round(ways: Ways, circle: Sequence[ExecutorId]) -> list[ExecutorId]:
-    """Return a way through a circle that ends where it began: ``[a, b, a]``; nothing if there is none."""
+    """Return a way through a circle that ends where it began: ``[a, b, a]``; empty if none exists."""
     inside = set(circle)
     path: list[ExecutorId] = [circle[0]]
     places = {circle[0]: 0}
@@ -69,7 +69,7 @@ def path_round(ways: Ways, circle: Sequence[ExecutorId]) -> list[ExecutorId]:
 
 
 def _by_finish(ways: Ways) -> list[ExecutorId]:
-    """Return the executors in the order in which a depth-first walk is done with them."""
+    """Return the executors in the order in which a depth-first walk finishes them."""
     finished: list[ExecutorId] = []
     seen: set[ExecutorId] = set()
     for root in ways:

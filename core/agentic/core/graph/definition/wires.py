@@ -1,7 +1,7 @@
-"""Edges as arrows: what every picture of a graph draws.
+"""Edges as arrows, for every picture of a graph.
 
-An edge with several ends is drawn through a junction of its own, so that a fan-in cannot be taken for several
-direct edges, nor a switch for several conditional ones.
+An edge with several ends is drawn through a junction of its own. So a fan-in does not look like several
+direct edges, nor a switch like several conditional ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Line = Literal["solid", "dashed", "thick", "back"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Junction:
-    """Where the arms of an edge meet; ``id`` is no executor's, as it begins with a slash."""
+    """Where the arms of an edge meet; ``id`` begins with a slash, so it differs from every executor id."""
 
     id: str
     kind: Literal["switch", "fan_out", "fan_in"]
@@ -73,7 +73,7 @@ def workflow_within(node: Executor) -> WorkflowDefinition | None:
 
 
 def function_name(function: Callable[..., object]) -> str:
-    """Return what a person calls the function; ``""`` for one without a name, such as a lambda."""
+    """Return the name of the function for people; ``""`` for one without a name, such as a lambda."""
     name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
     return "" if name == "<lambda>" else name
 

@@ -27,7 +27,7 @@ class Signature:
         workflow_id: The workflow.
         version: As given by its author, or None.
         parts: Executor, edge, state key or order -> fingerprint of its shape: kinds, message types and modes,
-            but no limits and no code. Those within a sub-workflow are named with the path of their node.
+            but no limits and no code. Parts within a sub-workflow are named with the path of their node.
         code: Executor, condition, selector or reducer -> fingerprint of its code.
     """
 
@@ -45,7 +45,7 @@ class Signature:
 
     @property
     def text(self) -> str:
-        """A fingerprint of all there is, version included."""
+        """A fingerprint of everything, version included."""
         return digest(self.to_dict())
 
     def to_dict(self) -> dict[str, JSONValue]:
@@ -59,7 +59,7 @@ class Signature:
 
     @staticmethod
     def from_dict(data: Mapping[str, JSONValue]) -> Signature:
-        """Return what :meth:`to_dict` was called on.
+        """Return the signature that :meth:`to_dict` was called on.
 
         Raises:
             ValidationError: ``data`` is not a signature.
@@ -85,7 +85,7 @@ class WorkflowDefinition(BaseWorkflow):
         version: As given by its author, or None.
         config: Limits of its runs.
         graph: Executors and edges.
-        migrations: Version of a checkpoint -> what makes one of this version out of it.
+        migrations: Version of a checkpoint -> the function that converts it to this version.
         has_lent_version: Whether it has the version of the workflow around it, see :meth:`within`.
     """
 
@@ -115,7 +115,7 @@ class WorkflowDefinition(BaseWorkflow):
         raise NotImplementedError
 
     def within(self, around: WorkflowDefinition) -> WorkflowDefinition:
-        """Return this workflow as child runs of ``around`` have it.
+        """Return this workflow for child runs of ``around``.
 
         It can store values of all types that ``around`` uses, because its executors see the errors of earlier
         tries there. Without a version of its own it has the version of ``around``: the code of a child run
@@ -124,7 +124,7 @@ class WorkflowDefinition(BaseWorkflow):
         raise NotImplementedError
 
     def check_storable(self) -> None:
-        """Refuse to begin a stored run whose messages can never be stored.
+        """Refuse to start a stored run whose messages can never be stored.
 
         Raises:
             UnstorableTypesError: An executor takes or returns only types that can never be stored.
@@ -133,10 +133,10 @@ class WorkflowDefinition(BaseWorkflow):
 
 
 def definition_of(workflow: BaseWorkflow) -> WorkflowDefinition:
-    """Return a workflow that a handler gave to be run.
+    """Return the workflow that a handler asked to run.
 
     Raises:
-        TypeError: It is something else, as a builder.
+        TypeError: It is something else, such as a builder.
     """
     if not isinstance(workflow, WorkflowDefinition):
         kind = type(workflow).__name__

@@ -1,4 +1,4 @@
-"""Asks the conditions and selectors on the way of what was sent; the planner reads the verdicts only."""
+"""Evaluates the conditions and selectors on sent messages; the planner only reads the verdicts."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from agentic.core.types import ExecutorId
 async def judge(
     graph: Graph, source: ExecutorId, sends: Sequence[Sent], *, is_failure: bool = False
 ) -> dict[tuple[int, int], Verdict]:
-    """Return what every condition and selector on the way of ``sends`` says.
+    """Return the verdict of every condition and selector on the way of ``sends``.
 
-    They are asked about messages that a target of theirs takes. Only about a message that nobody takes they
-    are asked, too: if one of them does not let it pass, it was not meant to. They see copies of messages that
-    can be changed: what one changes is not delivered.
+    They are evaluated on messages that one of their targets takes, and on messages that no executor takes:
+    if one of them rejects such a message, it was not meant to arrive. They see copies of mutable messages:
+    their changes are not delivered.
 
     Raises:
-        Exception: What one of them raised.
-        SelectorError: A selector returned no list of ids.
-        UndeliverableMessageError: A selector named an executor that is none of its targets.
+        Exception: An error of one of them.
+        SelectorError: A selector did not return a list of ids.
+        UndeliverableMessageError: A selector named an executor that is not one of its targets.
     """
     verdicts: dict[tuple[int, int], Verdict] = {}
     shown = [sent.parcel.fresh() for sent in sends]
@@ -53,14 +53,14 @@ async def judge(
                 if fits or not isinstance(exc, Exception):
                     exc.add_note(f"while evaluating the edge {edge_name(edge)}")
                     raise
-                verdict = True  # to nobody, which is told
+                verdict = True  # no target takes it, which is reported
             if verdict is not None:
                 verdicts[edge_index, position] = verdict
     return verdicts
 
 
 def _fits(graph: Graph, edge: Edge, sent: Sent) -> bool:
-    """Whether the edge can carry a message: whether one of those who would get it takes it."""
+    """Whether the edge can carry a message: whether one of its receivers takes it."""
     match edge:
         case DirectEdge():
             return graph.executors[edge.target].accepts(sent.parcel.value)
@@ -107,7 +107,7 @@ async def _holds(condition: Condition, message: object) -> bool:
         answer = condition(message)
         if not inspect.isawaitable(answer):
             return bool(answer)
-    except GeneratorExit as exc:  # whoever awaits this would take it for the order to close
+    except GeneratorExit as exc:  # an awaiting caller would take it for the order to close
         raise RuntimeError("the condition raised GeneratorExit") from exc
     return bool(await answer)
 

@@ -1,8 +1,8 @@
-"""Fan-ins: when several sources have come together.
+"""Fan-ins: they join the messages of several sources.
 
-``all`` fires at the barrier where the last missing source arrives, takes all that waits, and starts anew.
-``latest`` fires when each source has a value, then whenever one of them brings a new one. ``available`` fires
-when nothing that is still under way can bring more.
+``all`` fires at the barrier where the last missing source arrives, takes all waiting messages, and starts
+again. ``latest`` fires when each source has a value, then whenever one of them brings a new one.
+``available`` fires when nothing in progress can bring more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
     present = [source for source in edge.sources if source in buffer]
     held = [one for source in present for one in buffer[source]]
     if edge.mode == "latest":
-        parcels = [one.parcel.again() for one in held]  # the values stay, to be joined with newer ones
+        parcels = [one.parcel.again() for one in held]  # the values stay, to join newer ones
     else:
         parcels = [one.parcel for one in held]
         routing.draft.drop("fan_ins", edge_index)
@@ -51,7 +51,7 @@ def _fire(routing: Routing, edge_index: int, edge: FanInEdge) -> None:
 
 
 def _merged(held: Sequence[Held]) -> Trail:
-    """Return one trail: of a worker's inputs the one that was delivered again most often, or the last."""
+    """Return one trail: for each worker the input with the most redeliveries, or the last of equals."""
     trail: dict[ExecutorId, Input] = {}
     for one in held:
         for worker, last in one.trail.items():
@@ -62,7 +62,7 @@ def _merged(held: Sequence[Held]) -> Trail:
 
 
 def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[ExecutorId]) -> None:
-    """Fire the fan-ins in mode ``available`` to whose missing sources nothing is under way any more.
+    """Fire the fan-ins in mode ``available`` whose missing sources can no longer get a message.
 
     Args:
         routing: With every other delivery decided.
@@ -85,7 +85,7 @@ def fire_available(routing: Routing, live: set[ExecutorId], waiting: set[Executo
             fired = True
     if fired or live or routing.deliveries:
         return
-    # Joins that wait for each other alone: the first one gives way.
+    # Joins that wait only for each other: the first one fires.
     for index, edge in pending.items():
         if not _is_reachable(routing, index, edge, waiting):
             _fire(routing, index, edge)
@@ -103,7 +103,7 @@ def _pending(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
 
 
 def _buffered(routing: Routing) -> Iterator[tuple[int, FanInEdge]]:
-    """Yield the fan-ins in which something waits, in declaration order."""
+    """Yield the fan-ins with waiting messages, in declaration order."""
     for index in sorted(routing.draft.fan_ins):
         edge = routing.graph.edges[index]
         if isinstance(edge, FanInEdge):

@@ -1,4 +1,4 @@
-"""Map edges: a list worked off item by item, a window at a time."""
+"""Map edges: a list is processed item by item, a window at a time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _outcome(result: ActivationResult, index: int) -> ItemOutcome:
 
 
 def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequence[Letter]) -> None:
-    """Begin the lists among ``letters``, and go on with those of the edge that are under way."""
+    """Start the lists among ``letters``, and continue the edge's lists in progress."""
     draft = routing.draft
     for letter in letters:
         value = letter.parcel.value
@@ -70,7 +70,7 @@ def take_over(routing: Routing, edge_index: int, edge: MapEdge, letters: Sequenc
 
 
 def _work_off(routing: Routing, map_id: int, progress: MapProgress, edge: MapEdge) -> None:
-    """Hand out items up to the window, or give the join what all items came to."""
+    """Hand out items up to the window, or give the join the results of all items."""
     if progress.done_count == progress.count:
         routing.draft.drop("maps", map_id)
         results = gathered(list(_item_results(progress, edge)))

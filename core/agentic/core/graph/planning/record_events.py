@@ -1,4 +1,4 @@
-"""The durable events of each decision: what they are called and which facts they carry."""
+"""The durable events of each decision: their names and their facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def begin(log: EventLog, activations: Sequence[Activation]) -> None:
 
 
 def invoked_again(log: EventLog, activations: Sequence[Activation]) -> None:
-    """A superstep goes on that was broken off: with what did not finish."""
+    """A superstep that was broken off continues, with its unfinished activations."""
     for activation in activations:
         _invoke(log, activation, {**_invoked(activation), "again": True})
 
@@ -49,7 +49,7 @@ def _invoked(activation: Activation) -> dict[str, object]:
 
 
 def result(log: EventLog, result: ActivationResult, *, is_handled: bool) -> None:
-    """An activation came to something: the tries that failed, then how it ended."""
+    """An activation has a result: the failed tries, then the end."""
     activation = result.activation
     failed = result.progress.failures
     if failed:
@@ -133,7 +133,7 @@ def expired(log: EventLog, asked: Asked) -> None:
 
 
 def routing(log: EventLog, routing: Routing) -> None:
-    """Edges took messages; some messages reached nobody, or were replaced before anybody saw them."""
+    """Edges took messages; some messages were lost, or replaced before any executor saw them."""
     facts = routing.graph.edge_facts
     for edge_index, count in routing.carried.items():
         data = facts[edge_index]
@@ -146,7 +146,7 @@ def routing(log: EventLog, routing: Routing) -> None:
 
 
 def lost(log: EventLog, routing: Routing) -> None:
-    """Messages reached nobody."""
+    """No executor took some messages."""
     for one in routing.lost:
         log.add(
             EventKind.MESSAGE_UNDELIVERABLE,
@@ -156,7 +156,7 @@ def lost(log: EventLog, routing: Routing) -> None:
 
 
 def superstep(log: EventLog, draft: Draft, graph: Graph, activation_count: int, delivery_count: int) -> None:
-    """A superstep is over: what changed in the state by it."""
+    """A superstep is over: its changes of the state."""
     data: dict[str, object] = {"activation_count": activation_count, "delivery_count": delivery_count}
     if draft.changed:
         data |= _changes(draft, graph)
@@ -164,7 +164,7 @@ def superstep(log: EventLog, draft: Draft, graph: Graph, activation_count: int, 
 
 
 def _changes(draft: Draft, graph: Graph) -> dict[str, dict[str, object]]:
-    """Return what changed in the tables of the state, as events tell it."""
+    """Return the changes in the tables of the state, in the form of events."""
     told: dict[str, dict[str, object]] = {}
     for change in draft.changed:
         key = change.key
@@ -187,13 +187,13 @@ def _map(progress: MapProgress | None) -> object:
 
 
 def waiting(log: EventLog, asked: Sequence[Asked]) -> None:
-    """A run rests until somebody answers."""
+    """A run waits for answers."""
     names = [request_id(log.run_id, one.name) for one in asked]
     log.add(EventKind.RUN_WAITING_INPUT, {"requests": names})
 
 
 def starving(log: EventLog, edge: FanInEdge, missing: Sequence[ExecutorId]) -> None:
-    """A fan-in will never fire: a run that comes to rest says so."""
+    """A fan-in will never fire: reported when the run ends."""
     log.add(EventKind.FAN_IN_WAITING, {"target": edge.target, "missing": list(missing)})
 
 

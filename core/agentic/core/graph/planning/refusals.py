@@ -1,7 +1,7 @@
-"""What a barrier cannot merge or route: it is not kept, so that a run can go on with corrected code.
+"""Results that a barrier cannot merge or route: they are dropped, so the run can resume with fixed code.
 
-A result that was refused counts as a failed try of its activation. When the run goes on, its executor is
-asked again; results that nothing was wrong with are kept.
+A refused result counts as a failed try of its activation. When the run continues, its executor runs
+again; correct results are kept.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from agentic.core.types import ExecutorId
 
 
 def undeliverable(lost: Lost) -> UndeliverableMessageError:
-    """Return the error of a message that reached nobody."""
+    """Return the error of a message that no executor took."""
     return UndeliverableMessageError(lost.source, lost.parcel.value, lost.reason)
 
 
 def refuse_senders(routing: Routing, results: Sequence[ActivationResult]) -> None:
-    """Note whose messages reached nobody; of a list, those who brought a part of it in this superstep."""
+    """Note the senders of lost messages; for a list, the senders of its parts in this superstep."""
     for lost in routing.lost:
         error = undeliverable(lost)
         keys = (r.activation.key for r in results if r.activation.executor_id in lost.sources)
@@ -34,12 +34,12 @@ def refuse_senders(routing: Routing, results: Sequence[ActivationResult]) -> Non
 def with_later(
     graph: Graph, keys: Collection[ActivationKey], refused: Mapping[ActivationKey, Exception]
 ) -> Mapping[ActivationKey, Exception]:
-    """Return what is refused with all that rests on it: later messages of an executor without lanes.
+    """Return the refused activations and their dependants: later messages of an executor without lanes.
 
     Args:
         graph: The workflow's.
-        keys: The activations that have come to something.
-        refused: Those that are refused by themselves, and why.
+        keys: The activations with a result.
+        refused: The activations that are refused by themselves, and why.
     """
     first: dict[ExecutorId, int] = {}
     for executor_id, shard in refused:
@@ -53,12 +53,12 @@ def with_later(
 
 
 def failed_by(error: Exception, result: ActivationResult, *, is_new: bool) -> ActivationResult:
-    """Return a result as that of a try that failed.
+    """Return a result as the result of a failed try.
 
     Args:
         error: Why it does not count.
-        result: That does not count.
-        is_new: Whether it is of this leg of the run; what it yielded in an earlier one is the run's.
+        result: The result that does not count.
+        is_new: Whether it is of this leg of the run; outputs of an earlier leg stay with the run.
     """
     before = result.progress
     yielded = before.yielded if is_new else max(before.yielded, len(result.outputs))
@@ -72,7 +72,7 @@ def failed_by(error: Exception, result: ActivationResult, *, is_new: bool) -> Ac
             origin=result.activation.origin,
             failures=(*before.failures, failure),
             surfaced=(),
-            sub_runs={},  # they begin anew, under other names
+            sub_runs={},  # they start again, under other names
             yielded=yielded,
             refused=before.refused + 1,
         ),

@@ -1,4 +1,4 @@
-"""Answers as people give them, and as the planner takes them."""
+"""Answers from people, converted for the planner."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from agentic.core.records import record
 
 @record
 class Responses:
-    """What was answered, by request id, and by whom; not looked at yet."""
+    """The answers by request id, and who gave them; not checked yet."""
 
     responses: Mapping[str, object]
     answered_by: str
 
     def checked(self, codec: Codec, state: RunState) -> dict[str, Answer | None]:
-        """Return the answers by the requests' names within the run, as values of the types asked for.
+        """Return the answers by the requests' names within the run, as values of the requested types.
 
         Raises:
             RunEndedError: The run has completed.
-            UnknownRequestError: An answer is to no open request.
-            AnswerError: An answer is of another type than was asked for.
+            UnknownRequestError: An answer does not belong to an open request.
+            AnswerError: An answer does not have the requested type.
         """
         if self.responses and state.status is RunStatus.COMPLETED:
             raise RunEndedError(state.run_id, state.status, "be answered")

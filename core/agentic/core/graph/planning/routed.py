@@ -15,14 +15,14 @@ from agentic.core.types import ExecutorId
 
 @record
 class Lost:
-    """A message that reached nobody.
+    """A message that no executor took.
 
     Attributes:
-        source: Who sent it; of a list, the last one who sent a part.
+        source: The sender; for a list, the last sender of a part.
         parcel: The message.
-        reason: Why nobody took it.
+        reason: Why no executor took it.
         sender: The activation that sent it; None for a list.
-        sources: Of a list: the executors whose messages brought it about.
+        sources: For a list: the executors whose messages led to it.
     """
 
     source: ExecutorId
@@ -37,18 +37,18 @@ class Letter:
     """A sent message on its way through the edges of its source.
 
     Attributes:
-        source: Who sent it.
+        source: The sender.
         parcel: The message.
-        aim: The one target it is for, if its sender named one.
-        position: Its place among what its activation sent.
-        verdicts: What conditions and selectors said of what the activation sent.
-        trail: Which inputs led to it.
-        is_failure: Whether it tells that its source failed.
+        aim: Its only target, if its sender named one.
+        position: Its place among the messages of its activation.
+        verdicts: The results of conditions and selectors for the activation's messages.
+        trail: The inputs that led to it.
+        is_failure: Whether it reports that its source failed.
         sender: The activation that sent it.
         copies: Receivers so far.
-        held_back: Whether some condition did not let it pass.
+        held_back: Whether a condition rejected it.
         reasons: Why some target did not take it.
-        passed_by: Why edges did not ask their conditions about it.
+        passed_by: Why edges did not evaluate their conditions on it.
     """
 
     source: ExecutorId
@@ -75,19 +75,19 @@ class Letter:
 
 @dataclass(slots=True)
 class Routing:
-    """What one barrier decides.
+    """The decisions of one barrier.
 
     Attributes:
         graph: The workflow's.
         draft: Of the next state.
         deliveries: For the next superstep, in delivery order.
         carried: Edge index -> messages it took.
-        lost: What reached nobody.
+        lost: The undelivered messages.
         superseded: Values that a newer one of the same source replaced: source, target, value.
-        error: What fails the run, if something does.
+        error: The error that fails the run, if any.
         refused: The activations whose messages fail it, and why.
-        chosen: Edge index -> target -> messages, for edges where somebody chose among targets.
-        copy_count: Letters handed out, each as often as it was.
+        chosen: Edge index -> target -> messages, for edges that choose among targets.
+        copy_count: Letters handed out; each receiver counts.
     """
 
     graph: Graph
@@ -102,7 +102,7 @@ class Routing:
     copy_count: int = 0
 
     def hand_out(self, letter: Letter) -> Parcel:
-        """Return the parcel for one more receiver: itself the first time, then one that shares nothing."""
+        """Return the parcel for one more receiver: the original the first time, then separate copies."""
         self.copy_count += 1
         letter.copies += 1
         return letter.parcel if letter.copies == 1 else letter.parcel.again()
@@ -112,7 +112,7 @@ class Routing:
         return letter.aims_at(target) and self.pass_on(letter, target)
 
     def pass_on(self, letter: Letter, target: ExecutorId) -> bool:
-        """Deliver a letter to whom its sender need not have named; return whether its receiver agrees."""
+        """Deliver a letter to a target that its sender may not have named; return whether it agrees."""
         is_taken = self.is_taken(letter, target)
         if is_taken:
             parcel = self.hand_out(letter)
@@ -120,23 +120,23 @@ class Routing:
         return is_taken
 
     def choose(self, edge_index: int, target: ExecutorId) -> None:
-        """Note which of its targets an edge was decided to lead to."""
+        """Note the chosen target of an edge."""
         counts = self.chosen.setdefault(edge_index, {})
         counts[target] = counts.get(target, 0) + 1
 
     def is_taken(self, letter: Letter, target: ExecutorId) -> bool:
-        """Whether the receiver takes a letter; if not, that is noted on it."""
+        """Whether the receiver takes a letter; if not, note that on the letter."""
         is_taken = self.graph.executors[target].accepts(letter.parcel.value)
         if not is_taken:
             letter.refuse(_refusal(letter, target))
         return is_taken
 
     def pass_by(self, letter: Letter, targets: Sequence[ExecutorId]) -> None:
-        """Note that an edge did not ask about a letter, as none of its targets takes it but another does."""
+        """Note that an edge skipped its condition: only targets of another edge take the letter."""
         letter.passed_by += tuple(_refusal(letter, end) for end in targets if letter.aims_at(end))
 
     def deliver_list(self, delivery: Delivery, sources: tuple[ExecutorId, ...]) -> None:
-        """Deliver the list that ``sources`` brought about in a fan-in or a map, if its receiver takes it."""
+        """Deliver the list of a fan-in or a map, made from ``sources``, if its receiver takes it."""
         if self.graph.executors[delivery.target].accepts(delivery.parcel.value):
             self.deliveries.append(delivery)
             return

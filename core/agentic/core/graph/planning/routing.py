@@ -1,7 +1,7 @@
-"""Who gets what next: sent messages become deliveries.
+"""The next receivers: sent messages become deliveries.
 
-Deliveries are made in edge declaration order, then source order, then send order, whatever order the sources
-finished in.
+Deliveries are made in edge declaration order, then source order, then send order. The order in which the
+sources finish does not matter.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Ro
     Args:
         graph: The workflow's.
         draft: Of the next state; fan-ins and maps are kept there.
-        results: One per activation of the superstep that ends, in planner order; failures among them are
-            those that an edge takes or a map collects.
+        results: One per activation of the superstep that ends, in planner order; the only failures among
+            them are failures that an edge takes or a map collects.
     """
     routing = Routing(graph=graph, draft=draft)
     touched = maps.fold_items(draft, results)
@@ -55,7 +55,7 @@ def route(graph: Graph, draft: Draft, results: Sequence[ActivationResult]) -> Ro
 
 
 def takes_failure(graph: Graph, result: ActivationResult) -> bool:
-    """Whether some edge takes the failure of an activation, so that it does not fail the run."""
+    """Whether an edge takes the failure of an activation, so that it does not fail the run."""
     for sent in result.sends:
         for edge_index in graph.failures_over[result.activation.delivery.target]:
             edge = graph.edges[edge_index]
@@ -91,7 +91,7 @@ def _letters(graph: Graph, results: Sequence[ActivationResult]) -> list[Letter]:
 
 
 def _trail_after(graph: Graph, result: ActivationResult) -> Trail:
-    """Return the inputs that led to what an activation sent, with its own if that may be delivered again."""
+    """Return the inputs that led to an activation's messages, with its own if that can be delivered again."""
     delivery = result.activation.delivery
     if delivery.target not in graph.retry_targets or delivery.feedback:
         return delivery.trail
@@ -151,7 +151,7 @@ def _over_several(routing: Routing, edge_index: int, edge: SwitchEdge | FanOutEd
 
 
 def _over_retry(routing: Routing, edge_index: int, edge: RetryEdge, letter: Letter) -> None:
-    """Deliver a worker's input again, or tell that it was delivered often enough."""
+    """Deliver a worker's input again, or report that no pass is left."""
     if not letter.aims_at(edge.target):
         return
     verdict = letter.verdicts.get((edge_index, letter.position))
@@ -201,7 +201,7 @@ def _why_lost(graph: Graph, letter: Letter) -> Lost | None:
 
 
 def _addressable(edge: Edge) -> Sequence[ExecutorId]:
-    """Return the targets a sender may name; who is exhausted, a retry edge decides."""
+    """Return the targets a sender may name; only a retry edge itself sends to its ``exhausted`` target."""
     return (edge.target,) if isinstance(edge, RetryEdge) else targets_of(edge)
 
 

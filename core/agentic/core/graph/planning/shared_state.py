@@ -1,4 +1,4 @@
-"""State that executors share: what each sees of it, and how their writes come together."""
+"""State that executors share: the view of each executor, and the merge of their writes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agentic.core.graph.model.state import Draft
 def merge_writes(
     graph: Graph, draft: Draft, results: Sequence[ActivationResult]
 ) -> Mapping[ActivationKey, Exception]:
-    """Merge what a superstep wrote, in planner order.
+    """Merge the writes of a superstep, in planner order.
 
     Returns:
         The activations whose writes cannot be merged, and why: parallel writers of one key without a reducer,
-        and what a reducer raised. Empty if all is merged.
+        and errors of a reducer. Empty if all is merged.
     """
     refused: dict[ActivationKey, Exception] = {}
     claims: dict[tuple[str, str], _Claim] = {}
@@ -40,12 +40,12 @@ def merge_writes(
 
 @dataclass(slots=True)
 class _Claim:
-    """Who writes a key.
+    """The writers of a key.
 
     Attributes:
         writer: The first one: an activation, or all of an executor without lanes.
         activations: All that wrote it so far.
-        error: Why they may not, from when a second one wrote it.
+        error: The conflict, set when a second one writes it.
     """
 
     writer: ActivationKey
@@ -59,7 +59,7 @@ def _claim(
     result: ActivationResult,
     refused: dict[ActivationKey, Exception],
 ) -> None:
-    """Note which keys an activation writes; refuse all writers of a key that has several."""
+    """Note the keys that an activation writes; refuse all writers of a key with several."""
     executor_id, shard = activation = result.activation.key
     # The shards of one executor run one after the other and see each other's writes, unless it has lanes.
     writer = (executor_id, shard if graph.lanes[executor_id] > 1 else 0)
@@ -88,7 +88,7 @@ def _merge(graph: Graph, draft: Draft, result: ActivationResult) -> None:
 
 
 def seen_after(graph: Graph, seen: Seen, result: ActivationResult) -> Seen:
-    """Return what the next shard of the same executor sees."""
+    """Return the view of the next shard of the same executor."""
     shared = seen.shared
     if result.writes:
         changed = dict(shared)

@@ -43,7 +43,7 @@ class Attempts:
         graph: Of its run.
         link: To its run.
         config: Of the run.
-        seen: The run's state, as it sees it.
+        seen: Its view of the run's state.
 
     Attributes:
         progress: The progress that outlives the tries so far, even cancelled ones.

@@ -98,7 +98,7 @@ def count_of_others(task: asyncio.Task[Any] | None) -> int:
 
 
 def note_own(task: asyncio.Task[Any] | None, before: int) -> None:
-    """Note what a handler's code cancelled, or took back, since :func:`count_of_others` was ``before``."""
+    """Note cancellations that a handler made or took back since :func:`count_of_others` was ``before``."""
     more = count_of_others(task) - before
     if task is not None and more and not (more > 0 and _is_interrupted()):
         _own[task] = max(0, _own.get(task, 0) + more)

@@ -1,8 +1,8 @@
-"""What functions and objects do, as short texts that change when it does.
+"""Fingerprints of functions and objects: short texts that change when the behaviour changes.
 
-A fingerprint is the same in every process and on every machine: no address, no hash seed and no line number
-gets in. What cannot be told apart that way, say an open connection that a function closes over, counts by its
-type. Functions that a function calls by their global name are not followed.
+A fingerprint is the same in every process and on every machine: it contains no address, no hash seed and no
+line number. Values without such a fingerprint, such as an open connection in a closure, count by their type.
+Functions that a function calls by their global name are not followed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DERIVED = frozenset({"_dispatch", "_is_async", "_returns", "_takes_ctx", "workf
 _OPERATORS = frozenset({"BINARY_OP", "CONTAINS_OP", "IS_OP"})
 _MAX_DEPTH = 16
 
-_Around = tuple[int, ...]  # ids of the values that a value is within
+_Around = tuple[int, ...]  # ids of the values around a value
 _Describe = Callable[[Any, _Around], JSONValue]
 
 
@@ -90,7 +90,7 @@ def _closure(function: FunctionType) -> Iterator[tuple[str, object]]:
 
 
 def _instructions(code: CodeType, around: _Around) -> JSONValue:
-    """Return what a function without source names, holds and compares; the rest depends on the Python."""
+    """Return the names, constants and comparisons of a function without source; all else varies by Python."""
     found: list[JSONValue] = [list(code.co_varnames), list(code.co_freevars)]
     for step in dis.get_instructions(code):
         if isinstance(step.argval, CodeType):
@@ -125,7 +125,7 @@ def _class_name(cls: type, _: _Around) -> JSONValue:
 
 
 def _object(value: object, around: _Around) -> JSONValue:
-    """Return what an object is made of: the methods of its class and bases, and its own attributes."""
+    """Return the content of an object: the methods of its class and bases, and its own attributes."""
     return [type(value).__qualname__, _class_members(type(value), around), _pairs(_attributes(value), around)]
 
 
@@ -161,7 +161,7 @@ def _functions_in(member: object) -> Iterable[object]:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, object]]:
-    """Yield what an object was configured with: neither what it keeps to be quick, nor what was left open."""
+    """Yield the configuration of an object, without its caches and without unset attributes."""
     names = {*getattr(value, "__dict__", ()), *_slots(type(value))}
     skipped = _OF_SHAPE | _OF_PLACE | _DERIVED if isinstance(value, Executor) else frozenset[str]()
     for name in names - skipped:

@@ -1,4 +1,4 @@
-"""What tells one workflow from another, so that a run goes on only where it fits."""
+"""Signatures that distinguish workflows, so that a run resumes only in a workflow that fits."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _STATE_KEY = "state key"
 _EXECUTOR = "executor"
 _MAX_NAMED = 12
 _LIMITS = frozenset({"max_passes", "max_parallel", "window"})
-_MAX_TYPES = 12  # of an executor; of more, 4,096 shapes would have to be looked at
+_MAX_TYPES = 12  # of an executor; more would mean more than 4,096 shapes to check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What became of a workflow since a checkpoint of it was saved.
+    """The changes of a workflow since one of its checkpoints was saved.
 
     Attributes:
         refusal: Why the checkpoint does not fit, and what to do; None if it can be resumed.
-        changed_code: Functions and executors that do something else now, if it can be resumed all the same.
+        changed_code: Functions and executors with changed code, if it can still be resumed.
     """
 
     refusal: str | None = None
@@ -57,14 +57,14 @@ def signature_of(workflow_id: str, version: str | None, graph: Graph) -> Signatu
 def compare(saved: Signature, current: Signature, graph: Graph | None = None) -> Change:
     """Decide whether a checkpoint may be resumed.
 
-    With an explicit version on both sides, version and shape decide, and changed code is told. What was added
-    so that an executor or a barrier refuses less is no other shape: a reducer, or another message type of an
-    executor. Nor is a reducer that is gone: what it joined stays in the state. Without a version nothing may
-    have changed. Limits of edges are no part of the shape: a run that failed by one goes on with another.
+    With an explicit version on both sides, version and shape decide, and changed code is reported. The shape
+    stays the same if an executor or a barrier accepts more: by a new reducer, or a new message type of an
+    executor. It also stays if a reducer is gone: the joined values remain in the state. Without a version
+    nothing may have changed. Edge limits are not part of the shape: a run can resume with other limits.
 
     Args:
         saved: Of the checkpoint.
-        current: Of the workflow that is to go on with it.
+        current: Of the workflow that would resume it.
         graph: Of that workflow; without it, another message type is another shape.
     """
     if graph is not None:
@@ -80,9 +80,9 @@ def compare(saved: Signature, current: Signature, graph: Graph | None = None) ->
 
 
 def _without_limits(saved: Signature, graph: Graph) -> Signature:
-    """Return a signature of when limits of edges were part of their shape, as it is made now.
+    """Return an old signature, which counted the limits of edges as shape, in today's form.
 
-    One whose limits are other ones now stays as it is: a fingerprint does not say which they were.
+    If the limits have changed since, it stays unchanged: a fingerprint does not contain the old limits.
     """
     before = {name: digest(facts) for name, facts in _limited(graph, "") if name in saved.parts}
     same = {name for name, text in before.items() if saved.parts[name] == text}
@@ -103,7 +103,7 @@ def _limited(graph: Graph, path: str) -> Iterator[tuple[str, JSONValue]]:
 
 
 def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bool:
-    """Whether a run of the saved shape can go on in the current one."""
+    """Whether a run of the saved shape can resume in the current one."""
     if not all(name.startswith(_STATE_KEY) for name in saved.parts.keys() ^ current.parts.keys()):
         return False
     both = saved.parts.keys() & current.parts.keys()
@@ -117,7 +117,7 @@ def _still_fits(saved: Signature, current: Signature, graph: Graph | None) -> bo
 
 
 def _narrower(facts: JSONValue) -> Iterator[str]:
-    """Yield the shapes that an executor had with some of its message types only."""
+    """Yield the shapes that an executor would have with only some of its message types."""
     if isinstance(facts, list) and isinstance(types := facts[1], list) and len(types) <= _MAX_TYPES:
         for count in range(1, len(types)):
             for fewer in combinations(types, count):
@@ -146,7 +146,7 @@ def _executor_parts(node: Executor, path: str) -> Iterator[tuple[str, JSONValue]
 
 
 def _lasting_name(cls: type | NewType) -> str:
-    """Return what a type is called in shapes, whatever its class is called by now."""
+    """Return the name of a type in shapes, which stays when its class is renamed."""
     own = vars(cls).get(WIRE_NAME)
     return cls.__name__ if own is None else str(own).rpartition(".")[2]
 
@@ -201,7 +201,7 @@ def _changed(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
 
 
 def _refusal(saved: Signature, current: Signature) -> str:
-    both = saved.code.keys() & current.code.keys()  # of the others the parts tell
+    both = saved.code.keys() & current.code.keys()  # the parts show the others
     reasons = [
         *_listed("removed", [name for name in saved.parts if name not in current.parts]),
         *_listed("added", [name for name in current.parts if name not in saved.parts]),
@@ -213,7 +213,7 @@ def _refusal(saved: Signature, current: Signature) -> str:
 
 
 def _changed_shape(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """Return what has another shape now; an order that changed only as something came or went is no news."""
+    """Return the parts with a new shape; an order that only gained or lost entries does not count."""
     is_same_set = saved.keys() == current.keys()
     return [
         name
@@ -235,7 +235,7 @@ def _called(signature: Signature) -> str:
 
 
 def _advice(saved: Signature, current: Signature) -> str:
-    if saved.workflow_id != current.workflow_id:  # of which migrations know nothing
+    if saved.workflow_id != current.workflow_id:  # migrations do not cover other workflows
         return "resume it with the workflow that saved it, or start a new run"
     if saved.version is None and current.version is None and saved.parts == current.parts:
         return (

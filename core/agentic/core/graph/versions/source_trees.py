@@ -1,6 +1,6 @@
 """The syntax tree of a function that already exists.
 
-Two functions have one tree exactly if they differ in nothing but comments, docstrings, formatting and place.
+Two functions have the same tree exactly if they differ only in comments, docstrings, formatting and place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SILENT = frozenset({"ctx", "type_comment", "kind"})
 def source_tree(code: CodeType) -> str | None:
     """Return the tree of the function or lambda that ``code`` was compiled from, as text.
 
-    None if its source is not at hand, or has changed since.
+    None if its source is not available, or has changed since.
     """
     # Code compares equal without its file's name.
     return _source_tree(code, code.co_filename)
@@ -61,7 +61,7 @@ def _could_be(node: _Function, code: CodeType) -> bool:
 
 
 def _around(candidates: Sequence[_Function], code: CodeType) -> list[_Function]:
-    """Return which of several lambdas of one line has the innermost body around all that ``code`` does."""
+    """Return the lambdas of one line with the innermost body around all instructions of ``code``."""
     start, end = _extent(code)
     found = []
     for node in candidates:
@@ -75,11 +75,11 @@ def _around(candidates: Sequence[_Function], code: CodeType) -> list[_Function]:
 
 
 def _extent(code: CodeType) -> tuple[_Place, _Place]:
-    """Return where the first and the last of the instructions come from; nowhere if that was not recorded."""
+    """Return the places of the first and the last instruction; empty places if they were not recorded."""
     starts: list[_Place] = []
     ends: list[_Place] = []
     for line, end_line, column, end_column in code.co_positions():
-        # The first instructions of every function claim to be at column 0, of no width.
+        # The first instructions of every function are recorded at column 0, without width.
         if line is not None and end_line is not None and column is not None and end_column:
             starts.append((line, column))
             ends.append((end_line, end_column))
@@ -87,7 +87,7 @@ def _extent(code: CodeType) -> tuple[_Place, _Place]:
 
 
 def _plain(value: object) -> JSONValue:
-    """Return a tree as lists. Empty fields are left out: Python versions differ in which ones there are."""
+    """Return a tree as lists, without empty fields: Python versions have different ones."""
     if isinstance(value, ast.AST):
         fields: list[JSONValue] = []
         for name, part in ast.iter_fields(value):

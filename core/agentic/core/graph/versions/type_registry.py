@@ -1,6 +1,6 @@
-"""Which types a workflow uses: those its annotations name, and those the code of its executors names.
+"""The types that a workflow uses: in its annotations, and in the code of its executors.
 
-Only values of these types come back out of a checkpoint.
+A checkpoint restores only values of these types.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def declared_types(graph: Graph) -> set[type]:
 
 
 def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
-    """Yield why a stored run would fail for certain in an executor: nothing it takes, or nothing it returns,
+    """Yield why a stored run would certainly fail in an executor: nothing it takes, or nothing it returns,
     can be stored.
 
-    One that could do its work with some of its types is not named: what is sent decides.
+    An executor that can work with some of its types is not reported: the actual messages decide.
     """
     for executor in graph.executors.values():
         where = joined(path, executor.id)
@@ -57,7 +57,7 @@ def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
 
 
 def _why_none(declared: Types) -> str:
-    """Return why none of some types can be stored; nothing if one might be, or if there is none."""
+    """Return why none of the types can be stored; empty if one might be, or if there are no types."""
     reasons = [why_never_stored(annotation) for annotation in declared or ()]
     if not reasons or None in reasons:
         return ""
