@@ -73,7 +73,7 @@ def test_a_transport_that_is_not_installed_says_how_to_install_it(
     for module in ("httpcore2", "curl_cffi"):
         monkeypatch.setitem(sys.modules, module, None)
     for module in ("httpx2_transport", "curl_transport"):
-        monkeypatch.delitem(sys.modules, f"agentic.core.http.{module}", raising=False)
+        monkeypatch.delitem(sys.modules, f"agentic.core.http.transports.{module}", raising=False)
     with pytest.raises(MissingTransportError, match=rf"pip install 'agentic-pipelines\[{extra}\]'") as caught:
         open_transport(HttpPolicy.model_validate({"transport": transport}))
     assert isinstance(caught.value, ImportError)
