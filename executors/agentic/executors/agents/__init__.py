@@ -1,1 +1,1 @@
-"""Agents as executions: made, run, ended, and their records."""
+"""Executions of agents: create, run and end them, and keep their records."""

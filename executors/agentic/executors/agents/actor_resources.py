@@ -1,4 +1,4 @@
-"""What the actors of an agent's pipelines use in this process: connections, a browser, stores."""
+"""Resources for the actors of an agent's pipelines in this process: connections, a browser, stores."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FILES = "files"
 
 
 class SharedBrowser:
-    """Implements :class:`agentic.core.browser.Browser`: all who use it in one event loop share a browser.
+    """Implements :class:`agentic.core.browser.Browser`: one browser for each event loop.
 
-    It is started with the first page, and ended when the last of them is closed.
+    It starts with the first page, and ends when the last user closes it.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -40,7 +40,7 @@ class SharedBrowser:
         return await browser.render(request, manners)
 
     async def aclose(self) -> None:
-        """Let go of the browser."""
+        """Release the browser."""
         loop = asyncio.get_running_loop()
         browser, users = _OPEN.get(loop, (None, WeakSet()))
         users.discard(self)
@@ -58,13 +58,13 @@ class SharedBrowser:
 
 
 class Outside:
-    """What the actors of one agent may use.
+    """Resources for the actors of one agent.
 
     Args:
-        database: Has what the project keeps.
+        database: Holds the project's data.
         project_id: Owns the agent.
         policy: Manners and limits of requests.
-        settings: Of this process.
+        settings: The settings of this process.
     """
 
     def __init__(self, database: Database, project_id: str, policy: HttpPolicy, settings: Settings) -> None:
@@ -88,7 +88,7 @@ class Outside:
         )
 
     def context(self, run_id: RunId) -> ActorContext:
-        """Return what actors of a run may use; its files are those of the execution it belongs to."""
+        """Return the resources for a run's actors; they share the files of its execution."""
         from dataclasses import replace
 
         from agentic.executors.agents.files import FolderFiles
@@ -97,6 +97,6 @@ class Outside:
         return replace(self._context, files=FolderFiles(self._settings.home / FILES, execution_id))
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close all open resources."""
         await self._browser.aclose()
         await self._http.aclose()

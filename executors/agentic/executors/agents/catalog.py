@@ -1,4 +1,4 @@
-"""Agents, added and changed only when their platform accepts them; executions found as people name them."""
+"""Adds and changes agents if their platform accepts them; finds executions by id prefix."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from agentic.mappers.database.prefixes import begins_with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFacts:
-    """What an agent is to be.
+    """The definition of an agent.
 
     Attributes:
-        name: Of the agent.
+        name: Name of the agent.
         platform: Runs it.
-        config: All of it.
-        goals: None leaves those of an agent that is changed as they are, unless ``is_whole``.
-        is_disabled: None leaves an agent that is changed enabled or disabled, as it is; a new one is enabled.
-        is_whole: Whether all of the agent is told, so that goals that are None are to be none.
+        config: The whole config.
+        goals: None keeps the goals of an existing agent, unless ``is_whole``.
+        is_disabled: None keeps an existing agent enabled or disabled; a new one is enabled.
+        is_whole: Whether this defines the whole agent, so that None removes its goals.
     """
 
     name: str
@@ -47,16 +47,16 @@ class AgentFacts:
 def put_agent(
     session: Session, project: ProjectModel, facts: AgentFacts, *, replace: bool = False
 ) -> AgentModel:
-    """Add an agent to ``project``, or change the one of that name.
+    """Add an agent to ``project``, or change the one with that name.
 
     Args:
         session: In a transaction; roll it back when this raises.
         project: Owns the agent.
-        facts: What the agent is to be.
-        replace: Change an agent that is there.
+        facts: The definition of the agent.
+        replace: Change an existing agent.
 
     Raises:
-        UnknownPlatformError: No plugin brings the platform.
+        UnknownPlatformError: No plugin provides the platform.
         AgentConfigError: The platform does not accept the config.
         DuplicateAgentError: There is an agent of that name, and ``replace`` is off.
     """
@@ -84,8 +84,8 @@ def find_by_prefix(session: Session, project: ProjectModel, prefix: str) -> Exec
     """Return the execution of ``project`` whose id begins with ``prefix``.
 
     Raises:
-        UnknownExecutionError: None does.
-        ExecutionError: Several do.
+        UnknownExecutionError: None matches.
+        ExecutionError: Several match.
     """
     of_project = ExecutionModel.project_id == project.id
     begins = begins_with(ExecutionModel.id, prefix)
@@ -98,10 +98,10 @@ def find_by_prefix(session: Session, project: ProjectModel, prefix: str) -> Exec
 
 
 def check_agent(session: Session, agent: AgentModel) -> None:
-    """Let the agent's platform look at its config and goals.
+    """Validate an agent's config and goals with its platform.
 
     Raises:
-        UnknownPlatformError: No plugin brings the platform.
+        UnknownPlatformError: No plugin provides the platform.
         AgentConfigError: The platform does not accept them.
     """
     executor = ExecutorFactory.create(agent, execution_id="")

@@ -1,4 +1,4 @@
-"""The mapper of platforms that bring none."""
+"""The mapper of platforms without their own."""
 
 from __future__ import annotations
 

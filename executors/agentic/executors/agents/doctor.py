@@ -1,4 +1,4 @@
-"""What ``agentic doctor`` says of configured agents: one look through them for all platforms."""
+"""The checks of ``agentic doctor`` for configured agents, the same for all platforms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agentic.core.errors import AgenticError
 from agentic.core.hooks import Finding
 
-if TYPE_CHECKING:  # sqlalchemy is loaded when somebody asks the doctor
+if TYPE_CHECKING:  # sqlalchemy is loaded when the doctor runs
     from sqlalchemy.orm import Session
 
     from agentic.mappers import AgentModel, Database
@@ -27,17 +27,17 @@ def _nothing(*_: object) -> tuple[()]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsDoctor(Generic[SettingsT]):
-    """Looks through the agents of a platform; give it as ``Platform.doctor``.
+    """Checks the agents of a platform; give it as ``Platform.doctor``.
 
-    It tells of agents that their platform would not run as they are configured, and of secrets they name that
-    nobody stored. A platform adds what only it knows. Nothing outside is asked, but the database.
+    It reports agents whose config their platform refuses, and named secrets that are not stored. A platform
+    adds its own checks. It reads only the database, and calls nothing outside.
 
     Attributes:
         platform: Name of the platform.
-        settings: What the platform validates configs by; None where its agents take none.
-        look: Says what else is wrong with an agent, in words that follow its name: ``has no token``.
-        look_into: Says so by what is stored in the database.
-        secrets: Names of secrets that an agent needs besides those its config names as ``${secrets.NAME}``.
+        settings: Validates configs; None where the platform's agents take none.
+        look: Returns further faults of an agent, in words that follow its name: ``has no token``.
+        look_into: Does the same with data from the database.
+        secrets: Names of secrets that an agent needs besides the ``${secrets.NAME}`` in its config.
     """
 
     platform: str
@@ -47,7 +47,7 @@ class AgentsDoctor(Generic[SettingsT]):
     secrets: Callable[[SettingsT], Iterable[str]] = _nothing
 
     def __call__(self) -> Iterator[Finding]:
-        """Look into the database of the settings; one that cannot be read is told of by other checks."""
+        """Check the database of the settings; other checks report an unreadable one."""
         from sqlalchemy.exc import SQLAlchemyError
 
         from agentic.core.settings import load_settings
@@ -66,7 +66,7 @@ class AgentsDoctor(Generic[SettingsT]):
             return
 
     def findings_in(self, database: Database, keys: SecretKeys) -> Iterator[Finding]:
-        """Look at the agents of ``database``, whose secrets ``keys`` decrypt.
+        """Check the agents of ``database``, whose secrets ``keys`` decrypt.
 
         Raises:
             DatabaseUnavailableError: It cannot be opened.
@@ -96,7 +96,7 @@ class AgentsDoctor(Generic[SettingsT]):
         return sorted({*secret_names(agent.config), *further})
 
     def _read(self, agent: AgentModel) -> SettingsT | None:
-        """Return the config, None where it does not fit: that is told of."""
+        """Return the config; None if it is invalid, which is reported elsewhere."""
         try:
             return None if self.settings is None else self.settings.model_validate(agent.config)
         except ValidationError:
@@ -104,7 +104,7 @@ class AgentsDoctor(Generic[SettingsT]):
 
 
 class _Missing:
-    """Why secrets cannot be had, each asked for once however many agents name it."""
+    """Why secrets are unavailable; each is looked up once, however many agents name it."""
 
     def __init__(self, database: Database, keys: SecretKeys) -> None:
         self._database = database
@@ -112,7 +112,7 @@ class _Missing:
         self._known: dict[tuple[str, str], str | None] = {}
 
     def of(self, agent: AgentModel, names: Iterable[str]) -> Iterator[str]:
-        """Yield why those of ``names`` that an agent cannot have are not to be had."""
+        """Yield why some of an agent's ``names`` are unavailable."""
         for name in names:
             key = (agent.project_id, name)
             if key not in self._known:
@@ -131,7 +131,7 @@ class _Missing:
 
 
 def _config_faults(session: Session, agent: AgentModel) -> Iterator[Finding]:
-    """Have the platform look at the config as it does before each run."""
+    """Validate the config with the platform, as before each run."""
     from agentic.executors.agents.catalog import check_agent
     from agentic.executors.errors import AgentConfigError
 

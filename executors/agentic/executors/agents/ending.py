@@ -1,4 +1,4 @@
-"""Ends executions, and logs each end once: when it is kept, by the process that wrote it."""
+"""Ends executions, and logs each end once: after the commit, by the process that wrote it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Ending:
 
     Attributes:
         status: ``succeeded``, ``failed`` or ``cancelled``.
-        error: What went wrong, in a line without secrets.
-        cause: The error itself, which says its class.
+        error: The error in one line, without secrets.
+        cause: The error itself, with its class.
         superstep_count: Supersteps of the run.
         child_run_id: The run of the agent's graph.
         event_count: Durable events of the run.
-        log_level: For one that failed.
+        log_level: Log level of a failure.
     """
 
     status: ExecutionStatus
@@ -54,12 +54,12 @@ class Ending:
 
 
 def end_execution(session: Session, project_id: str, execution_id: str, ending: Ending) -> OnceKept:
-    """Note how an execution ended; return what logs that, to be called when the transaction is kept.
+    """Record how an execution ended; return a function that logs it, to call after the commit.
 
     Args:
         session: In the transaction that ends the run.
         project_id: Owns the execution.
-        execution_id: The execution; nothing is noted and logged of one that was removed meanwhile.
+        execution_id: The execution; if it was removed meanwhile, nothing is recorded or logged.
         ending: How it ended.
     """
     ended = finish_execution(
@@ -76,7 +76,7 @@ def end_execution(session: Session, project_id: str, execution_id: str, ending: 
 
 
 def end_cut_off(session: Session, run_id: str, *, project_id: str) -> None:
-    """Note that an execution was cancelled whose code is not known; there may be none of the run.
+    """Record the cancellation of an execution without its code; the run may have no execution.
 
     Args:
         session: In the transaction that ends the run.
@@ -87,7 +87,7 @@ def end_cut_off(session: Session, run_id: str, *, project_id: str) -> None:
 
 
 def class_of(error: BaseException | None) -> str:
-    """Return the failure class of what failed an execution: the one that it or a cause of it has."""
+    """Return the failure class of an execution's error, or of a cause of it."""
     words = (failure_class_of(one) for one in _causes(error))
     return named_class(error) or next((word for word in words if word != "error"), "error")
 
@@ -117,7 +117,7 @@ def _level(ended: EndedExecution, ending: Ending) -> int:
 
 
 def _why(ended: EndedExecution, ending: Ending) -> dict[str, str | None]:
-    """Say why an execution failed, or in which part: its run did, or what its results were worth."""
+    """Return why an execution failed, wholly or partly: an error of its run, or poor results."""
     if ended.reason is not None:
         return {"failure_class": "results", "error": ended.reason}
     if ended.status is ExecutionStatus.FAILED:

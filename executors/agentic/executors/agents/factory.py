@@ -1,4 +1,4 @@
-"""Makes the executor that fits an agent."""
+"""Creates the executor for an agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ExecutorFactory:
-    """Platform name -> platform executor, as the installed plugins say."""
+    """Platform name -> platform executor, from the installed plugins."""
 
     @staticmethod
     def create(agent: AgentModel, *, execution_id: str, session: Session | None = None) -> BaseAgentExecutor:
@@ -24,11 +24,11 @@ class ExecutorFactory:
 
         Args:
             agent: Its ``agent_platform`` chooses the class.
-            execution_id: The execution to be run.
-            session: Open database session, if one is.
+            execution_id: The execution to run.
+            session: An open database session, if any.
 
         Raises:
-            UnknownPlatformError: No plugin brings the platform.
+            UnknownPlatformError: No plugin provides the platform.
         """
         return get_registry().platform(agent.agent_platform).executor(agent, execution_id, session)
 
@@ -43,10 +43,10 @@ class ExecutorFactory:
         """Add a platform to this process at run time; an installed plugin is the lasting way.
 
         Args:
-            name: Of the platform.
+            name: Name of the platform.
             cls: Runs its agents.
-            mapper: Stores their results; only the general result is stored when left out.
-            settings: Validates the config of agents; they take none when left out.
+            mapper: Stores their results; without it only the general result is stored.
+            settings: Validates the config of agents; without it they take none.
 
         Raises:
             DuplicateNameError: The name is taken.
@@ -59,7 +59,7 @@ class ExecutorFactory:
 
 
 def route_of(agent: AgentModel) -> str:
-    """Return what an agent's work is routed by; its platform where it cannot be run as it is configured."""
+    """Return the route of an agent's work; its platform if its config cannot run."""
     try:
         return ExecutorFactory.create(agent, execution_id="").route
     except AgenticError:

@@ -1,4 +1,4 @@
-"""Files that actors write: in a folder of their execution, whole or not at all."""
+"""Files that actors write: in their execution's folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.core.threads import in_thread
 
 
 class FileNameError(ActorError, ValueError):
-    """A name that leads out of the folder, or that no file can have."""
+    """A name leads out of the folder, or is not a valid file name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -27,8 +27,8 @@ class FolderFiles:
     """Files of one execution. Implements :class:`agentic.core.actors.FileStore`.
 
     Args:
-        folder: Of the files of all executions.
-        execution_id: Names the folder within it; made with its first file.
+        folder: Folder for the files of all executions.
+        execution_id: Name of the folder within it, which is created with its first file.
     """
 
     def __init__(self, folder: Path, execution_id: str) -> None:
@@ -36,11 +36,11 @@ class FolderFiles:
         self._below = _checked(execution_id)
 
     async def write(self, name: str, content: bytes, media_type: str) -> StoredFile:
-        """Write a file whole, or not at all; the same name again replaces it.
+        """Write a file completely, or not at all; the same name again replaces it.
 
         Raises:
-            FileNameError: The name leads elsewhere, through a link too, or cannot be used.
-            OSError: The disk does not take it.
+            FileNameError: The name leads elsewhere, also through a link, or is invalid.
+            OSError: It cannot be written.
         """
         path = self._below / _checked(name)
         await in_thread(self._write, path, content, name)
@@ -56,7 +56,7 @@ class FolderFiles:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put ``content`` in place of what is at ``path``; who reads it sees the one or the other."""
+    """Replace the content at ``path``; readers see the old or the new content."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

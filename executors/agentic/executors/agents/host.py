@@ -1,4 +1,4 @@
-"""What a run of an execution is given, and what it gives back."""
+"""The input and the outcome of running an execution."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EventListener = Callable[[WorkflowEvent], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What a process lends to the executions it runs.
+    """Resources that a process gives to the executions it runs.
 
     Attributes:
         database: Holds executions, agents and results.
-        bus: Gets the events; None where there is none, so that they wait in the ledger.
+        bus: Receives the events; with None they wait in the ledger.
         worker: Name of the process, for ``agentic executions``.
-        lease_s: How long the work of this process stays its own when it gives no sign of life.
-        publish_grace_s: Seconds a run waits at its end for events the bus has not taken yet.
-        shows_errors: Whether somebody shows how a run ended anyhow, so that the log need not be loud.
+        lease_s: How long this process keeps its claims without a sign of life.
+        publish_grace_s: Seconds a run waits at its end for unpublished events.
+        shows_errors: Whether the caller shows how a run ended, so that the log can be quieter.
     """
 
     database: Database
@@ -37,18 +37,18 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionOutcome:
-    """How running an execution went.
+    """The outcome of running an execution.
 
     Attributes:
         execution_id: The execution.
-        status: How it ended; ``running`` or ``queued`` when others go on with it.
+        status: How it ended; ``running`` or ``queued`` when others continue it.
         counts: Rows inserted, updated, unchanged and rejected, in all attempts.
         failed_count: Pages, items and steps that failed.
-        reason: Why the results are partial, or a failure.
+        reason: Why the results are partial or failed.
         superstep_count: Supersteps of the execution's graph and of the graph its agent ran.
         event_count: Durable events of the run.
-        error: What went wrong, in a line; None when nothing did.
-        warnings: What was wrong with parts of the results, a sentence each.
+        error: The error in one line, or None.
+        warnings: Faults in parts of the results, a sentence each.
     """
 
     execution_id: str
@@ -63,7 +63,7 @@ class ExecutionOutcome:
 
     @classmethod
     def of(cls, execution: ExecutionModel, counts: Mapping[str, JSONValue] | None = None) -> ExecutionOutcome:
-        """Return how an execution stands; ``counts`` are what it has so far, if it has not ended."""
+        """Return the state of an execution; ``counts`` are its counts so far, if it has not ended."""
         found = execution.counts if counts is None else counts
         return cls(
             execution_id=execution.id,
@@ -78,7 +78,7 @@ class ExecutionOutcome:
         )
 
     def to_dict(self) -> dict[str, JSONValue]:
-        """Return the outcome as JSON-able data; warnings are only counted, as there may be many."""
+        """Return the outcome as JSON-able data, with only the number of warnings: there may be many."""
         return {
             "execution_id": self.execution_id,
             "status": str(self.status),

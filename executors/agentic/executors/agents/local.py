@@ -30,10 +30,10 @@ def run_locally(
     settings: Settings,
     on_event: EventListener | None = None,
 ) -> ExecutionOutcome:
-    """Run an execution on an event loop of its own and wait for its end; main thread only.
+    """Run an execution on its own event loop and wait for its end; main thread only.
 
     Events go to the NATS server of ``settings``, if there is one. Ctrl-C and SIGTERM end the execution as
-    cancelled. This process looks for garbage less often from now on.
+    cancelled. From now on this process collects garbage less often.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -65,10 +65,10 @@ def run_locally(
 
 @contextmanager
 def ended_if_it_stands() -> Iterator[None]:
-    """Let Ctrl-C end the process when the running loop does not notice it, as a handler keeps it.
+    """End the process on Ctrl-C when a handler blocks the running loop, so that it cannot react.
 
-    In the main thread only. A loop that notices it cancels what runs; only a function in C that holds all of
-    Python up keeps this from working, too.
+    In the main thread only. A loop that reacts cancels its work. This fails only while a C function blocks
+    all of Python.
     """
     loop = asyncio.get_running_loop()
     previous = signal.getsignal(signal.SIGINT)
@@ -97,7 +97,7 @@ def _end_unless(noticed: threading.Event) -> None:
 def _new_event_loop() -> asyncio.AbstractEventLoop:
     """Return a new loop: uvloop's, which takes an eighth off the CPU time of a crawl; Python's on Windows.
 
-    A worker's is Python's: what blocks uvloop's cannot be seen from outside, and so nobody be told.
+    A worker uses Python's: code that blocks uvloop's loop cannot be seen from outside, or reported.
     """
     if sys.platform == "win32":
         return asyncio.new_event_loop()
@@ -108,7 +108,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does, but with the exit code of a terminated process."""
+    """Make SIGTERM end the block like Ctrl-C, but with the exit code of a terminated process."""
 
     def interrupt(*_: object) -> None:
         is_terminated.append(True)

@@ -1,4 +1,4 @@
-"""Tells plugins of executions and events, on a thread of its own: none of them can harm or delay a run."""
+"""Reports executions and events to plugins, on a separate thread: no plugin can harm or delay a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EVENT, STARTED, FINISHED = "agentic_event", "agentic_execution_started", "agenti
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What somebody is to be told of: an event, or that an execution ended before its run began."""
+    """A report to observers: an event, or an execution that ended before its run began."""
 
     project: str
     event: WorkflowEvent | None
@@ -42,11 +42,11 @@ class _Told:
 
 
 class Observers:
-    """The observers among the installed plugins, as one process tells them.
+    """The observers among the installed plugins, for one process.
 
     Args:
         database: Holds the executions.
-        registry: The plugins; those that are installed when left out.
+        registry: The plugins; the installed ones by default.
         max_waiting: How many events may wait.
     """
 
@@ -64,19 +64,19 @@ class Observers:
         self._failures: dict[tuple[str, str], int] = {}
 
     def tell(self, project: str, event: WorkflowEvent) -> None:
-        """Have observers told of an event of a project; returns at once, from any thread."""
+        """Report a project's event to observers; returns at once, from any thread."""
         if self._are_any:
             self._put(_Told(project, event, event.run_id))
 
     def refused(self, project: str, execution_id: str) -> None:
-        """Have observers told of an execution that failed before its run began."""
+        """Report an execution that failed before its run began."""
         if self._are_any:
             self._put(_Told(project, None, execution_id))
 
     def close(self, grace_s: float = GRACE_S) -> None:
-        """Wait until everything was told, for ``grace_s`` seconds at most; the rest is left out.
+        """Wait until everything was reported, for ``grace_s`` seconds at most; drop the rest.
 
-        Blocks. A call that hangs is left behind on its thread, which does not keep the process alive.
+        Blocks. A call that hangs stays on its thread, which does not keep the process alive.
         """
         thread = self._thread
         if thread is None:
@@ -123,12 +123,12 @@ class Observers:
         for observer in self._observers[hook]:
             try:
                 observer.tell(arguments)
-            # A CancelledError is no Exception, and would end the thread that tells all the others.
+            # A CancelledError is not an Exception, and would end the thread for all observers.
             except BaseException as exc:
                 self._failed(observer, exc)
 
     def _failed(self, observer: Observer, fault: BaseException) -> None:
-        """Log the first failure of an observer, the tenth, the hundredth: it may fail at every event."""
+        """Log an observer's first, tenth and hundredth failure: it may fail at every event."""
         key = (observer.plugin, observer.hook)
         count = self._failures[key] = self._failures.get(key, 0) + 1
         if count == 10 ** (len(str(count)) - 1):
@@ -141,7 +141,7 @@ class Observers:
             )
 
     def _execution(self, told: _Told) -> ObservedExecution | None:
-        """Return the execution whose run it is; None where the run is no execution's."""
+        """Return the run's execution; None if the run has none."""
         try:
             with self._database.reading() as session:
                 found = session.execute(
@@ -165,7 +165,7 @@ def observed(
     project: str,
     counts: Mapping[str, JSONValue] | None = None,
 ) -> ObservedExecution:
-    """Return what observers see of an execution of a project; ``counts`` are what it has stored so far."""
+    """Return an observer's view of an execution of a project; ``counts`` are its stored rows so far."""
     outcome = ExecutionOutcome.of(execution, counts)
     return ObservedExecution(
         id=execution.id,

@@ -12,7 +12,7 @@ from agentic.core.types import JSONValue, RunId
 from agentic.executors.base import AgentWork, BaseAgentExecutor
 from agentic.executors.errors import ExecutionError
 
-if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when something is run, not when a class is defined
+if TYPE_CHECKING:  # the engine and sqlalchemy are loaded when an agent runs, not when a class is defined
     from sqlalchemy.orm import Session
 
     from agentic.core.pipeline import CrawledPage, FailedPage, Judgement, PipelineResult, PipelineSpec
@@ -24,10 +24,10 @@ _MAX_FRONTIERS = 64
 
 
 class PipelineAgentExecutor(BaseAgentExecutor):
-    """Runs an agent that is a pipeline; a platform says which one, and how its pages become rows.
+    """Runs an agent that is a pipeline; a platform defines which one, and how its pages become rows.
 
-    A crawl belongs to the execution: a new execution crawls anew, the same one run again goes on where it
-    was. Its pages are stored while it goes on, all else at the end by ``save_results``.
+    A crawl belongs to the execution: a new execution crawls from the start, a retried one continues where
+    it was. Pages are stored during the crawl, all else at the end by ``save_results``.
     """
 
     _result: PipelineResult | None = None
@@ -40,7 +40,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
     def inputs(self) -> Mapping[str, JSONValue]:
         """Return the inputs the agent gives it."""
 
-    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
+    def save_pages(self, session: Session, pipeline: str, pages: Sequence[CrawledPage]) -> SaveCounts:  # noqa: ARG002 - for overrides
         """Store pages of a crawl; called off the event loop, in the transaction that marks them done.
 
         It may end what it wrote by ``session.commit()`` or ``session.rollback()``, and in no other way.
@@ -48,17 +48,17 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         A platform whose pipelines crawl overrides it.
 
         Raises:
-            ExecutionError: The platform has no place for them.
+            ExecutionError: The platform cannot store them.
         """
         raise ExecutionError(
             f"platform {self.agent.agent_platform!r} cannot store the pages that {pipeline!r} crawls; run "
             "it as an agent of the platform 'web'"
         )
 
-    def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:  # noqa: ARG002 - for those who override it
-        """Mark the rows of pages that are not there any more, in the transaction that gives them up.
+    def mark_gone(self, session: Session, pages: Sequence[FailedPage]) -> SaveCounts:  # noqa: ARG002 - for overrides
+        """Mark the rows of pages that no longer exist, in the transaction that fails them.
 
-        Called off the event loop, as :meth:`save_pages` is. By default nothing is marked.
+        Called off the event loop, like :meth:`save_pages`. By default nothing is marked.
         """
         from agentic.core.types import SaveCounts
 
@@ -68,7 +68,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         """Return the agent's name and goals, its pipeline's name, and every input.
 
         Raises:
-            PipelineInputError: The inputs are not those the pipeline declares.
+            PipelineInputError: The inputs differ from the pipeline's declaration.
         """
         from agentic.core.http.sessions.url_credentials import UrlCredentials
         from agentic.core.pipeline import read_inputs
@@ -103,7 +103,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     @property
     def route(self) -> str:
-        """What the agent's work is routed by: its platform, or that with ``.browser`` if it needs one."""
+        """The route of the agent's work: its platform, with ``.browser`` if it needs one."""
         from agentic.core.hooks import get_registry
         from agentic.core.pipeline import capabilities_of
 
@@ -111,9 +111,9 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         return f"{self.agent.agent_platform}.browser" if "browser" in needs else self.agent.agent_platform
 
     def save_results(self, results: dict[str, object]) -> bool:
-        """Store the result with the platform's mapper, and what was given up as dead letters.
+        """Store the result with the platform's mapper, and failed parts as dead letters.
 
-        Pages, items and steps that were given up are a warning each.
+        Each failed page, item or step is a warning.
         """
         from agentic.core.pipeline import PipelineResult
         from agentic.mappers import ExecutionModel
@@ -129,7 +129,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     @property
     def failed_count(self) -> int:
-        """Pages of the crawl, items of loops and steps that were given up."""
+        """Failed pages of the crawl, items of loops and steps."""
         result = self._result
         if result is None:
             return 0
@@ -137,7 +137,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     @property
     def judgement(self) -> Judgement:
-        """What the result is worth, by the limits of the pipeline."""
+        """The verdict on the result, by the limits of the pipeline."""
         from agentic.core.pipeline import Evidence, Judgement, judge
 
         if self._result is None:
@@ -149,7 +149,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What was wrong with the results, and what was not got at all."""
+        """Faults in the results, and missing parts."""
         from agentic.core.pipeline import shortfalls
 
         if self._result is None:
@@ -157,7 +157,7 @@ class PipelineAgentExecutor(BaseAgentExecutor):
         return (*super().warnings, *self._result.warnings, *shortfalls(self._result))
 
     async def execute_agent(self, state: dict[str, object]) -> NoReturn:
-        """Never called, as :meth:`work` gives a graph."""
+        """Never called, because :meth:`work` returns a graph."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Keeps secrets out of what is stored, logged, published and shown."""
+"""Keeps secrets out of stored, logged, published and shown data."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ MAX_ERROR_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks secrets wherever they turn up, and strips URLs of passwords and queries in errors.
+    """Masks secrets everywhere, and removes passwords and queries from URLs in errors.
 
-    Those it knows are masked in data, too; in what is for people only, also all others that this process has
-    read. Data is left whole otherwise: a password of the database may be a word like any other.
+    It masks its known secrets in data, too. In text for people it also masks all others that this process
+    has read, but not in data: a database password may be an ordinary word.
     """
 
     secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: BaseModel | None) -> Redactor:
-        """Return one that knows every secret in ``config``, at any depth."""
+        """Return a redactor that knows every secret in ``config``, at any depth."""
         return cls(Masker.of(part for secret in _secrets_in(config) for part in parts_of(secret)).secrets)
 
     @classmethod
     def of_agent(cls, agent: AgentModel) -> Redactor:
-        """Return one that knows the secrets in an agent's config; the logs of this process know them, too.
+        """Return a redactor for the secrets in an agent's config; the logs of this process mask them, too.
 
-        Those are what its platform's settings say is one, and what is one to all appearance: passwords of
-        URLs, values of names like ``api_key``. Where two plugins claim the platform, every text may be one.
+        Secrets are the values that its platform's settings declare, passwords in URLs, and values of names
+        like ``api_key``. Where two plugins claim the platform, any text may be a secret.
         """
         found = [*guessed_secrets(agent.config)]
         platforms = get_registry().platforms
         platform = platforms.get(agent.agent_platform)
         if platform is not None and platform.settings is not None:
-            with suppress(ValidationError):  # one that fails its runs at their start
+            with suppress(ValidationError):  # its runs fail at their start
                 found += _secrets_in(platform.settings.model_validate(agent.config))
         remember_secrets(*found)
-        if clash_over(agent.agent_platform, platforms):  # most are no secrets: other agents' logs keep them
+        if clash_over(agent.agent_platform, platforms):  # most are not secrets: other agents' logs keep them
             found += _texts_in(agent.config)
         return cls(Masker.of(part for secret in found for part in parts_of(secret)).secrets)
 
     def joined(self, secrets: Sequence[str]) -> Redactor:
-        """Return one that knows these secrets, too."""
+        """Return a redactor that knows these secrets, too."""
         return Redactor(self._masker.joined(secrets).secrets) if secrets else self
 
     def text(self, text: str) -> str:
@@ -69,7 +69,7 @@ class Redactor:
         return self._masker.text(text)
 
     def said(self, text: str) -> str:
-        """Return what is for people only with each secret masked, those of this process among them."""
+        """Return text for people with each secret masked, including all secrets of this process."""
         return mask_known(self.text(text))
 
     def data(self, value: JSONValue) -> JSONValue:
@@ -79,7 +79,7 @@ class Redactor:
     def event(self, event: WorkflowEvent) -> WorkflowEvent:
         """Return ``event`` with each secret masked in its data, and its error cleaned."""
         data = dict(event.data)
-        # To look at it as one text costs a tenth of looking at each in it, and most have no secret.
+        # Searching it as one text costs a tenth of searching each part, and most have no secret.
         if self.secrets and self.text(text := to_text(data)) != text:
             data = {self.text(key): self.data(item) for key, item in data.items()}
         if isinstance(said := data.get("error"), str):
@@ -87,9 +87,9 @@ class Redactor:
         return event.with_data(data)
 
     def error(self, error: BaseException | str) -> str:
-        """Return one short line that says what went wrong, fit to be stored and shown.
+        """Return the error in one short line, safe to store and show.
 
-        Errors of this project speak for themselves; others are preceded by their type.
+        Errors of other projects get their type as a prefix.
         """
         if isinstance(error, str):
             said = error

@@ -1,4 +1,4 @@
-"""Executions removed with their durable runs, and agents with their executions."""
+"""Removes executions with their durable runs, and agents with their executions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ExecutionHeldError(ExecutionError):
 class ExecutionRemoval:
     """Removes executions of a project that have ended.
 
-    The run goes first: killed in between, an execution is left without it, and can be removed again.
+    The run is removed first: if killed in between, the execution remains and can be removed again.
 
     Args:
         database: Holds them.
         project_id: Owns them.
-        even_unpublished: Also those of which events are not published yet.
+        even_unpublished: Also executions with unpublished events.
     """
 
     def __init__(self, database: Database, project_id: str, *, even_unpublished: bool) -> None:
@@ -44,11 +44,11 @@ class ExecutionRemoval:
         self._retention = Retention(database, project_id, 0.0)
 
     def remove(self, execution: ExecutionModel, agent_name: str) -> None:
-        """Remove an execution: what was decided in its run stays in the audit.
+        """Remove an execution: the decisions in its run stay in the audit.
 
         Raises:
             ExecutionGoesOnError: It has not ended.
-            ExecutionHeldError: Events of it are not published yet.
+            ExecutionHeldError: It has unpublished events.
         """
         run = self._run_of(execution)
         if run is not None:
@@ -57,15 +57,15 @@ class ExecutionRemoval:
             remove_execution(session, execution, agent_name)
 
     def check(self, execution: ExecutionModel) -> None:
-        """Look whether an execution can be removed. Raises as :meth:`remove`."""
+        """Check whether an execution can be removed. Raises as :meth:`remove`."""
         self._run_of(execution)
 
     def remove_agent(self, agent: AgentModel) -> None:
-        """Remove an agent with all its executions, whose runs go with them.
+        """Remove an agent with all its executions and their runs.
 
         Raises:
             ExecutionGoesOnError: One of its executions has not ended; nothing is removed.
-            ExecutionHeldError: Events of one are not published yet; nothing is removed.
+            ExecutionHeldError: One has unpublished events; nothing is removed.
         """
         self.check_agent(agent)
         for execution in self._of_agent(agent):
@@ -78,7 +78,7 @@ class ExecutionRemoval:
             remove_agent(session, found)
 
     def check_agent(self, agent: AgentModel) -> None:
-        """Look whether an agent can be removed. Raises as :meth:`remove_agent`."""
+        """Check whether an agent can be removed. Raises as :meth:`remove_agent`."""
         for execution in self._of_agent(agent):
             self.check(execution)
 

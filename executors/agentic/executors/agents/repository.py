@@ -1,4 +1,4 @@
-"""What the executions of an agent read and write in SQL. Each method that opens a session blocks."""
+"""Database reads and writes of an agent's executions. Each method that opens a session blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WORK = "execute"
 """The executor of the agent, in superstep 1."""
 
 MAX_READ = 50
-"""Secrets of an agent that events are searched for: more are cookies or tokens no longer in use."""
+"""Maximum number of an agent's secrets to search events for: more are unused cookies or tokens."""
 
 ENDS = {
     RunStatus.COMPLETED: ExecutionStatus.SUCCEEDED,
@@ -59,17 +59,17 @@ class AgentRecords:
     """The rows of an agent and of its executions; an execution's durable run has its id.
 
     Args:
-        database: Where they are.
-        project_id: Owns the agent, and the runs: those of other projects are not seen.
+        database: Holds them.
+        project_id: Owns the agent and the runs; other projects' runs are not seen.
         agent_id: The agent.
         worker: Name of this process.
-        log_level: For what failed an execution; lower where somebody shows that anyhow.
+        log_level: Level of failed executions; lower where the caller shows the errors.
 
     Attributes:
         agent_id: The agent.
         log_level: As given.
-        redactor: Knows the secrets that its config has, or had when this process last looked.
-        secrets: What its handlers have read or were given in this process.
+        redactor: Knows the secrets of its config, as last read by this process.
+        secrets: Secrets that its handlers have read or received in this process.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class AgentRecords:
         """Return the graph that does the agent's work, if there is one.
 
         Raises:
-            AgentNotRunnableError: The agent cannot be run as it is configured, or its platform fails at that.
-            DataError: The database is away.
+            AgentNotRunnableError: The agent's config cannot run, or its platform fails with it.
+            DataError: The database is unavailable.
             SQLAlchemyError: The database fails.
         """
         with self._database.reading() as session:
@@ -107,23 +107,23 @@ class AgentRecords:
                     return executor.work(self._database)
             except (AgentNotRunnableError, DataError, SQLAlchemyError):
                 raise
-            except Exception as exc:  # whatever a plugin comes up with: it would be the same the next time
+            except Exception as exc:  # any error of a plugin: a retry would not help
                 reason = self.redactor.error(exc)
                 raise AgentGraphError(agent.agent_name, agent.agent_platform, reason) from exc
 
     def route(self) -> str:
-        """Return what the agent's work is routed by; "" if there is no such agent."""
+        """Return the route of the agent's work; "" if there is no such agent."""
         with self._database.reading() as session:
             agent = self._agent(session)
             return "" if agent is None else route_of(agent)
 
     def prepare(self, execution_id: str) -> dict[str, object]:
-        """Validate the agent and return the state its executor starts from.
+        """Validate the agent and return its executor's initial state.
 
         Raises:
             UnknownExecutionError: The execution was removed, or the agent.
-            UnknownPlatformError: No plugin brings the agent's platform any more.
-            AgentConfigError: The agent cannot be run as it is configured.
+            UnknownPlatformError: No plugin provides the agent's platform.
+            AgentConfigError: The agent's config cannot run.
         """
         self.begin(execution_id)
         with self._database.reading() as session, self._lent(session, execution_id) as executor:
@@ -131,11 +131,11 @@ class AgentRecords:
             return executor.create_initial_state()
 
     def begin(self, execution_id: str) -> BaseAgentExecutor:
-        """Note that this process works on an execution; return an executor for it.
+        """Record that this process works on an execution; return an executor for it.
 
         Raises:
             UnknownExecutionError: The execution was removed, or the agent.
-            UnknownPlatformError: No plugin brings the agent's platform any more.
+            UnknownPlatformError: No plugin provides the agent's platform.
         """
         with self._database.reading() as session:
             execution, agent = self._rows(session, execution_id)
@@ -147,10 +147,10 @@ class AgentRecords:
     def save(self, session: Session, execution_id: str, results: dict[str, object]) -> None:
         """Store results and counts in the transaction of ``session``.
 
-        The executor may commit or roll back on its own; that touches only what it wrote itself.
+        The executor may commit or roll back; that affects only its own writes.
 
         Raises:
-            ResultsRefusedError: The executor or its mapper would not store them.
+            ResultsRefusedError: The executor or its mapper refuses them.
             UnknownExecutionError: The execution was removed, or the agent.
         """
         with self._lent(session, execution_id) as executor:
@@ -172,11 +172,11 @@ class AgentRecords:
         return cast("dict[str, object]", self.redactor.data(cast("JSONValue", results)))
 
     def clean(self, event: WorkflowEvent) -> WorkflowEvent:
-        """Return ``event`` without the secrets that are known by now."""
+        """Return ``event`` without the secrets known so far."""
         return self.redactor.joined(self.secrets.masker.secrets).event(event)
 
     def on_rest(self, session: Session, state: RunState) -> OnceKept | None:
-        """Note how the run of an execution stands; its end is logged once that is kept."""
+        """Record the state of an execution's run; log its end after the commit."""
         if state.status is RunStatus.RUNNING:
             queue_execution(session, self._project_id, state.run_id)
             return None

@@ -55,19 +55,19 @@ async def run_execution(
     """Run an execution in this process, and wait until it has ended, or waits for a person.
 
     Safe to call twice with the same ids, also at the same time: the work is done once, and both see its end.
-    One that failed or was cancelled goes on where it stands. A failure of the agent is an outcome, not an
-    exception. A bus that is down does not matter to the run. When this is cancelled, the execution is.
+    A failed or cancelled execution continues where it stopped. A failure of the agent is an outcome, not an
+    exception. An unavailable bus does not affect the run. If this is cancelled, so is the execution.
 
     Args:
         execution_id: The execution.
         agent_id: The agent it must belong to.
-        host: What this process lends.
-        on_event: Told every event of the run, on the event loop.
+        host: The resources of this process.
+        on_event: Called with every event of the run, on the event loop.
 
     Raises:
         UnknownExecutionError: The agent has no such execution.
-        ExecutionNotRunnableError: It began with other code than this process has: of its agent, or an actor.
-        LedgerUnavailableError: The database is gone; another process can go on.
+        ExecutionNotRunnableError: It began with different code of its agent, or of an actor.
+        LedgerUnavailableError: The database is unavailable; another process can continue.
     """
     execution, agent = await in_thread(find_both, host.database, execution_id, agent_id)
     project = agent.project.name
@@ -113,12 +113,12 @@ async def run_execution(
         if live is not None:
             await live.aclose()
         await in_thread(observers.close)
-        store.rest()  # whoever runs hundreds one after the other has a connection for each else
+        store.rest()  # else hundreds of runs in sequence would keep a connection each
     return await in_thread(outcome_of, host.database, execution_id, agent_id)
 
 
 async def _taken_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
-    """Do as :func:`take_up`; cancelled meanwhile, cancel the run if it has begun."""
+    """Call :func:`take_up`; if cancelled meanwhile, cancel the run if it has begun."""
     try:
         return await take_up(service, execution, agent)
     except asyncio.CancelledError:
@@ -130,12 +130,12 @@ async def _taken_up(service: RunService, execution: ExecutionModel, agent: Agent
 
 
 async def take_up(service: RunService, execution: ExecutionModel, agent: AgentModel) -> AsyncRunHandle:
-    """Begin the run of an execution, or let it go on if it failed, was cancelled or lost its process.
+    """Start the run of an execution, or continue it if it failed, was cancelled or lost its process.
 
     Raises:
-        AgentNotRunnableError: The agent cannot be run as it is.
-        CheckpointError: The run began with other code; another process may have it.
-        UnknownWorkflowError: The same, and the agent is no more what it was.
+        AgentNotRunnableError: The agent cannot run in its current state.
+        CheckpointError: The run began with different code; another process may have it.
+        UnknownWorkflowError: The same, and the agent has changed.
         LedgerUnavailableError: The ledger cannot be used.
     """
     handle = service.handle(execution.id)
@@ -150,7 +150,7 @@ async def take_up(service: RunService, execution: ExecutionModel, agent: AgentMo
 
 
 async def begin_waiting(service: RunService, database: Database, project_id: str) -> int:
-    """Begin the runs of executions whose message was lost; return how many those were.
+    """Start the runs of executions whose message was lost; return their number.
 
     Raises:
         LedgerUnavailableError: The ledger cannot be used.
@@ -166,10 +166,10 @@ async def begin_waiting(service: RunService, database: Database, project_id: str
 async def begin_here(
     service: RunService, database: Database, execution: ExecutionModel, agent: AgentModel
 ) -> ActivationId:
-    """Begin the run of an execution, if nobody has, without telling workers; return its first activation.
+    """Start an execution's run, if it has not begun, without notifying workers; return its first activation.
 
     Raises:
-        AgentNotRunnableError: The agent cannot be run as it is; the execution has failed by it.
+        AgentNotRunnableError: The agent cannot run in its current state; the execution has failed.
         LedgerUnavailableError: The ledger cannot be used.
     """
     try:
@@ -199,7 +199,7 @@ def find_both(database: Database, execution_id: str, agent_id: str) -> tuple[Exe
 
 
 def outcome_of(database: Database, execution_id: str, agent_id: str) -> ExecutionOutcome:
-    """Return how an execution stands; blocks. Raises as :func:`find_both`."""
+    """Return the state of an execution; blocks. Raises as :func:`find_both`."""
     execution, _ = find_both(database, execution_id, agent_id)
     with database.reading() as session:
         counts = counts_so_far(session, execution.project_id, [execution])
@@ -230,7 +230,7 @@ def _refuse(
     error: AgentNotRunnableError,
     log_level: int = logging.ERROR,
 ) -> None:
-    """Note that an execution failed before its run could begin."""
+    """Record that an execution failed before its run could begin."""
     ending = Ending(status=ExecutionStatus.FAILED, error=str(error), cause=error, log_level=log_level)
     with database.writing() as session:
         queue_execution(session, execution.project_id, execution.id)
@@ -239,14 +239,14 @@ def _refuse(
 
 
 class _RefusedError(Exception):
-    """This process cannot do a part of the run, and there is no other one."""
+    """This process cannot do a part of the run, and there is no other process."""
 
 
 async def _rested(handle: AsyncRunHandle, refusal: asyncio.Future[Exception]) -> None:
     """Wait for the end of a run.
 
     Raises:
-        _RefusedError: A part of it cannot be done here; there may never be anybody else to do it.
+        _RefusedError: A part of it cannot be done here, and perhaps nowhere else.
     """
     resting = asyncio.ensure_future(handle.rest())
     try:
@@ -266,6 +266,6 @@ async def _rested(handle: AsyncRunHandle, refusal: asyncio.Future[Exception]) ->
 
 
 async def _children_rested(handle: AsyncRunHandle) -> None:
-    """Let child runs that were stopped end what they began elsewhere; who else would, without workers?"""
-    with suppress(TimeoutError):  # what takes longer is left to the reconciler
+    """Make stopped child runs end their work in other systems: without workers, no other process would."""
+    with suppress(TimeoutError):  # longer work is left to the reconciler
         await handle.rest_of_children(CANCEL_GRACE_S)

@@ -27,26 +27,26 @@ from agentic.executors.errors import AgentFailedError
 log = get_logger(__name__)
 
 TRIES = RetryPolicy(max_attempts=3, first_delay_s=0.5, backoff=4.0, retry_on=(AgentFailedError,))
-"""Class of an executor failure that may be temporary: a server was away, or asked for a pause."""
+"""Class of an executor failure that may be temporary: a server was unavailable, or asked for a pause."""
 
 
 def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None = None) -> Workflow:
-    """Return the graph of an agent's executions; its input is the id of one, as which the run is named.
+    """Return the graph of an agent's executions; its input is an execution id, which also names the run.
 
-    Three supersteps: ``prepare`` validates and makes the state, ``execute`` works with no database session
-    open, ``save`` stores results and the end of the execution in the transaction that ends the run. Each may
-    be done by another process, with an executor of its own.
+    Three supersteps: ``prepare`` validates and makes the state, ``execute`` works without an open database
+    session, ``save`` stores results and the end of the execution in the transaction that ends the run. Each
+    may run in another process, with its own executor.
 
     Args:
-        records: Of the agent.
-        platform: The agent's.
-        work: The graph that does the work; its run is a child run. Left out, ``execute_agent`` does it.
+        records: The agent's records.
+        platform: The agent's platform.
+        work: The graph that does the work, as a child run. By default ``execute_agent`` does it.
     """
     prepare = Prepare(records, work)
     execute = Execute(records) if work is None else WorkflowExecutor(work.workflow, WORK)
     save = Save(records, dict if work is None else work.results_of)
     return (
-        # With a version, executions go on where they stand when this project is upgraded.
+        # With a version, executions continue where they stopped when this project is upgraded.
         WorkflowBuilder(f"agent.{platform}", version="1")
         .set_start(prepare)
         .add_edge(prepare, execute)
@@ -56,7 +56,7 @@ def agent_workflow(records: AgentRecords, platform: str, work: AgentWork | None 
 
 
 class Prepare(Executor):
-    """Validates the agent and makes the state its executor starts from."""
+    """Validates the agent and makes its executor's initial state."""
 
     def __init__(self, records: AgentRecords, work: AgentWork | None) -> None:
         super().__init__("prepare", kind=ExecutorKind.VALIDATOR)
@@ -65,14 +65,14 @@ class Prepare(Executor):
 
     @handler
     async def prepare(self, _execution_id: str, ctx: WorkflowContext) -> object:
-        """Return the initial state, or what the agent's graph makes of it."""
+        """Return the initial state, or the result of the agent's graph."""
         log.info("execution.started")
         state = await in_thread(self._records.prepare, ctx.run_id)
         return state if self._work is None else self._work.message_of(state)
 
 
 class Execute(Executor):
-    """Lets the platform executor work."""
+    """Runs the platform executor."""
 
     def __init__(self, records: AgentRecords) -> None:
         super().__init__(WORK, retry=TRIES)
@@ -101,7 +101,7 @@ class Execute(Executor):
         except Exception as exc:
             error = redactor.error(exc)
             unexpected = {} if isinstance(exc, AgenticError) else {"exception": redactor.traceback(exc)}
-            level = min(self._records.log_level, logging.WARNING)  # it may be tried again
+            level = min(self._records.log_level, logging.WARNING)  # it may be retried
             log.log(level, "attempt.failed", attempt=ctx.attempt, error=error, **unexpected)
             raise AgentFailedError(error, exc) from exc
         if not isinstance(results, dict):
@@ -112,7 +112,7 @@ class Execute(Executor):
 
 
 class Save(Executor):
-    """Stores what came of it."""
+    """Stores the results."""
 
     def __init__(self, records: AgentRecords, results_of: Callable[[Any], dict[str, object]]) -> None:
         super().__init__("save")
@@ -121,7 +121,7 @@ class Save(Executor):
 
     @handler
     async def save(self, output: object, ctx: WorkflowContext) -> None:
-        """Have the results stored with the end of the run."""
+        """Store the results with the end of the run."""
         results = self._results_of(output)
         ctx.on_commit(partial(self._records.save, execution_id=ctx.run_id, results=results))
 

@@ -1,4 +1,4 @@
-"""Agents as workflows of the catalog: one name for each agent, whose runs are its executions."""
+"""Agents as workflows of the catalog: each agent has one name, and its runs are its executions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ QueueOf = Callable[[str], str]
 
 
 def flow_name(agent: AgentModel) -> str:
-    """Return the name under which the catalog knows an agent as it is configured now.
+    """Return an agent's name in the catalog, for its current config.
 
-    The platform is in it for readers, the hash of the config as the agent's graph may follow from it.
+    It has the platform for readers, and the config's hash, because the agent's graph may depend on it.
     """
     config = content_hash({"config": agent.config, "goals": agent.goals})
     return f"{KIND}:{agent.agent_platform}:{agent.id}:{config[:12]}"
@@ -40,14 +40,14 @@ def flow_builder(
     *,
     log_level: int = logging.ERROR,
 ) -> Builder:
-    """Return what builds the workflows of the agents of a project.
+    """Return the builder of a project's agent workflows.
 
     Args:
         database: Has the agents.
-        project_id: Owns them; of an agent of another project, executions fail as of one that is gone.
+        project_id: Owns them; executions of other projects' agents fail, as if the agent were removed.
         worker: Name of this process.
         queue_of: Routes platforms.
-        log_level: For what failed an execution.
+        log_level: Log level of failed executions.
     """
 
     def build(rest: str) -> Flow:
@@ -78,7 +78,7 @@ def flow_builder(
 def make_catalog(
     settings: Settings, database: Database, project_id: str, worker: str, queue_of: QueueOf | None = None
 ) -> WorkflowCatalog:
-    """Return what finds the workflows of plugins, of trusted modules, and of the agents of a project.
+    """Return the catalog of workflows of plugins, of trusted modules, and of a project's agents.
 
     Args:
         settings: Name the trusted modules.

@@ -64,15 +64,15 @@ class MessageDispatcher:
         self._app.send_task(
             ACTIVATE,
             args=(self._project_id, run_id, superstep, executor_id, shard),
-            # The same claim told of twice has one id, by which Flower finds it, and all of its run.
+            # A claim announced twice has one id, by which Flower finds it, and all of its run.
             task_id=f"{activation.id}:{activation.fence}",
             queue=activation.queue,
-            # On Redis and its kin 0 goes first.
+            # On Redis and similar brokers 0 goes first.
             priority=MAX_PRIORITY - activation.priority,
             countdown=countdown_s or None,
             producer=producer,
             retry=False,
-            # What Flower shows: a readable name, the same for all runs, and arguments without their quotes.
+            # For Flower: a readable name, the same for all runs, and arguments without their quotes.
             shadow=f"agentic.{label_of(activation.workflow)}.{executor_id}",
             argsrepr=f"run={run_id} step={superstep} node={executor_id} shard={shard}",
             kwargsrepr="{}",

@@ -148,7 +148,7 @@ async def kept_published(outbox: Outbox, grace_s: float) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(grace_s):
                 await outbox.publish_all()
-        except Exception as exc:  # whatever a client library comes up with
+        except Exception as exc:  # any error of a client library
             log.warning("events.kept", error=str(exc) or type(exc).__name__)
 
 
