@@ -129,7 +129,7 @@ def _load() -> None:
         if entry_point.dist and entry_point.dist.name == "agentic-pipelines":
             entry_point.load()
     for package in PACKAGES:
-        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
     for name in MODULES:

@@ -25,11 +25,12 @@ from agentic.core.http.redirects import next_request
 from agentic.core.http.urls import MAX_URL_CHARACTERS, canonical_url, origin_of
 from agentic.core.reading.addresses import absolute
 
+PACKAGE = "agentic.core.http."
 SIZE = 100_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS = ["", " ", "a", "0", ".", ":", "/a", "<script", "<div class='"]
 # These are looked for anywhere in a text; all others fit at its beginning or not at all.
-SEARCHED = {"challenges.TITLE", "challenges.UNSEEN", "challenges.WIDGET", "redirects._SECRET_NAME"}
+SEARCHED = {"challenges:TITLE", "challenges:UNSEEN", "challenges:WIDGET", "redirects:_SECRET_NAME"}
 MARKUP = [
     "<script",
     "<script> ",
@@ -42,11 +43,11 @@ MARKUP = [
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
-    for module in pkgutil.iter_modules(agentic.core.http.__path__, "agentic.core.http."):
+    for module in pkgutil.walk_packages(agentic.core.http.__path__, PACKAGE):
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, re.Pattern):
-                yield f"{module.name.rpartition('.')[2]}.{name}", value
-    yield from ((f"challenges.RULES.{at}", rule) for at, (rule, _) in enumerate(RULES))
+                yield f"{module.name.removeprefix(PACKAGE)}:{name}", value
+    yield from ((f"challenges:RULES.{at}", rule) for at, (rule, _) in enumerate(RULES))
 
 
 def long(first: str, second: str) -> str:
@@ -64,9 +65,9 @@ def test_all_patterns_of_the_client_are_here() -> None:
 @pytest.mark.timeout(60)
 def test_a_pattern_reads_a_long_text(name: str) -> None:
     pattern = PATTERNS[name]
-    module, _, attribute = name.partition(".")
+    module, _, attribute = name.partition(":")
     is_searched = name in SEARCHED or attribute.startswith("RULES")
-    source = Path(importlib.import_module(f"agentic.core.http.{module}").__file__ or "").read_text()
+    source = Path(importlib.import_module(f"{PACKAGE}{module}").__file__ or "").read_text()
     assert is_searched or f"{attribute}.search(" not in source
     for first, second in product(PARTS, PARTS):
         text = long(first, second)
