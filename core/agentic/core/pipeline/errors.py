@@ -1,4 +1,4 @@
-"""What can go wrong with a pipeline as a whole."""
+"""The errors of a pipeline as a whole."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agentic.core.actors import ActorError, Failure, PipelineError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing wrong with a spec.
+    """One error in a spec.
 
     Attributes:
-        message: What is wrong, with which value, and what would be right.
+        message: The error, with the value, and a correct alternative.
         place: Keys and indexes that lead there: ``("steps", 2, "config")``; empty for the spec as a whole.
-        line: Line in the text it was read from, from 1; None where that is not known.
-        column: Column in that line, from 1; None where that is not known.
+        line: Line in its text, from 1; None if unknown.
+        column: Column in that line, from 1; None if unknown.
     """
 
     message: str
@@ -53,7 +53,7 @@ class SpecError(PipelineError, ValueError):
 
 
 class PipelineInputError(PipelineError, ValueError):
-    """The inputs given to a pipeline are not those it declares."""
+    """The inputs of a pipeline are not the declared ones."""
 
     def __init__(self, pipeline: str, faults: Sequence[str]) -> None:
         super().__init__(f"inputs of pipeline {pipeline!r}: {'; '.join(faults)}")

@@ -1,4 +1,4 @@
-"""What the results of a run are worth: whether it succeeded, in part, or failed though it ran to its end."""
+"""The value of a run's results: whether it succeeded, in part, or failed though it ran to its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTIAL_ABOVE = "5%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What results are worth, and why that is not all that was asked for."""
+    """The value of results, and the reasons if it is not everything that was requested."""
 
     outcome: Literal["succeeded", "partial", "failed"] = "succeeded"
     reason: str | None = None
@@ -28,13 +28,13 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a judgement of a pipeline is made of.
+    """The basis of a judgement of a pipeline.
 
     Attributes:
         spec: The pipeline.
-        result: What it gave.
-        saved: Rows, by what storing them did.
-        warnings: About storing them.
+        result: Its result.
+        saved: Rows, by the effect of storing them.
+        warnings: Warnings from storing them.
     """
 
     spec: PipelineSpec
@@ -44,39 +44,39 @@ class Evidence:
 
     @property
     def limits(self) -> Limits:
-        """Those of the pipeline."""
+        """The limits of the pipeline."""
         return self.spec.limits
 
     @property
     def item_count(self) -> int:
-        """Items that have a value, those on the pages of a crawl among them."""
+        """Items with a value, including items on the pages of a crawl."""
         return sum(map(has_value, self.result.items)) + (self.pages.items if self.pages else 0)
 
     @property
     def lost_items(self) -> int:
-        """Items of loops that were given up."""
+        """Items of loops that failed."""
         return sum(failed.item is not None for failed in self.result.failed_items)
 
     @property
     def lost_steps(self) -> int:
-        """Steps outside of loops that were given up."""
+        """Steps outside of loops that failed."""
         return len(self.result.failed_items) - self.lost_items
 
     @property
     def pages(self) -> PageTotals | None:
-        """Those of the crawl, if there is one."""
+        """The pages of the crawl, if there is one."""
         return self.result.pages
 
     @property
     def reads_pages(self) -> bool:
-        """Whether the crawl was to read items on its pages."""
+        """Whether the crawl had to read items on its pages."""
         return reads_items(self.spec.steps)
 
 
 def judge(evidence: Evidence) -> Judgement:
-    """Return what a run of a pipeline is worth.
+    """Return the judgement of a pipeline run.
 
-    It failed if it lost everything: all items or rows, or if a selector fitted nothing and there is no item.
+    It failed if it lost everything: all items or rows, or if a selector matched nothing and there is no item.
     It is partial if it lost more than its limits allow.
     """
     if (failure := next(_failures(evidence), None)) is not None:
@@ -86,7 +86,7 @@ def judge(evidence: Evidence) -> Judgement:
 
 
 def judge_rows(saved: SaveCounts, warnings: Sequence[str], allowed: int | str = PARTIAL_ABOVE) -> Judgement:
-    """Return what rows are worth: all rejected is a failure, more than ``allowed`` of them partial."""
+    """Return the judgement of rows: failed if all are rejected, partial if more than ``allowed`` are."""
     if failure := _all_rejected(saved, warnings):
         return Judgement(outcome="failed", reason=failure)
     if loss := _rejected(saved, warnings, allowed):
@@ -111,7 +111,7 @@ def _failures(of: Evidence) -> Iterator[str]:
 
 
 def _nothing(of: Evidence) -> Iterator[str]:
-    """Yield why there is not one item, though there was to be one."""
+    """Yield why there are no items, although some were expected."""
     warnings, pages = of.result.warnings, of.pages
     if of.reads_pages and pages is not None and pages.done + pages.failed:
         why = "; ".join(shortfalls(of.result)) if pages.failed else ""
@@ -127,7 +127,7 @@ def _nothing(of: Evidence) -> Iterator[str]:
 
 
 def _losses(of: Evidence) -> Iterator[str]:
-    """Yield what the run lost, as far as that is more than its limits allow."""
+    """Yield the losses of the run that exceed its limits."""
     allowed, pages, result = of.limits.partial_above, of.pages, of.result
     lacks_pages = pages is not None and exceeds(pages.failed, allowed, of=pages.done + pages.failed)
     lacks_items = exceeds(of.lost_items, allowed, of=len(result.items) + of.lost_items)
@@ -142,7 +142,7 @@ def _losses(of: Evidence) -> Iterator[str]:
 
 
 def _all_rejected(saved: SaveCounts, warnings: Sequence[str], page_items: int = 0) -> str | None:
-    """Return why all is lost if all rows were rejected, or as many as pages had items."""
+    """Return why all is lost if all rows were rejected, or as many as the pages had items."""
     stored = saved.inserted + saved.updated + saved.unchanged
     if not saved.rejected or (stored and not 0 < page_items <= saved.rejected):
         return None

@@ -1,4 +1,4 @@
-"""What this room brings as a plugin: the builder that needs no model."""
+"""The plugin of this room: the builder that needs no model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
-    """Offer the builder by rules."""
+    """Offer the builder that works by rules."""
     from agentic.core.pipeline.spec.building import RuleBuilder
 
     return {"rules": RuleBuilder}

@@ -1,4 +1,4 @@
-"""What a pipeline did not get, in sentences."""
+"""The losses of a pipeline, in sentences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from agentic.core.pipeline.steps.result import FailedItem, PipelineResult
 def shortfalls(
     result: PipelineResult, *, pages: bool = True, items: bool = True, steps: bool = True
 ) -> tuple[str, ...]:
-    """Return a sentence each for the pages, items of loops and steps that were given up, if there are any.
+    """Return one sentence each about failed pages, items of loops and steps, if there are any.
 
     Args:
         result: Of the pipeline.
-        pages: Whether to look at pages.
-        items: Whether to look at items of loops.
-        steps: Whether to look at steps outside of loops.
+        pages: Whether to include pages.
+        items: Whether to include items of loops.
+        steps: Whether to include steps outside of loops.
     """
     of_items = [failed for failed in result.failed_items if failed.item is not None]
     of_steps = [failed for failed in result.failed_items if failed.item is None]

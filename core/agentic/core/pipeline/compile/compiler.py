@@ -44,21 +44,21 @@ from agentic.core.pipeline.steps.state import PipelineState
 from agentic.core.pipeline.steps.subpipelines import EnterNode, LeaveNode, OutcomeNode
 from agentic.core.types import JSONValue, RunId
 
-# A crawl takes a superstep for each slice; max_pages is what ends it.
+# A crawl takes a superstep for each slice; max_pages ends it.
 MAX_SUPERSTEPS = 10_000_000
 RESULT_NAMES = frozenset({"items", "item"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineServices:
-    """What a pipeline needs of the outside.
+    """The external services of a pipeline.
 
     Attributes:
-        frontier: Gives the frontier of a run's crawl step. The run is the pipeline's, whose name begins with
-            that of the run around it.
-        context: Gives what actors of a run may use; its fetcher is opened with the policy of the spec.
-        inputs: What the pipeline will be given, where that is known: passwords and tokens in it are kept
-            out of what is stored.
+        frontier: Returns the frontier of a run's crawl step. The run is the pipeline's; its name begins with
+            the name of the run around it.
+        context: Returns the context for the actors of a run; its fetcher is opened with the policy of the
+            spec.
+        inputs: The pipeline's inputs, if they are known: passwords and tokens in them are never stored.
     """
 
     frontier: Callable[[RunId], CrawlStore]
@@ -101,17 +101,17 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Surroundings:
-    """What is around a row of steps.
+    """The surroundings of a row of steps.
 
     Attributes:
         spec: The pipeline it belongs to.
         levels: Rules for failures, nearest first.
         needed_after: Names needed after the row.
-        always: Names that steps which are run anew look at.
+        always: Names that rerun steps use.
         prefix: Ids of the steps around it, for people: ``"details/"``.
         node: Ids of the choices around it, for executors: ``"check."``.
         number: Numbers of the steps around it, for people: ``"2."``.
-        within: What giving up ends.
+        within: What a failure ends.
     """
 
     spec: PipelineSpec
@@ -139,7 +139,7 @@ class _Compiler:
         self, spec: PipelineSpec, actors: Mapping[str, type[Actor]], services: PipelineServices
     ) -> None:
         self._spec = spec
-        # No others: each has a part in the signature of the workflow, and is loaded for that.
+        # No others: each is part of the workflow's signature, and is loaded for it.
         called = {*named_by(spec)}
         if SITEMAP_ACTOR in actors and reads_sitemaps(spec.steps):
             called.add(SITEMAP_ACTOR)
@@ -223,7 +223,7 @@ class _Compiler:
         return _Segment(node, node, _is_state, "done")
 
     def _reruns(self, spec: PipelineSpec) -> dict[str, ActorCall]:
-        """Return the calls of the steps that rules of ``spec`` run anew."""
+        """Return the calls of the steps that rules of ``spec`` run again."""
         wanted = {name for name, _ in rerun_rules(spec)}
         named = zip(step_ids(spec.steps), spec.steps, strict=True)
         return {
@@ -250,7 +250,7 @@ class _Compiler:
         kept = expression_of(step.collect).roots
         inner = replace(around, prefix=f"{place.step}/", node="", needed_after=kept, within="loop")
         self._row(body, _Row(first, CollectNode("collect", place.step, step.collect)), step.loop_steps, inner)
-        # What a step does about failures is settled within the body; what is raised there is to fail the run.
+        # The body handles failures of its steps; an exception that leaves it must fail the run.
         builder.add_map_edge(entry, body.build(), join, max_parallel=step.max_parallel, on_item_error="fail")
         builder.add_edge(entry, join, _is_state, description="nothing to do")
         return _Segment(entry, join)
@@ -272,7 +272,7 @@ class _Compiler:
     def _pipeline(
         self, builder: WorkflowBuilder, name: str, step: PipelineStep, place: Place, around: _Surroundings
     ) -> _Segment:
-        spec = cast(PipelineSpec, step.pipeline)  # the check lets no bare name pass
+        spec = cast(PipelineSpec, step.pipeline)  # the check allows no bare name
         inner = replace(
             self._within(spec, around.levels),
             prefix=f"{place.step}/",
@@ -308,7 +308,7 @@ class _Compiler:
         return _Segment(node, node, _is_state, "frontier is empty")
 
     def _within(self, spec: PipelineSpec, levels: Levels) -> _Surroundings:
-        """Return what is around the steps of a pipeline, given the rules around it."""
+        """Return the surroundings of a pipeline's steps, given the rules around it."""
         anew = {name for name, _ in rerun_rules(spec)}
         steps = [step for name, step in zip(step_ids(spec.steps), spec.steps, strict=True) if name in anew]
         return _Surroundings(
@@ -319,7 +319,7 @@ class _Compiler:
         )
 
     def _kept(self, steps: Sequence[Step], around: _Surroundings) -> frozenset[str]:
-        """Return the names to be kept before ``steps``, the rest of a row."""
+        """Return the names to keep before ``steps``, the rest of a row."""
         return names_needed(steps, self._actors, around.needed_after) | around.always
 
 

@@ -1,4 +1,4 @@
-"""A pipeline's workflow to look at."""
+"""A pipeline's workflow for viewing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.core.pipeline.spec.spec import PipelineSpec
 
 
 def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
-    """Return the workflow a pipeline compiles to, to be drawn or described; it cannot be run.
+    """Return the compiled workflow of a pipeline, for drawing or description; it cannot run.
 
     Args:
         spec: The pipeline.
@@ -30,7 +30,7 @@ def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
 
 
 class _NoOutside:
-    """Stands where a transport and a frontier would: says why there is none."""
+    """Replaces a transport and a frontier: its error says why there is none."""
 
     def __init__(self, pipeline: str) -> None:
         self._pipeline = pipeline

@@ -1,1 +1,1 @@
-"""What may stand in a spec's values: references and JMESPath, with limits."""
+"""Values in a spec that are evaluated: references and JMESPath, with limits."""

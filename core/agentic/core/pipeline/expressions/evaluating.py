@@ -1,6 +1,6 @@
-"""JMESPath with limits: what an expression may cost, and how large its result may be.
+"""JMESPath with limits on the cost of an expression and on the size of its result.
 
-``a | [@, @, @][] | [@, @, @][]`` is short, and each part multiplies what the one before gave.
+``a | [@, @, @][] | [@, @, @][]`` is short, and each part multiplies the result of the one before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CostError(ValueError):
 
 
 def check_text(text: str) -> None:
-    """Check an expression before it is parsed, as the parser calls itself for each bracket.
+    """Check an expression before parsing, because the parser calls itself for each bracket.
 
     Raises:
         CostError: It is too long, or nested too deep.
@@ -67,7 +67,7 @@ def check_text(text: str) -> None:
 
 
 def check_tree(node: Node) -> None:
-    """Check what an expression was parsed to.
+    """Check a parsed expression.
 
     Raises:
         CostError: It is nested too deep.
@@ -81,15 +81,15 @@ def check_tree(node: Node) -> None:
 
 
 def search(parsed: ParsedResult, names: Mapping[str, JSONValue]) -> JSONValue:
-    """Return what an expression stands for.
+    """Return the value of an expression.
 
     Args:
         parsed: The expression.
-        names: What it may look at.
+        names: The values it may use.
 
     Raises:
         CostError: It takes too many steps, or its result is too large.
-        ValueError: A function does not take what it is given.
+        ValueError: A function does not accept its arguments.
     """
     if not _may_grow(parsed.expression, parsed):
         return cast(JSONValue, parsed.search(names))
@@ -119,7 +119,7 @@ def _children(node: Node) -> list[Node]:
 
 
 class _Bounded(TreeInterpreter):
-    """Counts what it does. A value that stands in a result twice counts twice, though it is kept once."""
+    """Counts its work. A value that appears twice in a result counts twice, though it is stored once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,14 +160,14 @@ class _Bounded(TreeInterpreter):
         return self._known.call_function(node["value"], given)
 
     def size(self, value: JSONValue) -> int:
-        """Return about how many characters a value has as JSON."""
+        """Return approximately how many characters a value has as JSON."""
         if isinstance(value, str):
             return len(value) + 2
         if not isinstance(value, list | Mapping):
             return 5
         known = self._sizes.get(id(value))
         if known is None:
-            # The value is kept beside its size: the id of one that is gone may be that of another.
+            # The value is kept beside its size: after it is deleted, another value may get its id.
             known = self._sizes[id(value)] = value, self._counted(value)
         return known[1]
 

@@ -1,4 +1,4 @@
-"""What may stand between ``${`` and ``}``: a dotted path, or a JMESPath expression over results.
+"""The content between ``${`` and ``}``: a dotted path, or a JMESPath expression over results.
 
 JMESPath (https://jmespath.org) selects, filters and compares JSON and can do nothing else: no code of a spec
 is ever run.
@@ -28,14 +28,14 @@ SECRETS = "secrets"
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _INDEX = re.compile(r"[0-9]{1,18}")
-# Of these, only the first child looks at the names around the expression; the others look into what it gave.
+# Only their first child uses the names around the expression; the others use its result.
 _INTO_FIRST = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "pipe"}
 )
 
 
 class ReferenceFailedError(ActorError):
-    """A reference leads nowhere in the results there are."""
+    """A reference leads nowhere in the available results."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"${{{text}}} {reason}", failure_class="reference")
@@ -44,13 +44,13 @@ class ReferenceFailedError(ActorError):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """What stands for a value.
+    """An expression in place of a value.
 
     Attributes:
-        text: As it was written.
-        roots: Names of the inputs and results it looks at.
-        path: Its parts if it is a plain dotted path; such a one must lead somewhere. What JMESPath looks for
-            in vain is null.
+        text: Its source.
+        roots: Names of the inputs and results it uses.
+        path: Its parts if it is a plain dotted path; such a path must lead somewhere. JMESPath returns null
+            for anything it does not find.
         fault: Why it cannot be used, "" if it can.
     """
 
@@ -62,7 +62,7 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def parse_expression(text: str) -> Expression:
-    """Return what ``text``, without braces around it, means; one that means nothing has a ``fault``."""
+    """Return the meaning of ``text``, without braces around it; without a meaning it has a ``fault``."""
     stripped = text.strip()
     if _PATH.fullmatch(stripped):
         path = tuple(stripped.split("."))
@@ -84,14 +84,14 @@ def parse_expression(text: str) -> Expression:
 
 
 def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
-    """Return what ``expression`` stands for.
+    """Return the value of ``expression``.
 
     Args:
         expression: Without a fault.
-        lookup: Gives what a path leads to; raises if it leads nowhere.
+        lookup: Returns the value of a path; raises if it leads nowhere.
 
     Raises:
-        ReferenceFailedError: A plain path leads nowhere, or a function does not take what it is given.
+        ReferenceFailedError: A plain path leads nowhere, or a function does not accept its arguments.
     """
     if expression.path is not None:
         return lookup(expression.path)
@@ -105,15 +105,15 @@ def evaluate(expression: Expression, lookup: Lookup) -> JSONValue:
 
 
 def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
-    """Return what ``path`` leads to in ``value``; numbers index lists.
+    """Return the value at ``path`` in ``value``; numbers index lists.
 
     Args:
         value: Where to start.
-        path: What is left to go.
+        path: The rest of the path.
         whole: The reference it is part of, for the message.
 
     Raises:
-        ReferenceFailedError: There is no such part.
+        ReferenceFailedError: A part does not exist.
     """
     for name in path:
         if isinstance(value, Mapping) and name in value:
@@ -126,7 +126,7 @@ def descend(value: JSONValue, path: Path, whole: Path) -> JSONValue:
 
 
 def kind_of(value: JSONValue) -> str:
-    """Return what a value is, in a word or two."""
+    """Return the kind of a value, in a word or two."""
     if isinstance(value, Mapping):
         known = ", ".join(map(str, value)) or "nothing"
         return f"mapping of {known}"
@@ -146,13 +146,13 @@ def _compiled(text: str) -> ParsedResult:
 
 
 def _roots(node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names an expression looks up where it stands, "@" for all of them."""
+    """Yield the names an expression looks up directly, "@" for all of them."""
     kind = node["type"]
     if kind == "field":
         yield node["value"]
     elif kind in {"current", "identity"}:
         yield "@"
-    elif kind == "expref":  # looks at the elements of a list
+    elif kind == "expref":  # uses the elements of a list
         return
     else:
         children = _children(node)
@@ -161,7 +161,7 @@ def _roots(node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _children(node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parts of a node; those of a slice are numbers."""
+    """Return the parts of a node; the parts of a slice are numbers."""
     return [child for child in node["children"] if isinstance(child, Mapping)]
 
 

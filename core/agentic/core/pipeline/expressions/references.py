@@ -1,4 +1,4 @@
-"""``${inputs.start_url}`` in the values of a spec: found, and replaced by what it stands for."""
+"""Find ``${inputs.start_url}`` in the values of a spec, and replace it by its value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"\$\{((?:[^{}]|\{[^{}]*\})*)\}")  # JMESPath has braces
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A reference in a spec: what it means, and where in the value it stands."""
+    """A reference in a spec: its meaning, and its place in the value."""
 
     expression: Expression
     place: Place
@@ -36,7 +36,7 @@ def is_reference(value: object) -> bool:
 
 
 def expression_of(text: str) -> Expression:
-    """Return what a key means that takes nothing but an expression, with ``${`` and ``}`` or without."""
+    """Return the meaning of a key that takes only an expression, with ``${`` and ``}`` or without."""
     whole = _REFERENCE.fullmatch(text)
     return parse_expression(whole.group(1) if whole else text)
 
@@ -54,13 +54,13 @@ def find_references(value: JSONValue, place: Place = ()) -> Iterator[Found]:
 
 
 def resolve(value: JSONValue, lookup: Lookup) -> JSONValue:
-    """Return ``value`` with every reference replaced by what it stands for.
+    """Return ``value`` with every reference replaced by its value.
 
     A string that is one reference becomes the value itself; within a longer string it becomes text.
 
     Args:
-        value: Data as it stands in a spec.
-        lookup: Gives what a path leads to.
+        value: Data from a spec.
+        lookup: Returns the value of a path.
 
     Raises:
         ReferenceFailedError: A reference leads nowhere, or to a list or mapping in the middle of a text.

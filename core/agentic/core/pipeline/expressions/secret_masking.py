@@ -1,4 +1,4 @@
-"""Secrets a step was given, kept out of what it leaves behind."""
+"""Keeps the secrets of a step out of its results and messages."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ async def read_secrets(config: JSONValue, store: SecretStore) -> Hidden:
     """Return the secrets that ``config`` names.
 
     Raises:
-        UnknownSecretError: There is none of a name.
+        UnknownSecretError: A secret of that name does not exist.
     """
     found = {name: (await store.secret(name)).get_secret_value() for name in secret_names(config)}
-    remember_filled(*found.values())  # no redirect takes them elsewhere
+    remember_filled(*found.values())  # redirects must not pass them on
     return Hidden(found)
 
 

@@ -1,4 +1,4 @@
-"""Messages about words nobody knows."""
+"""Messages about unknown words."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 
 def unknown_word(kind: str, word: str, known: Iterable[str], shown: Iterable[str] | None = None) -> str:
-    """Return ``unknown <kind> 'word'`` with what it may have been meant to be.
+    """Return ``unknown <kind> 'word'`` with a suggestion.
 
     Args:
-        kind: What the word names: ``actor``, ``key``.
+        kind: The kind of thing that the word names: ``actor``, ``key``.
         word: As it was written.
-        known: Every word that would be right.
-        shown: Those worth listing, if not all.
+        known: Every correct word.
+        shown: The words worth listing, if not all.
     """
     return f"unknown {kind} {word!r}{suggestion(word, known, shown)}"
 

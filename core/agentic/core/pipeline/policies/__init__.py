@@ -1,1 +1,1 @@
-"""Rules for failures, and the tries they allow."""
+"""Rules for failures, and the attempts they allow."""

@@ -1,4 +1,4 @@
-"""Tries a piece of work until it succeeds or the rules give it up."""
+"""Tries work until it succeeds or the rules end it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 @record
 class Success(Generic[T]):
-    """A piece of work that was done: what it gave, and every try in order."""
+    """Work that succeeded: its result, and every attempt in order."""
 
     value: T
     attempts: tuple[Attempt, ...]
@@ -38,12 +38,12 @@ class Success(Generic[T]):
 
 @record
 class GivenUp:
-    """A piece of work that was given up.
+    """Work that failed for good.
 
     Attributes:
-        failure: The last one, which decided it.
-        attempts: Every try in order.
-        then: What the rule says is to follow, if one does.
+        failure: The last one, which decided the result.
+        attempts: Every attempt in order.
+        then: What follows by the rule, if it says so.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.attempts.GivenUp"
@@ -55,15 +55,15 @@ class GivenUp:
 
 @record
 class Manner:
-    """How failures are met.
+    """How failures are handled.
 
     Attributes:
         levels: Rules, nearest first.
-        subject: What is tried, for the log.
-        seed: What tells it from others of that subject: they do not wait equally long.
+        subject: The name of the work, for the log.
+        seed: Differs for each piece of work on that subject, so that their waits differ.
         hidden: Secrets that no message may hold.
-        tell: Told of every failed attempt and what follows it.
-        rerun: Runs an earlier step anew, by its id.
+        tell: Receives every failed attempt and what follows it.
+        rerun: Runs an earlier step again, by its id.
         sleep: Waits between attempts.
     """
 
@@ -79,13 +79,13 @@ class Manner:
 async def try_until_settled(
     call: Callable[[str, Config | None], Awaitable[T]], actor: str, manner_of: Callable[[], Manner]
 ) -> Success[T] | GivenUp:
-    """Call ``call(actor, None)`` and do about failures what the rules say.
+    """Call ``call(actor, None)`` and handle failures as the rules say.
 
     Args:
-        call: Does the work with the actor of that name; whatever it raises is a failure. A fallback is
-            given its own config, too.
+        call: Does the work with the actor of that name; any exception is a failure. A fallback also gets its
+            own config.
         actor: The first one to try.
-        manner_of: Says how failures are met; asked at the first one.
+        manner_of: Returns how failures are handled; called at the first one.
     """
     attempts: list[Attempt] = []
     manner: Manner | None = None
@@ -115,8 +115,8 @@ async def try_until_settled(
             reason=failure.message,
             action=decision.action,
             wait_s=decision.wait_s,
-            # An error nobody has a word for is a bug somewhere: its traceback is what helps, unless it may
-            # quote a secret.
+            # An error without a failure class is a bug somewhere: its traceback helps, unless it may quote a
+            # secret.
             exc_info=cause if failure.failure_class == "error" and not manner.hidden.values else None,
         )
         if manner.tell is not None:

@@ -1,4 +1,4 @@
-"""What to do about a failure: rules as data, the decision a pure function of what happened so far."""
+"""The reaction to a failure: rules as data, the decision a pure function of what happened so far."""
 
 from __future__ import annotations
 
@@ -136,19 +136,19 @@ def default_rules(safe: Collection[str] | None = None) -> Mapping[str, ErrorRule
 
 
 def chance_of(subject: str, attempt: int) -> float:
-    """Return a number from 0 up to 1 that is always the same for the same try at the same thing."""
+    """Return a number from 0 up to 1 that is always the same for the same attempt at the same work."""
     digest = hashlib.blake2b(f"{attempt}:{subject}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
 def failure_key(key: str) -> str:
-    """Return the failure class a key of ``error_handling`` stands for: ``403_error`` is ``http_403``."""
+    """Return the failure class for a key of ``error_handling``: ``http_403`` for ``403_error``."""
     status = _STATUS_ALIAS.fullmatch(key)
     return f"http_{status.group(1)}" if status else key
 
 
 def is_status_class(key: str) -> bool:
-    """Whether ``key`` is ``http_404`` and the like, or a family such as ``http_5xx``."""
+    """Whether ``key`` is a status such as ``http_404``, or a family such as ``http_5xx``."""
     return _STATUS_CLASS.fullmatch(key) is not None
 
 
@@ -157,12 +157,12 @@ class Decision:
     """What follows a failed attempt.
 
     Attributes:
-        action: Try again, run an earlier step anew and try again, try another actor, or give up.
-        rule: Names the rule that says so; "" when there is none.
+        action: Retry, run an earlier step again and retry, try another actor, or give up.
+        rule: Names the rule behind it; "" if there is none.
         wait_s: Seconds before the next attempt.
         actor: Of a fallback.
-        step: To be run anew.
-        then: How it ends when given up, and when the fallback fails too.
+        step: The step to run again.
+        then: How it ends if the work fails for good, and if the fallback fails too.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Decision"
@@ -177,7 +177,7 @@ class Decision:
 
 @record
 class Attempt:
-    """One try: by which actor, and if it failed, why and what was done about it."""
+    """One attempt: by which actor, and if it failed, why and what followed."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Attempt"
 
@@ -187,17 +187,17 @@ class Attempt:
 
 
 def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance: float = 0.0) -> Decision:
-    """Return what to do about ``failure``.
+    """Return the reaction to ``failure``.
 
-    The nearest level with a fitting rule decides; in it the exact class wins over its HTTP family, that over
-    ``*``. Retries are counted for each rule. A fallback actor runs once: if it fails, the rule that called it
-    ends the matter.
+    The nearest level with a matching rule decides; in it the exact class wins over its HTTP family, and the
+    family over ``*``. Retries are counted for each rule. A fallback actor runs once: if it fails, the rule
+    that called it ends the work.
 
     Args:
         levels: Rules, nearest first.
         failure: Of the attempt that just ended.
         earlier: The attempts before that one.
-        chance: From 0 up to 1; what jitter is made of.
+        chance: From 0 up to 1; determines the jitter.
     """
     last = earlier[-1].decision if earlier else None
     if last is not None and last.action == "fallback":
@@ -217,7 +217,7 @@ def decide(levels: Levels, failure: Failure, earlier: Sequence[Attempt], chance:
 
 
 def fallback_config(levels: Levels, rule: str) -> Config:
-    """Return what the fallback of a rule, named as in a :class:`Decision`, is given of its own."""
+    """Return the own config of the fallback of a rule, named as in a :class:`Decision`."""
     level, _, key = rule.partition(":")
     fallback = levels[int(level)][key].retry_with_actor
     return fallback.config if fallback is not None else {}
@@ -238,7 +238,7 @@ def _matching(levels: Levels, failure: Failure) -> tuple[str, ErrorRule | None]:
 
 
 def _keys(failure: Failure) -> Iterator[str]:
-    """Yield the keys that fit, closest first; a 429 is rate_limited, http_429, http_4xx and * in turn."""
+    """Yield the keys that match, closest first; a 429 is rate_limited, http_429, http_4xx and * in turn."""
     yield failure.failure_class
     if failure.status is not None:
         yield f"http_{failure.status}"

@@ -1,4 +1,4 @@
-"""The tries of a step as data that is stored with what they led to."""
+"""The attempts of a step as data that is stored with their result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ATTEMPTS = "_attempts"
 
 
 def attempt_records(attempts: Iterable[Attempt]) -> list[JSONValue]:
-    """Return each try as JSON: by which actor, and if it failed, why and what followed."""
+    """Return each attempt as JSON: by which actor, and if it failed, why and what followed."""
     return [_record(attempt) for attempt in attempts]
 
 

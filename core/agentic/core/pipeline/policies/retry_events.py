@@ -1,4 +1,4 @@
-"""Events about what a pipeline does when something fails."""
+"""Events about the reactions of a pipeline to failures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OF_PAGES: Collection[Action] = frozenset({"rerun", "fallback"})
 def tell_changes(
     ctx: WorkflowContext, subject: str, decide: Decide, actions: Collection[Action] = frozenset(_KINDS)
 ) -> Tell:
-    """Return what tells an event for each change of strategy, and writes down what was decided.
+    """Return a function that sends an event for each change of strategy, and records the decisions.
 
     Args:
         ctx: Of the activation.
         subject: The step, or the page of a crawl.
-        decide: Writes down.
-        actions: What is to be written down; of a plain retry no event tells.
+        decide: Records a decision.
+        actions: The actions to record; a plain retry sends no event.
     """
 
     async def tell(attempt: Attempt) -> None:

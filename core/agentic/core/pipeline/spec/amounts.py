@@ -1,4 +1,4 @@
-"""Limits that are a number, or a share of what there is."""
+"""Limits that are a number, or a share of a total."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Amount: TypeAlias = Annotated[
 
 
 def is_share(amount: int | str | None) -> bool:
-    """Whether an amount can only be compared once all is known."""
+    """Whether an amount can only be compared when the total is known."""
     return isinstance(amount, str)
 
 
 def exceeds(count: int, amount: int | str | None, *, of: int) -> bool:
-    """Whether ``count`` is more than the amount, which may be a share of ``of``; None is no limit."""
+    """Whether ``count`` is more than the amount, which may be a share of ``of``; None means no limit."""
     if amount is None:
         return False
     if isinstance(amount, str):
-        # In whole millionths of a percent, as 7 % of 100 is 7.000000000000001 in floats.
+        # In whole millionths of a percent, because 7 % of 100 is 7.000000000000001 in floats.
         return count * 100_000_000 > round(float(amount.rstrip("%")) * 1_000_000) * of
     return count > amount

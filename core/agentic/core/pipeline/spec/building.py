@@ -19,7 +19,7 @@ class RuleBuilder:
     """Implements :class:`~agentic.core.pipeline.PipelineBuilder` without a model.
 
     Args:
-        actors: Name or alias -> actor; what is built is checked against them.
+        actors: Name or alias -> actor; the result is checked against them.
     """
 
     def __init__(self, actors: Mapping[str, type[Actor]]) -> None:

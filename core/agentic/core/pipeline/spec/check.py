@@ -67,18 +67,18 @@ _CRAWL_GIVES = {"fetch": "url", "links": "page", "detail": "page", "store": "pag
 
 
 def find_faults(spec: PipelineSpec, actors: Actors, maybe: Collection[str] = ()) -> list[Fault]:
-    """Return every fault of a spec whose shape is right: unknown actors, wrong config, dangling references.
+    """Return every fault of a spec with a valid shape: unknown actors, wrong config, dangling references.
 
     Args:
         spec: The pipeline.
         actors: Name or alias -> actor.
-        maybe: Names that results may have, for reasons that cannot be seen in the spec.
+        maybe: Names that results may have, for reasons outside the spec.
     """
     return [*_spec(spec, actors, (), tuple(maybe)), *_crawls(spec), *_proxy(spec)]
 
 
 def store_fault(step: CrawlStep) -> str | None:
-    """Return why a crawl cannot keep what it is told to; None if it can."""
+    """Return why a crawl cannot keep the content that its spec selects; None if it can."""
     if step.store.pages:
         return None
     if step.store.is_wanted:
@@ -115,7 +115,7 @@ def _crawls(spec: PipelineSpec) -> Iterator[Fault]:
 
 
 def _steps(steps: Sequence[Step], actors: Actors, known: Known, place: Place) -> Iterator[Fault]:
-    """Check steps in order; ``known`` grows by what each one gives."""
+    """Check steps in order; ``known`` grows by the results of each one."""
     ids = step_ids(steps)
     repeated = {name for name, count in Counter(ids).items() if count > 1}
     for index, (name, step) in enumerate(zip(ids, steps, strict=True)):
@@ -183,7 +183,7 @@ def _pipeline(step: PipelineStep, actors: Actors, known: Known, place: Place) ->
 
 
 def _reruns(spec: PipelineSpec, place: Place) -> Iterator[Fault]:
-    """Check that steps to be run anew are there, and need nothing but inputs and secrets."""
+    """Check that steps to run again exist, and need nothing but inputs and secrets."""
     known = dict(zip(step_ids(spec.steps), spec.steps, strict=True))
     for name, where in rerun_rules(spec):
         here = (*place, *where)
@@ -209,7 +209,7 @@ def _expression(text: str, known: Known, place: Place) -> Iterator[Fault]:
 def _fault_of(expression: Expression, known: Known) -> str | None:
     if expression.fault:
         return f"{expression.text!r} {expression.fault}"
-    if SECRETS in expression.roots:  # whether there is one of that name is known when it runs
+    if SECRETS in expression.roots:  # whether such a secret exists is known when it runs
         return None
     paths = [expression.path] if expression.path else [(root,) for root in sorted(expression.roots)]
     return next((reason for path in paths if (reason := _why_unreachable(path, known))), None)
@@ -245,7 +245,7 @@ def _crawl(step: CrawlStep, actors: Actors, known: Known, place: Place) -> Itera
 
 
 def _fields_fault(key: str, actor: type[Actor], config: Config) -> str | None:
-    """Return why fields of items stand where nobody stores them, or lack where they are to be stored."""
+    """Return why ``fields`` of items are not stored here, or are missing where items must be stored."""
     if not issubclass(actor.Output, ItemsOutput) or "fields" not in actor.Input.model_fields:
         return None
     if key == "detail" and "fields" not in config:
@@ -269,7 +269,7 @@ def _actor(name: str, config: Config, actors: Actors, known: Known, place: Place
 
 
 def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fault]:
-    """Check what a config says in so many words; what references stand for is only known when it runs."""
+    """Check the literal parts of a config; the values of references are only known when it runs."""
     open_keys = {str(found.place[0]) for found in find_references(config) if found.place}
     try:
         model.model_validate(config)
@@ -284,7 +284,7 @@ def _config(model: type[BaseModel], config: Config, place: Place) -> Iterator[Fa
 
 def _references(value: Config, known: Known, place: Place, *, may_hide: bool = True) -> Iterator[Fault]:
     for found in find_references(value):
-        if SECRETS in found.expression.roots and not may_hide:  # it would be written down
+        if SECRETS in found.expression.roots and not may_hide:  # it would be stored
             yield Fault(place=(*place, *found.place), message=ONLY_FOR_ACTORS)
             continue
         if fault := _fault_of(found.expression, known):
@@ -315,7 +315,7 @@ def _fallback(fallback: Fallback, actors: Actors, place: Place) -> Iterator[Faul
 
 
 def _fallbacks(step: Step, actors: Actors, place: Place) -> Iterator[Fault]:
-    """Check that the fallbacks of a step can stand in for its actor; those of a loop are for its steps."""
+    """Check that the fallbacks of a step can replace its actor; fallbacks of a loop are for its steps."""
     if not isinstance(step, (ActorStep, CrawlStep)) or not all(name in actors for name in actors_of(step)):
         return
     wanted = ("page",) if isinstance(step, CrawlStep) else outputs_of(step, actors)

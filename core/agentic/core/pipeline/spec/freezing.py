@@ -1,4 +1,4 @@
-"""A spec made whole: pipelines it names put in, inputs it takes for granted declared."""
+"""A spec made complete: its named pipelines are inserted, its implied inputs declared."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TYPES: Mapping[str, InputType] = {
 
 
 def with_pipelines(spec: PipelineSpec, find: Find) -> PipelineSpec:
-    """Return ``spec`` with every pipeline it names put in; those nobody knows stay names."""
+    """Return ``spec`` with every pipeline it names inserted; unknown ones stay names."""
     steps = _whole(spec.steps, find)
     return spec if steps == spec.steps else spec.model_copy(update={"steps": steps})
 
 
 def with_implied_inputs(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> PipelineSpec:
-    """Return ``spec`` with inputs for what its first step needs and nobody gives, if it declares none.
+    """Return ``spec`` with inputs for the missing values of its first step, if it declares no inputs.
 
     So a spec may begin with ``{actor: InitialFetcher}`` and be run with ``--input url=...``.
     """

@@ -1,4 +1,4 @@
-"""What a pipeline is given when it is run."""
+"""The inputs of a pipeline run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 InputType = Literal["string", "integer", "number", "boolean", "list", "object"]
 
-# A command line has only text to give: numbers, booleans and JSON are read from it.
+# A command line passes only text: numbers, booleans and JSON are read from it.
 _ADAPTERS: Mapping[InputType, TypeAdapter[object]] = {
     "string": TypeAdapter(str),
     "integer": TypeAdapter(int),

@@ -1,4 +1,4 @@
-"""What somebody wants, before anybody thinks about steps."""
+"""The goal of a user, before there are steps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ IntentKind = Literal["page", "list", "search", "site", "feed"]
 
 
 class IntentSpec(BaseModel):
-    """What is to be read, from where: input of a :class:`PipelineBuilder`, and never run itself.
+    """The data to read, and its source: input of a :class:`PipelineBuilder`, and never run itself.
 
     Attributes:
         schema_version: Of this shape.
-        goal: In the words of who asked.
-        kind: One page; the items a list leads to; those a search finds; every page of a site; a feed.
+        goal: In the user's own words.
+        kind: One page; the items a list leads to; the items a search finds; every page of a site; a feed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,14 +58,14 @@ class IntentSpec(BaseModel):
 
 
 class IntentInference(Protocol):
-    """Turns the words of a person into an intent; where a model comes in.
+    """Turns the words of a person into an intent; the place for a model.
 
-    Nothing here asks for one yet, so that it has no hook: whoever hears the words, a command or a service of
-    your own, asks it, and gives the intent to a builder of the hook ``agentic_builders``.
+    Nothing here uses one yet, so it has no hook: a command or a service of your own calls it, and passes the
+    intent to a builder of the hook ``agentic_builders``.
     """
 
     async def infer(self, words: str) -> IntentSpec:
-        """Return what the words ask for.
+        """Return the intent behind the words.
 
         Raises:
             PipelineError: They ask for nothing that can be read.
@@ -76,13 +76,13 @@ class IntentInference(Protocol):
 class PipelineBuilder(Protocol):
     """Turns an intent into a pipeline: by rules, by a model, by a graph of decisions.
 
-    What it gives is frozen: running it asks nobody again.
+    Its result is frozen: running it makes no further decisions.
     """
 
     async def build(self, intent: IntentSpec) -> PipelineSpec:
         """Return the pipeline.
 
         Raises:
-            SpecError: What it built does not fit the installed actors.
+            SpecError: The result does not fit the installed actors.
         """
         ...

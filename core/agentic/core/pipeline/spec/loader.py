@@ -1,4 +1,4 @@
-"""Text, files and data to specs, with every fault told at once."""
+"""Text, files and data to specs; all faults are reported together."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def load_spec(path: Path | str, actors: Actors | None = None, *, find: Find | No
     Args:
         path: The file, UTF-8.
         actors: Name or alias -> actor; when given, the steps are checked against them too.
-        find: Finds pipelines that steps name; those in files beside this one are found without it.
+        find: Finds pipelines that steps name; it is not needed for files beside this one.
 
     Raises:
-        SpecError: There is no such file, or it holds no usable spec; every fault is listed.
+        SpecError: The file does not exist, or it holds no usable spec; every fault is listed.
     """
     return _load(Path(path), actors, find, ())
 
@@ -54,7 +54,7 @@ def parse_spec(
         find: Finds pipelines that steps name.
 
     Raises:
-        SpecError: It is no usable spec; every fault is listed with its line and column.
+        SpecError: The spec is not usable; every fault is listed with its line and column.
     """
     return _Reader(actors, source, find).read(read_text(text, source), default_name)
 
@@ -66,10 +66,10 @@ def read_spec(
     default_name: str = "pipeline",
     find: Find | None = None,
 ) -> PipelineSpec:
-    """Read a pipeline from data, as ``json.loads`` gives it.
+    """Read a pipeline from data, as returned by ``json.loads``.
 
     Raises:
-        SpecError: It is no usable spec; every fault is listed.
+        SpecError: The spec is not usable; every fault is listed.
     """
     source = str(data.get("name", default_name))
     return _Reader(actors, source, find).read(given_document(data, source), default_name)
@@ -103,13 +103,13 @@ class _Reader:
         return spec
 
     def _others(self, data: Mapping[str, object]) -> list[Fault]:
-        """Return what else is wrong with a spec whose shape is wrong."""
+        """Return the other faults of a spec with an invalid shape."""
         rest = None if self.actors is None else repaired(data)
         if self.actors is None or rest is None:
             return []
         try:
             whole = self._whole(rest.spec)
-        except SpecError:  # of a pipeline it names; that is told when this one is right
+        except SpecError:  # of a pipeline it names; reported once this one is right
             return []
         return rest.certain(find_faults(whole, self.actors, rest.names))
 

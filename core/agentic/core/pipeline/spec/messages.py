@@ -47,7 +47,7 @@ _VALUES: Mapping[str, type[BaseModel]] = {"inputs": InputSpec, "error_handling":
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Return the faults of a :class:`PipelineSpec`, places as they stand in its text."""
+    """Return the faults of a :class:`PipelineSpec`, with places as in its text."""
     errors = exc.errors()
     return [
         Fault(place=_place(error["loc"]), message=_message(error))
@@ -89,7 +89,7 @@ def _message(error: ErrorDetails) -> str:
 
 
 def _place(loc: Sequence[int | str]) -> Place:
-    """Leave out the words by which pydantic tells types apart: of steps, and of what has several forms."""
+    """Leave out pydantic's words for the types of steps and the variants of other values."""
     return tuple(part for index, part in enumerate(loc) if not _is_tag(loc, index))
 
 
@@ -105,7 +105,7 @@ def _is_tag(loc: Sequence[int | str], index: int) -> bool:
 
 
 def _model_around(loc: Sequence[int | str]) -> type[BaseModel]:
-    """Return the model that the last key of ``loc`` was looked for in."""
+    """Return the model that should have the last key of ``loc``."""
     owner = len(loc) - 2
     if owner >= 1 and loc[owner - 1] in _VALUES:
         return _VALUES[str(loc[owner - 1])]

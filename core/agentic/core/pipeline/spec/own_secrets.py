@@ -18,12 +18,12 @@ PREFIX = "#"
 
 @dataclass(frozen=True, slots=True)
 class OwnSecrets:
-    """What is a secret to all appearance, though it is written out.
+    """Values that look like secrets, although they are written in the spec.
 
-    It is masked in results, failures and events as secrets are, and its URLs are kept without it.
+    They are masked in results, failures and events like other secrets, and URLs are kept without them.
 
     Attributes:
-        credentials: Those of URLs, by origin.
+        credentials: The credentials in URLs, by origin.
     """
 
     credentials: UrlCredentials = field(default_factory=UrlCredentials)
@@ -31,7 +31,7 @@ class OwnSecrets:
 
     @classmethod
     def found_in(cls, spec: PipelineSpec, inputs: Mapping[str, JSONValue] | None = None) -> Self:
-        """Return those of a pipeline and of what an agent gives it."""
+        """Return the secrets of a pipeline and of its agent's inputs."""
         data: JSONValue = [cast(JSONValue, spec.model_dump(mode="json")), dict(inputs or {})]
         return cls(UrlCredentials.found_in(data), tuple(dict.fromkeys(guessed_secrets(data))))
 

@@ -1,4 +1,4 @@
-"""Text to data, with the line and column each part begins at."""
+"""Text to data, with the line and column where each part begins."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def read_text(text: str, source: str) -> Document:
         source: Names it in errors.
 
     Raises:
-        SpecError: It is empty, no valid YAML, names a key twice, or is beyond a limit of
-            :mod:`agentic.core.reading.data_text`; line and column are told.
+        SpecError: It is empty, not valid YAML, names a key twice, or is beyond a limit of
+            :mod:`agentic.core.reading.data_text`; line and column are reported.
     """
     if not text.strip():
         raise SpecError(source, [Fault(message="it is empty; a pipeline needs at least 'steps'")])
@@ -51,7 +51,7 @@ def given_document(data: Mapping[str, object], source: str) -> Document:
     """Return data that was given without its text.
 
     Raises:
-        SpecError: It is beyond the limits that hold for texts.
+        SpecError: It is beyond the limits for texts.
     """
     try:
         check_data(data)

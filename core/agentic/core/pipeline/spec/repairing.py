@@ -1,4 +1,4 @@
-"""A spec whose shape is wrong in places, with those places made right enough for the rest to be checked."""
+"""A spec with an invalid shape, repaired in those places so that the rest can be checked."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Data = dict[str | int, object]
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What can be checked of a spec.
+    """The part of a spec that can be checked.
 
     Attributes:
         spec: The rest of it.
-        places: Of what was taken out.
-        names: That results may have by what was taken out.
+        places: Places of the removed parts.
+        names: Names that results may have because of the removed parts.
     """
 
     spec: PipelineSpec
@@ -52,12 +52,12 @@ class Repaired:
     names: tuple[str, ...]
 
     def certain(self, faults: Iterable[Fault]) -> list[Fault]:
-        """Return those faults that do not follow from what was taken out."""
+        """Return the faults that do not result from the removed parts."""
         return [fault for fault in faults if not any(_follows(fault.place, place) for place in self.places)]
 
 
 def repaired(data: Mapping[str, object]) -> Repaired | None:
-    """Return what can be checked of a spec that is not valid as it is; None if that is nothing."""
+    """Return the checkable part of a spec that is not valid; None if there is none."""
     rest = cast(Data, copy.deepcopy(dict(data)))
     places: list[Place] = []
     names: list[str] = []
@@ -74,7 +74,7 @@ def repaired(data: Mapping[str, object]) -> Repaired | None:
 
 
 def _take_out(rest: Data, place: Place) -> list[str]:
-    """Take out what is at a place, or fill what is missing there; return names it may have given."""
+    """Remove the part at a place, or fill it if it is missing; return names it may have given."""
     place = _removable(rest, place)
     around: object = rest
     for key in place[:-1]:
@@ -97,7 +97,7 @@ def _take_out(rest: Data, place: Place) -> list[str]:
 
 
 def _removable(rest: Data, place: Place) -> Place:
-    """Return the place of what can be taken out: lists are as a whole, steps alone are not."""
+    """Return the place of the removable part: lists are removed as a whole, steps alone are not."""
     around: object = rest
     for index, key in enumerate(place):
         if isinstance(around, list) and not _is_step(place[: index + 1]):
@@ -119,7 +119,7 @@ def _is_step(place: Place) -> bool:
 
 
 def _follows(place: Place, removed: Place) -> bool:
-    """Whether a fault at a place may be there only because something else was taken out."""
+    """Whether a fault at a place may only exist because another part was removed."""
     is_within = place[: len(removed)] == removed
     is_beside = place[:-1] == removed[:-1] and bool(place) and place[-1] in _FOLLOWING
     return is_within or is_beside

@@ -1,4 +1,4 @@
-"""What steps are called, and what they give and take by name."""
+"""The names of steps, of their results and of their inputs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def step_ids(steps: Sequence[Step]) -> tuple[str, ...]:
 
 
 def outputs_of(step: Step, actors: Mapping[str, type[Actor]]) -> tuple[str, ...]:
-    """Return the names of the results a step gives; a choice gives those of all its steps."""
+    """Return the names of a step's results; a choice has the results of all its steps."""
     match step:
         case LoopStep():
             return LOOP_RESULTS
@@ -85,7 +85,7 @@ def required_inputs(model: type[BaseModel], config: Mapping[str, JSONValue]) -> 
 
 
 def crawl_settings(step: CrawlStep) -> Config:
-    """Return what a crawl step says besides the configs of its actors, as plain data."""
+    """Return a crawl step without the configs of its actors, as plain data."""
     of_actor = {"actor", "config"}
     of_detail = {"__all__": of_actor} if isinstance(step.detail, tuple) else of_actor
     settings: Config = step.model_dump(
@@ -103,12 +103,12 @@ def needed_names(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
 def names_needed(
     steps: Iterable[Step], actors: Mapping[str, type[Actor]], after: Collection[str] = ()
 ) -> frozenset[str]:
-    """Return the names that a row of steps may look at and that none of them is sure to give before.
+    """Return the names that a row of steps may use, and that none of them certainly sets before.
 
     Args:
         steps: The row, or the rest of one.
         actors: Name or alias -> actor.
-        after: Names that are looked at when the row is done.
+        after: Names that are used after the row.
     """
     needed: set[str] = set()
     given: set[str] = set()
@@ -119,15 +119,15 @@ def names_needed(
 
 
 def _surely_given(step: Step, actors: Mapping[str, type[Actor]]) -> set[str]:
-    """Return names under which nothing older can be seen after a step, whatever becomes of it."""
+    """Return names that a step always sets or clears, so that no older value stays visible."""
     if isinstance(step, ChooseStep) or step.when is not None:
         return set()
-    # Without an id a step is named by its place in the whole row, which may not be at hand.
+    # Without an id a step is named by its place in the whole row, which may not be available here.
     return {*outputs_of(step, actors), *filter(None, (step.save_as or step.id,))}
 
 
 def outer_names(step: LoopStep, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
-    """Return the names around a loop that its steps, or what it collects, may look at."""
+    """Return the names around a loop that its steps, or its ``collect``, may use."""
     inner = names_needed(step.loop_steps, actors, expression_of(step.collect).roots)
     return inner - {step.item_as}
 
@@ -180,16 +180,16 @@ def detail_place(step: CrawlStep, number: int) -> Place:
 
 
 def contents_actor(step: CrawlStep) -> PageActor:
-    """Return the actor that reads what a crawl keeps of each page."""
+    """Return the actor that reads the contents a crawl keeps of each page."""
     return PageActor(actor=CONTENTS_ACTOR, config=step.store.model_dump(mode="json", exclude={"pages"}))
 
 
 def why_unreachable(path: Path, known: Mapping[str, tuple[str, ...] | None]) -> str | None:
-    """Return why ``path`` leads nowhere, None if it leads somewhere or nobody can say yet.
+    """Return why ``path`` leads nowhere, None if it leads somewhere or this is still unknown.
 
     Args:
         path: Dotted path in its parts.
-        known: Name -> the names below it, None where those are not known.
+        known: Name -> the names below it, None if unknown.
     """
     if path[0] not in known:
         return f"no earlier step provides {path[0]!r}{suggestion(path[0], known)}"

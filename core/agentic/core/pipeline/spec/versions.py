@@ -1,4 +1,4 @@
-"""The version of a pipeline's workflow: what a run began with, it goes on with."""
+"""The version of a pipeline's workflow: a run continues with the version it began with."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agentic.core.pipeline.spec.walking import named_by
 def version_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> str:
     """Return a name for a spec and the versions of the actors it names.
 
-    Other actors do not count, nor does what the spec leaves to defaults, as a process may set those: they
-    come and go while runs go on.
+    Other actors do not count, and neither do values that the spec leaves to defaults (a process may set
+    them): both may change while runs continue.
 
     Args:
         spec: The pipeline, which fits the actors.

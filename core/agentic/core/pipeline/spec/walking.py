@@ -1,4 +1,4 @@
-"""Ways through the steps of a spec, whatever they stand in."""
+"""Walks through the steps of a spec, at any depth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentic.core.pipeline.spec.step_names import page_actors, step_ids
 
 
 def rows_of(step: Step) -> Iterator[tuple[Place, Sequence[Step]]]:
-    """Yield the rows of steps within a step, with the keys that lead there; those of a sub-pipeline, too."""
+    """Yield the rows of steps within a step, with their keys; also the rows of a sub-pipeline."""
     if isinstance(step, LoopStep):
         yield ("loop_steps",), step.loop_steps
     elif isinstance(step, ChooseStep):
@@ -49,7 +49,7 @@ def actors_of(step: Step) -> Iterator[str]:
 
 
 def reads_sitemaps(steps: Sequence[Step]) -> bool:
-    """Whether a crawl among the steps, or within them, is to look at sitemaps."""
+    """Whether a crawl among the steps, or within them, reads sitemaps."""
     return any(
         (isinstance(step, CrawlStep) and bool(step.sitemaps))
         or any(reads_sitemaps(row) for _, row in rows_of(step))
@@ -58,7 +58,7 @@ def reads_sitemaps(steps: Sequence[Step]) -> bool:
 
 
 def reads_items(steps: Sequence[Step]) -> bool:
-    """Whether a crawl among the steps, or within them, is to read items on its pages."""
+    """Whether a crawl among the steps, or within them, reads items on its pages."""
     return any(
         (isinstance(step, CrawlStep) and bool(step.details))
         or any(reads_items(row) for _, row in rows_of(step))
@@ -74,14 +74,14 @@ def named_by(spec: PipelineSpec) -> Iterator[str]:
 
 
 def capabilities_of(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> frozenset[str]:
-    """Return what the steps of a pipeline need, and their fallbacks: ``network``, ``browser``."""
+    """Return the needs of a pipeline's steps and fallbacks: ``network``, ``browser``."""
     calls = [call for step in spec.steps for call in calls_of(step)]
     calls += [(one.actor, one.config) for one in fallbacks_of(spec)]
     return frozenset().union(*(actors[name].needs(config) for name, config in calls))
 
 
 def fallbacks_of(spec: PipelineSpec) -> Iterator[Fallback]:
-    """Yield what the rules of a pipeline, and of all within it, call instead of an actor."""
+    """Yield the fallbacks in the rules of a pipeline, and of all pipelines within it."""
     yield from _fallbacks(spec.error_handling)
     yield from _fallbacks_within(spec.steps)
 
@@ -117,7 +117,7 @@ def actor_step_ids(spec: PipelineSpec) -> list[str]:
 
 
 def rerun_rules(spec: PipelineSpec) -> Iterator[tuple[str, Place]]:
-    """Yield the id of every step that a rule of this pipeline runs anew, and where the rule says so."""
+    """Yield the id of every step that a rule of this pipeline runs again, and the place of the rule."""
     yield from _reruns(spec.error_handling, ("error_handling",))
     yield from _reruns_within(spec.steps, ("steps",))
 
@@ -126,7 +126,7 @@ def _reruns_within(steps: Sequence[Step], place: Place) -> Iterator[tuple[str, P
     for index, step in enumerate(steps):
         here = (*place, index)
         yield from _reruns(step.error_handling, (*here, "error_handling"))
-        if not isinstance(step, PipelineStep):  # has steps of its own to run anew
+        if not isinstance(step, PipelineStep):  # it reruns steps of its own
             for keys, row in rows_of(step):
                 yield from _reruns_within(row, (*here, *keys))
 

@@ -1,1 +1,1 @@
-"""The executors that steps become, and the state between them."""
+"""The executors of steps, and the state between them."""

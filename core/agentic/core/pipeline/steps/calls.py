@@ -1,4 +1,4 @@
-"""One step's call of an actor: its input put together, its fallback, its time limit."""
+"""One step's call of an actor: its input, its fallback, its time limit."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class ActorCall:
     """How a step calls its actor.
 
     Attributes:
-        step: Id of the step, with those of the loops around it.
+        step: Id of the step, after the ids of the loops around it.
         actor: Name of the actor as the spec has it.
         config: Its input, references not yet resolved.
         actors: Every installed actor by name and alias.
         levels: Rules for failures, nearest first.
         timeout_s: For each attempt; None for no limit.
-        reruns: Calls of the steps that rules may run anew, by id.
+        reruns: Calls of the steps that rules may run again, by id.
         own: The passwords and tokens that the pipeline itself holds.
     """
 
@@ -58,12 +58,12 @@ class ActorCall:
     own: OwnSecrets = NO_OWN_SECRETS
 
     async def prepare(self, state: PipelineState, ctx: ActorContext) -> Given:
-        """Return the input: the config with references resolved, and what it leaves out taken from results.
+        """Return the input: the config with references resolved, and missing fields filled from results.
 
         Raises:
-            MissingResultError: Something it needs was never made, as the step that gives it was skipped.
+            MissingResultError: A value is missing because its step was skipped.
             ReferenceFailedError: A reference leads nowhere.
-            UnknownSecretError: There is no secret of a name.
+            UnknownSecretError: A secret of that name does not exist.
         """
         hidden = self.own.joined(await read_secrets(self.config, ctx.secrets))
 
@@ -83,13 +83,13 @@ class ActorCall:
     async def run(
         self, ctx: ActorContext, given: Given, state: PipelineState, tell: Tell | None = None
     ) -> Success[BaseModel | Again] | GivenUp:
-        """Call the actor, and do about failures what the rules say.
+        """Call the actor, and handle failures as the rules say.
 
         Args:
-            ctx: What it may use.
+            ctx: The context of the actor.
             given: Its input.
-            state: What steps that are run anew may look at.
-            tell: Told of every failed attempt and what follows it.
+            state: The state for steps that run again.
+            tell: Receives every failed attempt and what follows it.
         """
 
         def manner() -> Manner:
@@ -107,21 +107,21 @@ class ActorCall:
         )
 
     async def once(self, ctx: ActorContext, state: PipelineState) -> None:
-        """Run this step anew for what it does: as a login, which writes its session down."""
+        """Run this step again for its effect: a login, for example, stores its session."""
         ctx = replace(ctx, is_rerun=True)
         given = await self.prepare(state, ctx)
         await call_until_done(self.actors[self.actor], ctx, given.config)
 
     @property
     def abandons(self) -> bool:
-        """Whether one of the actors has something to end that it began elsewhere."""
+        """Whether one of the actors has external work to end."""
         return bool(self._beginners())
 
     async def abandon(self, ctx: ActorContext, given: Given) -> None:
-        """Let the actors that may have been called end what they began elsewhere.
+        """Call the actors that may have run, so that they end their external work.
 
         Raises:
-            ActorError: Something may go on there.
+            ActorError: Some work may continue.
         """
         for name, own in self._beginners():
             actor = self.actors[name]
@@ -129,11 +129,11 @@ class ActorCall:
             try:
                 checked = actor.Input.model_validate(config)
             except ValidationError:
-                continue  # with such an input it was not called
+                continue  # it was not called with such an input
             await actor().abandon(ctx, checked)
 
     def _beginners(self) -> list[tuple[str, Config | None]]:
-        """Return those actors by name, a fallback with its own config."""
+        """Return these actors by name, a fallback with its own config."""
         fallbacks = [rule.retry_with_actor for rules in self.levels for rule in rules.values()]
         calls: list[tuple[str, Config | None]] = [(self.actor, None)]
         calls += [(one.actor, one.config) for one in fallbacks if one is not None]
@@ -159,10 +159,10 @@ class ActorCall:
 async def call_actor(
     actor: type[Actor], ctx: ActorContext, given: Mapping[str, object] | BaseModel
 ) -> BaseModel | Again:
-    """Run an actor; what is given it is checked against its input, if it is not that already.
+    """Run an actor; its input is checked first, if it is not checked yet.
 
     Raises:
-        Exception: The input does not fit, or whatever the actor raised.
+        Exception: The input does not fit, or the actor raised it.
     """
     output: BaseModel | Again = await actor().run(ctx, _checked(actor, given))
     return output
@@ -202,15 +202,15 @@ def results_of(output: BaseModel) -> dict[str, JSONValue]:
 def levels_for(
     calls: Sequence[tuple[type[Actor], Config]], levels: Levels, actors: Actors, wanted: Collection[str]
 ) -> Levels:
-    """Return the rules for calls that are tried together: those of the spec that fit, then the default ones.
+    """Return the rules for calls that are tried together: matching rules of the spec, then the defaults.
 
-    A rule for the whole pipeline stands for every step; its fallback only for those it can stand in for.
+    A rule for the whole pipeline applies to every step; its fallback only to steps it can stand in for.
 
     Args:
         calls: Actors and their configs as the spec has them; the first one can be replaced.
         levels: Rules of the spec, nearest first.
         actors: Name or alias -> actor.
-        wanted: The results it has to give.
+        wanted: The results it must return.
     """
 
     def usable(rule: ErrorRule) -> ErrorRule:

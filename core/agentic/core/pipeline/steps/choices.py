@@ -1,4 +1,4 @@
-"""The executors a choice becomes: one that asks, one where the ways meet again."""
+"""The executors of a choice: one evaluates the condition, one joins the branches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHERWISE = "otherwise"
 
 
 class ChooseNode(Executor):
-    """Asks which way to go; edges with :func:`leads_to` take it."""
+    """Evaluates which branch to take; edges with :func:`leads_to` take it."""
 
     def __init__(self, name: str, place: Place, when: str) -> None:
         super().__init__(name)
@@ -24,7 +24,7 @@ class ChooseNode(Executor):
 
     @handler
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> PipelineState | None:
-        """Return the state with the way to take; neither where that cannot be said."""
+        """Return the state with the chosen branch; without one if the condition cannot be evaluated."""
         try:
             way = STEPS if is_true(self._when, state) else OTHERWISE
         except MissingResultError as exc:
@@ -35,7 +35,7 @@ class ChooseNode(Executor):
 
 
 class MeetNode(Executor):
-    """Where the ways of a choice meet again."""
+    """Where the branches of a choice join."""
 
     def __init__(self, name: str, place: Place) -> None:
         super().__init__(name)
@@ -43,12 +43,12 @@ class MeetNode(Executor):
 
     @handler
     async def run(self, state: PipelineState) -> PipelineState:
-        """Return the state, in which no way is chosen any more."""
+        """Return the state, without a chosen branch."""
         return replace(state.bind({}, self._place.keep), branch="")
 
 
 def leads_to(*ways: str) -> Callable[[object], bool]:
-    """Return what tells whether a message of a :class:`ChooseNode` goes one of ``ways``."""
+    """Return a test whether a message of a :class:`ChooseNode` takes one of ``ways``."""
 
     def leads(message: object) -> bool:
         return isinstance(message, PipelineState) and message.branch in ways

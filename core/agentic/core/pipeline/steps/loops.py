@@ -1,4 +1,4 @@
-"""The executors a loop becomes: a list of items, steps for each of them, one result."""
+"""The executors of a loop: a list of items, steps for each of them, one result."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class LoopItem:
     """An item on its way through a loop.
 
     Attributes:
-        inner: What the steps of the loop may look at, and nothing that went wrong before.
+        inner: The values that the steps of the loop may use, without earlier failures.
         text: The item as JSON.
-        outer: What was known before the loop. Only the first item brings it, as it may be large: the end of
-            the loop goes on from there.
+        outer: The state before the loop. Only the first item carries it, because it may be large: the end of
+            the loop continues from there.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.loops.LoopItem"
@@ -47,7 +47,7 @@ class LoopItem:
 
 
 def state_around(items: Sequence[ItemResult]) -> PipelineState:
-    """Return what was known before the items were worked off."""
+    """Return the state before the items were processed."""
     return cast(PipelineState, cast(LoopItem, items[0].item).outer)
 
 
@@ -64,7 +64,7 @@ class LoopNode(Executor):
 
     @handler
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
-        """Return the items, or the state to go on with if there are none."""
+        """Return the items, or the next state if there are none."""
         try:
             if not self._place.is_due(state):
                 return self._place.pass_over(state)
@@ -100,7 +100,7 @@ class ItemNode(Executor):
 
     @handler
     async def run(self, item: LoopItem) -> PipelineState:
-        """Return what the steps may look at."""
+        """Return the values that the steps may use."""
         return item.inner
 
 
@@ -114,7 +114,7 @@ class CollectNode(Executor):
 
     @handler
     async def run(self, state: PipelineState) -> ItemOutcome:
-        """Return what the loop keeps of the item."""
+        """Return the result that the loop keeps of the item."""
         try:
             value = dump(evaluate(self._collect, state.lookup))
         except ReferenceFailedError as exc:
@@ -133,7 +133,7 @@ class JoinNode(Executor):
 
     @handler
     async def gather(self, results: list[ItemResult]) -> PipelineState:
-        """Return the state with what the items came to, in item order."""
+        """Return the state with the results of the items, in item order."""
         items = [cast(LoopItem, result.item) for result in results]
         outcomes = [cast(ItemOutcome, result.value) for result in results]
         outer = state_around(results)
@@ -164,7 +164,7 @@ class JoinNode(Executor):
 
 
 def _value(outcome: ItemOutcome) -> JSONValue:
-    """Return what a loop keeps of an item, with the tries it took if it took more than one."""
+    """Return a loop's result of an item, with the attempts if there was more than one."""
     value: JSONValue = json.loads(outcome.value or "null")
     if isinstance(value, dict) and outcome.retried:
         attempts = [record for tried in outcome.retried for record in attempt_records(tried.attempts)]

@@ -33,7 +33,7 @@ from agentic.core.types import JSONValue, RunId
 
 
 class InputsNode(Executor):
-    """Checks what the pipeline is given."""
+    """Checks the inputs of the pipeline."""
 
     def __init__(self, name: str, spec: PipelineSpec, keep: frozenset[str], own: OwnSecrets) -> None:
         super().__init__(name)
@@ -68,11 +68,11 @@ class ResultNode(Executor):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorTurn:
-    """A further call of an actor that waits for somebody.
+    """A further call of an actor that waits for a person or service.
 
     Attributes:
-        state: What the pipeline knew at the first call.
-        done: (name, JSON text) of what was done once, for good.
+        state: The pipeline's state at the first call.
+        done: (name, JSON text) of work that was done once, and is final.
         after_s: Seconds until the call.
     """
 
@@ -84,7 +84,7 @@ class ActorTurn:
 
 
 class ActorNode(Executor):
-    """Runs an actor step. While its actor waits for somebody, it sends itself an :class:`ActorTurn`."""
+    """Runs an actor step. While its actor waits, it sends itself an :class:`ActorTurn`."""
 
     def __init__(
         self, name: str, place: Place, call: ActorCall, context: Callable[[RunId], ActorContext]
@@ -108,17 +108,17 @@ class ActorNode(Executor):
 
     @handler
     async def go_on(self, turn: ActorTurn, ctx: WorkflowContext) -> PipelineState | ActorTurn | None:
-        """Ask again; return the state with the actor's results, or the next turn."""
+        """Call again; return the state with the actor's results, or the next turn."""
         await asyncio.sleep(turn.after_s)
         return await self._turn(turn, ctx)
 
     @property
     def abandons(self) -> bool:
-        """Whether one of its actors has something to end that it began elsewhere."""
+        """Whether one of its actors has external work to end."""
         return self._call.abandons
 
     async def abandon(self, message: object, ctx: WorkflowContext) -> None:
-        """Let the actor end what it began elsewhere."""
+        """Call the actor, so that it ends its external work."""
         turn = message if isinstance(message, ActorTurn) else _first_turn(cast(PipelineState, message))
         context = self._context_of(ctx, Once(ctx, turn.done))
         try:
@@ -146,7 +146,7 @@ class ActorNode(Executor):
         if isinstance(outcome, GivenUp):
             failed = StepFailure(step=self._place.step, failure=outcome.failure, attempts=outcome.attempts)
             follows = await give_up(self._place, state, failed, outcome.then, ctx)
-            if self.abandons:  # a run that fails by it sees to this itself
+            if self.abandons:  # a run that fails because of it ends the work itself
                 await abandon_call(self._call, replace(context, once=once.known), given, ctx)
             return follows
         if isinstance(outcome.value, Again):
@@ -166,7 +166,7 @@ def _first_turn(state: PipelineState) -> ActorTurn:
 
 
 class Once:
-    """What a call did once: told to the ledger at once, and handed on from turn to turn.
+    """The work a call did once: saved in the ledger at once, and passed on from turn to turn.
 
     Args:
         ctx: Of the activation.
@@ -178,7 +178,7 @@ class Once:
         self._ctx = ctx
 
     async def __call__(self, name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
-        """Return what ``work`` gave the first time."""
+        """Return the result of the first ``work``."""
         for known, text in self.done:
             if known == name:
                 return cast(JSONValue, json.loads(text))
@@ -187,7 +187,7 @@ class Once:
         return value
 
     async def known(self, name: str, work: Callable[[], Awaitable[JSONValue]]) -> JSONValue:
-        """Return what is known, or what ``work`` gives now; remember nothing of it."""
+        """Return the saved result, or run ``work`` without saving its result."""
         return await self(name, work) if name in dict(self.done) else await work()
 
 
@@ -195,7 +195,7 @@ def first_state(spec: PipelineSpec, given: dict[str, JSONValue], keep: frozenset
     """Return the state before the first step.
 
     Raises:
-        PipelineInputError: The inputs are not those the pipeline declares.
+        PipelineInputError: The inputs are not the declared ones.
     """
     return _with_inputs(read_inputs(spec, given), keep)
 

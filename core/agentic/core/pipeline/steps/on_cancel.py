@@ -1,4 +1,4 @@
-"""Ends what a call began elsewhere, and tells of what may go on there."""
+"""Ends external work of a call, and reports work that may continue."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ log = get_logger(__name__)
 
 
 async def abandon_call(call: ActorCall, context: ActorContext, given: Given, ctx: WorkflowContext) -> None:
-    """Let the actors of a step end what they began elsewhere; tell what could not be ended.
+    """Call the actors of a step to end their external work; report what could not be ended.
 
     Args:
-        call: The step's.
-        context: What it may use.
+        call: The call of the step.
+        context: The context of the actors.
         given: Its input.
         ctx: Of the activation.
     """

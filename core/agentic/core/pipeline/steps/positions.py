@@ -1,4 +1,4 @@
-"""Where a step stands in its pipeline, and what giving it up means there."""
+"""The position of a step in its pipeline, and the effect of its failure there."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Within = Literal["run", "loop", "pipeline"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a step stands.
+    """The position of a step.
 
     Attributes:
-        step: Its id, with those of the loops around it.
-        name: Under which its results are known as a whole.
+        step: Its id, after the ids of the loops around it.
+        name: Name of all its results together.
         gives: Names of its results.
-        keep: Names that later steps may look at.
-        within: What giving up ends: the run, an item of a loop, or a pipeline within another one.
+        keep: Names that later steps may use.
+        within: What its failure ends: the run, an item of a loop, or a pipeline within another one.
         when: Expression that must be true for the step to run.
         limits: Of the pipeline.
         label: The step by its number and id, for people: ``"step 2 extract_list"``.
@@ -55,7 +55,7 @@ class Place:
     label: str = ""
 
     def is_due(self, state: PipelineState) -> bool:
-        """Whether the step is to run, by its ``when``.
+        """Whether the step must run, by its ``when``.
 
         Raises:
             ReferenceFailedError: ``when`` leads nowhere.
@@ -63,7 +63,7 @@ class Place:
         return self.when is None or is_true(self.when, state)
 
     def pass_over(self, state: PipelineState) -> PipelineState:
-        """Return the state of a pipeline that goes on without this step, with older results as they are."""
+        """Return the state without this step, with older results unchanged."""
         return replace(state.bind({}, self.keep), passed_over=(*state.passed_over, self.step))
 
     def bind(self, state: PipelineState, results: Mapping[str, JSONValue]) -> PipelineState:
@@ -71,14 +71,14 @@ class Place:
         return state.bind({**results, self.name: dict(results)}, self.keep)
 
     def skip(self, state: PipelineState) -> PipelineState:
-        """Return the state of a pipeline that goes on without this step's results, and without older ones."""
+        """Return the state without this step's results, and without older ones."""
         keep = self.keep - {*self.gives, self.name}
         return replace(state.bind({}, keep), skipped=(*state.skipped, self.step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """What the steps of a loop made of an item: a value as JSON text, or what went wrong."""
+    """The result of the steps of a loop for an item: a value as JSON text, or the failure."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.places.ItemOutcome"
 
@@ -92,10 +92,10 @@ class ItemOutcome:
 async def give_up(
     place: Place, state: PipelineState, failed: StepFailure, then: Ending | None, ctx: WorkflowContext
 ) -> PipelineState | None:
-    """Return the state to go on with; within a loop or another pipeline end that part instead.
+    """Return the next state; within a loop or another pipeline, end that part instead.
 
     Raises:
-        StepFailedError: The run is to fail.
+        StepFailedError: The run must fail.
     """
     fails = then == "fail" or (then is None and place.within != "loop")
     if fails and place.within != "pipeline":
@@ -113,25 +113,25 @@ async def give_up(
 
 
 def check_failed(place: Place, failures: Sequence[StepFailure]) -> None:
-    """Refuse to go on with more failures than the pipeline's limit.
+    """Raise if there are more failures than the pipeline's limit.
 
     Raises:
         StepFailedError: There are more.
     """
     most = place.limits.max_failed
-    # A share is of all that was tried, which is known at the end: see the judgement of the result.
+    # A share is relative to the total, which is only known at the end: see the judgement of the result.
     if not is_share(most) and exceeds(len(failures), most, of=len(failures)):
         raise too_many_failed(place, len(failures), failures[-1].failure)
 
 
 def too_many_failed(place: Place, count: int, last: Failure) -> StepFailedError:
-    """Return the error of a pipeline in which more failed than its limit."""
+    """Return the error of a pipeline with more failures than its limit."""
     message = f"{count} failed, more than max_failed ({place.limits.max_failed}); the last: {last.message}"
     return StepFailedError(place.step, replace(last, message=message), 1)
 
 
 def is_true(text: str, state: PipelineState) -> bool:
-    """Whether an expression is true: nothing, 0, false and what is empty are not.
+    """Whether an expression is true: null, 0, false and empty values are not.
 
     Raises:
         ReferenceFailedError: It leads nowhere.
@@ -142,7 +142,7 @@ def is_true(text: str, state: PipelineState) -> bool:
 async def leave_out(
     place: Place, state: PipelineState, missing: MissingResultError, ctx: WorkflowContext
 ) -> PipelineState | None:
-    """Return the state to go on with when a step lacks what a skipped one was to give."""
+    """Return the next state of a step that lacks the result of a skipped one."""
     if place.within == "loop":
         return await give_up(place, state, never_tried(place, missing), None, ctx)
     log.warning("step.skipped", step=place.step, reason=str(missing))

@@ -1,4 +1,4 @@
-"""What a pipeline gives back."""
+"""The result of a pipeline."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class _Part(BaseModel):
 
 
 class AttemptRecord(_Part):
-    """One try: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed.
+    """One attempt: ``failure_class`` is None if it succeeded, ``action`` says what followed if it failed.
 
     Attributes:
-        actor: That made it.
+        actor: The actor that was called.
         failure_class: Why it failed.
         message: For people.
-        detail: A word that says more.
+        detail: A more precise word.
         action: What followed.
         wait_s: Seconds before the next try.
-        next: The actor or the step that came next, if another one did.
+        next: The actor or the step that came next, if it was another one.
     """
 
     actor: str
@@ -45,7 +45,7 @@ class AttemptRecord(_Part):
 
 
 class FailedItem(_Part):
-    """A step, or a loop's item, that was given up, with every try."""
+    """A step, or a loop's item, that failed, with every attempt."""
 
     step: str
     item: JSONValue = None
@@ -64,20 +64,20 @@ class RetriedStep(_Part):
 
 
 class FailureTotals(_Part):
-    """How often one failure class occurred, and what the first few said."""
+    """How often one failure class occurred, and the first few messages."""
 
     count: int
     examples: tuple[str, ...]
 
 
 class PageTotals(_Part):
-    """Pages of a crawl by what became of them, and what storing them did to the tables, in rows.
+    """Pages of a crawl by their result, and the effect of storing them on the tables, in rows.
 
     Attributes:
         done: Fetched.
-        failed: Given up.
-        left: Known, and not fetched for the limits.
-        excluded: Left out, as the site wants it: by robots.txt.
+        failed: Failed.
+        left: Known, and not fetched because of the limits.
+        excluded: Left out because the site excludes them: by robots.txt.
         items: Items with a value that were read on them.
         inserted: Rows.
         updated: Rows.
@@ -97,22 +97,22 @@ class PageTotals(_Part):
 
 
 class PipelineResult(_Part):
-    """What a pipeline came to.
+    """The result of a pipeline.
 
     Attributes:
         schema_version: Of this shape.
         pipeline: Name of the pipeline.
         item_key: Field that identifies an item.
         items: The newest result called ``items``, of ``aggregate`` or of a loop; without one, the ``item``.
-        counts: Items, failed items, items left out by loops' limits, pages fetched and given up.
+        counts: Items, failed items, items left out by loops' limits, fetched and failed pages.
         pages: Of the crawl step, if there is one; its pages and items are in the tables already.
         failures: Failure class -> totals, over items and pages.
-        failed_items: Every step and item given up, with the reason.
+        failed_items: Every failed step and item, with the reason.
         retried: Steps that needed more than one attempt.
-        skipped: Steps left out because what they need was never made.
+        skipped: Steps left out because a result they need was never made.
         passed_over: Steps whose ``when`` was not true.
-        warnings: What steps that succeeded did not find.
-        gives_nothing: Whether no step gave anything to be stored, or did anything else that counts.
+        warnings: Things that successful steps did not find.
+        gives_nothing: Whether no step returned anything to store, or had another effect that counts.
     """
 
     schema_version: Literal[1] = 1
@@ -136,7 +136,7 @@ def result_of(spec: PipelineSpec, state: PipelineState, *, may_be_empty: bool = 
     Args:
         spec: The pipeline.
         state: After its last step.
-        may_be_empty: Whether a run that gives nothing to be stored may be meant so.
+        may_be_empty: Whether a run may intentionally return nothing to store.
     """
     items = _items(state)
     crawl = state.crawl or CrawlTotals()

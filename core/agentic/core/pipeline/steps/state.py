@@ -1,4 +1,4 @@
-"""What a pipeline knows while it runs: one immutable message that goes from step to step."""
+"""The state of a running pipeline: one immutable message that goes from step to step."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_NOTES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFailure:
-    """A step, or a loop's item, that was given up.
+    """A step, or a loop's item, that failed.
 
     Attributes:
-        step: Id of the step, with those of the loops around it: ``"details/fetch"``.
-        failure: The last one, which decided it.
-        attempts: Every try; none where there was nothing to try with.
+        step: Id of the step, after the ids of the loops around it: ``"details/fetch"``.
+        failure: The last one, which decided the result.
+        attempts: Every attempt; empty if there was no input to try with.
         item: The loop's item as JSON text; None outside of loops.
-        is_letter: Whether it is to be kept with the dead letters.
+        is_letter: Whether it becomes a dead letter.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.StepFailure"
@@ -49,7 +49,7 @@ class Retried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepNote:
-    """What a step that succeeded warned about: ``"'div.x' fits nothing on http://..."``.
+    """A warning of a step that succeeded: ``"'div.x' fits nothing on http://..."``.
 
     Attributes:
         step: The step by its number and id, for people: ``"step 2 extract_list"``.
@@ -63,13 +63,13 @@ class StepNote:
 
 
 def add_notes(known: Sequence[StepNote], more: Iterable[StepNote]) -> tuple[StepNote, ...]:
-    """Return both, each once and the first ``MAX_NOTES``: a loop may warn of each of its items."""
+    """Return both, each once and the first ``MAX_NOTES``: a loop may warn about each of its items."""
     return tuple(dict.fromkeys((*known, *more)))[:MAX_NOTES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureTally:
-    """How many pages failed with one class, and what the first ones said."""
+    """How many pages failed with one class, and the first messages."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.FailureTally"
 
@@ -80,7 +80,7 @@ class FailureTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlTotals:
-    """What a crawl came to, in pages of the frontier, items on them, and rows of the tables."""
+    """The result of a crawl, in pages of the frontier, items on them, and rows of the tables."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.CrawlTotals"
 
@@ -98,22 +98,22 @@ class CrawlTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineState:
-    """Inputs and results by name, and what went wrong so far.
+    """Inputs and results by name, and the failures so far.
 
-    Values are kept as JSON text: the message is immutable down to its last part, so that the engine never
-    copies it, and a value is parsed only by the step that looks at it.
+    Values are kept as JSON text: the message is immutable down to its last part, so the engine never copies
+    it, and only the step that uses a value parses it.
 
     Attributes:
-        values: (name, JSON text), each name once. ``inputs`` holds all inputs; those and the results of
-            steps also stand under their own names, the newest wins. Names no later step needs are dropped.
-        failures: Steps and items given up, in order.
+        values: (name, JSON text), each name once. ``inputs`` holds all inputs; inputs and results of steps
+            also have their own names, and the newest wins. Names no later step needs are dropped.
+        failures: Failed steps and items, in order.
         retried: Steps that needed more than one attempt.
         crawl: Of the crawl step, once it ended.
         left_out: Items beyond the ``max_items`` of loops.
         notes: What steps warned about.
-        skipped: Steps left out because what they need was never made.
+        skipped: Steps left out because a result they need was never made.
         passed_over: Steps whose ``when`` was not true.
-        branch: Where the last choice leads: ``"steps"`` or ``"otherwise"``.
+        branch: The branch of the last choice: ``"steps"`` or ``"otherwise"``.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.state.PipelineState"
@@ -136,7 +136,7 @@ class PipelineState:
         """Return the value of that name.
 
         Raises:
-            MissingResultError: There is none.
+            MissingResultError: It does not exist.
         """
         for known, text in self.values:
             if known == name:
@@ -145,11 +145,11 @@ class PipelineState:
         raise MissingResultError(name)
 
     def only(self, names: Collection[str]) -> PipelineState:
-        """Return a state of these values alone, in which nothing has happened yet."""
+        """Return a state of these values alone, without failures or notes."""
         return PipelineState(values=tuple((name, text) for name, text in self.values if name in names))
 
     def lookup(self, path: Path) -> JSONValue:
-        """Return what a dotted path leads to.
+        """Return the value of a dotted path.
 
         Raises:
             ReferenceFailedError: It leads nowhere.

@@ -1,4 +1,4 @@
-"""The executors a pipeline becomes that is a step of another one."""
+"""The executors of a pipeline that is a step of another one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class EnterNode(Executor):
 
     @handler
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
-        """Return what the pipeline begins with, or the state to go on with if it is not to run."""
+        """Return the pipeline's first state, or the next state if it must not run."""
         try:
             if not self._place.is_due(state):
                 return self._place.pass_over(state)
@@ -74,7 +74,7 @@ class OutcomeNode(Executor):
 
 
 class LeaveNode(Executor):
-    """Goes on after a pipeline within another one."""
+    """Continues after a pipeline within another one."""
 
     def __init__(self, name: str, place: Place, levels: Levels) -> None:
         super().__init__(name)
