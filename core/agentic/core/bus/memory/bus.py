@@ -56,11 +56,11 @@ class MemoryBus:
             await news.wait()
 
     async def state(self) -> StreamState:
-        """Return what is kept."""
+        """Return the state of the stream."""
         return StreamState(first=self._first, last=self._last, count=len(self._stored))
 
     async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
-        """Send to who listens; see :meth:`Bus.send`."""
+        """Send to all listeners; see :meth:`Bus.send`."""
         if len(payload) > self._max_message_bytes:
             raise MessageTooLargeError(subject, "the content", len(payload), self._max_message_bytes)
         if not await self._deliver(Message(subject=subject, payload=payload, reply=reply)) and reply:
@@ -77,17 +77,17 @@ class MemoryBus:
             self._listeners.remove(entry)
 
     def inbox(self) -> str:
-        """Return a subject that nobody else listens to."""
+        """Return a subject without other listeners."""
         return f"_INBOX.{uuid4().hex}"
 
     @property
     def audit(self) -> EventBus:
-        """The stream of decisions; it keeps as many as that of events, and ends with this process, too."""
+        """The stream of decisions; same limit as the stream of events, and also ends with this process."""
         return self._other("audit")
 
     @property
     def metrics(self) -> EventBus:
-        """The stream of measures; see :attr:`audit`."""
+        """The stream of measurements; see :attr:`audit`."""
         return self._other("metrics")
 
     def _other(self, name: str) -> EventBus:

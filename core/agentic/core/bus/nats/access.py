@@ -1,4 +1,4 @@
-"""How a process proves to a NATS server who it is, and knows the server."""
+"""Authentication between a process and a NATS server, in both directions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OBSERVER = ".observer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NatsAccess:
-    """What to connect with beside a URL; nothing at all for a server that asks for nothing.
+    """Credentials for a connection, besides the URL; empty for a server that requires none.
 
     Attributes:
-        seed_file: Holds the nkey seed of a user.
-        ca_file: Certificates, as PEM, one of which has signed the server's; those of the system if None.
-        cert_file: This process's own certificate, as PEM, for servers that ask for one.
+        seed_file: Contains the nkey seed of a user.
+        ca_file: Certificates, as PEM; one has signed the server's. None uses the system's certificates.
+        cert_file: This process's own certificate, as PEM, for servers that require one.
         key_file: Its key; None if it is in ``cert_file``.
     """
 
@@ -36,10 +36,10 @@ class NatsAccess:
     key_file: Path | None = None
 
     def options(self) -> dict[str, Any]:
-        """Return what the client library is to be told; files are read now.
+        """Return the options for the client library; files are read now.
 
         Raises:
-            BusAccessError: A file is missing, or holds something else.
+            BusAccessError: A file is missing, or has invalid content.
         """
         found: dict[str, Any] = {}
         if self.seed_file is not None:
@@ -53,7 +53,7 @@ class NatsAccess:
             context = ssl.create_default_context(cafile=self.ca_file)
             if self.cert_file is not None:
                 context.load_cert_chain(self.cert_file, self.key_file)
-        except OSError as exc:  # ssl's own errors are OSErrors, too
+        except OSError as exc:  # errors of ssl are OSErrors, too
             files = [str(file) for file in (self.ca_file, self.cert_file, self.key_file) if file]
             raise BusAccessError(
                 f"the certificates {', '.join(files)} cannot be used ({exc.strerror or exc}); correct "
@@ -63,12 +63,12 @@ class NatsAccess:
 
 
 def has_accounts(settings: Settings) -> bool:
-    """Whether each project has an account of its own on the server."""
+    """Whether each project has its own account on the server."""
     return PROJECT in settings.nats_seed
 
 
 def access_of(settings: Settings, project: str) -> NatsAccess:
-    """Return what to connect with for a project."""
+    """Return the credentials of a project."""
     seed = settings.nats_seed
     return NatsAccess(
         seed_file=seed_file(seed, project) if seed else None,
@@ -83,7 +83,7 @@ def _path(name: str) -> Path | None:
 
 
 def seed_file(pattern: str, project: str) -> Path:
-    """Return the seed file of a project: its name stands in it, escaped as in a URL.
+    """Return the seed file of a project: it contains the project's name, escaped as in a URL.
 
     The dot of a name that ends in ``.observer`` is escaped, too: ``shop.observer.nk`` is an observer's key.
     """

@@ -1,4 +1,4 @@
-"""The accounts of projects as files: two seeds for each project, and what the server is to include."""
+"""The accounts of projects as files: two seeds for each project, and a file for the server to include."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OBSERVER = f"{OBSERVER}{_WORKER}"
 class AccountFolder:
     """Holds ``accounts.conf``, and for each project ``NAME.nk`` and ``NAME.observer.nk``.
 
-    What is there stays: seeds are made for projects that have none, so it can be asked again at any time.
+    Existing seeds stay, and only missing ones are created, so it is safe to call it again at any time.
 
     Attributes:
         path: The folder.
@@ -34,12 +34,12 @@ class AccountFolder:
 
     @property
     def pattern(self) -> str:
-        """What ``AGENTIC_NATS_SEED_FILE`` has to be for workers."""
+        """The value of ``AGENTIC_NATS_SEED_FILE`` for workers."""
         return str(self.path / f"{PROJECT}{_WORKER}")
 
     @property
     def config(self) -> Path:
-        """What the server is to include."""
+        """The file that the server must include."""
         return self.path / ACCOUNTS_FILE
 
     def seeds(self, project: str) -> tuple[Path, Path]:
@@ -52,17 +52,17 @@ class AccountFolder:
         return sorted(unquote(name.removesuffix(_WORKER), errors="surrogatepass") for name in files)
 
     def make(self, projects: Iterable[str]) -> None:
-        """Make the seeds of projects that lack one, and write the configuration of all that have one.
+        """Create the missing seeds of projects, and write the configuration of all projects with seeds.
 
         Raises:
-            BusAccessError: A seed cannot be made or read.
+            BusAccessError: A seed cannot be created or read.
             OSError: The folder cannot be written to.
         """
         if self.is_shared:
             self.path.mkdir(parents=True, exist_ok=True)
         else:
             make_private_folder(self.path, below=self.path)
-        for project in {*projects, *self.projects()}:  # of one that is there a file may have gone
+        for project in {*projects, *self.projects()}:  # an existing project may have lost a file
             for file in self.seeds(project):
                 if not file.exists():
                     _write(file, make_seed() + "\n", 0o600)

@@ -1,7 +1,7 @@
-"""Accounts of a NATS server: one for each project, so that none can read, write or hear another's.
+"""Accounts of a NATS server: one for each project, so that no project can access the data of another.
 
-Each account has a *worker*, who may do everything in it except to delete the audit trail, and an *observer*,
-who may read and listen. Both are users with an nkey: the server knows the public key only.
+Each account has a *worker*, which may do everything except delete the audit trail, and an *observer*, which
+may read and listen. Both are users with an nkey: the server knows only the public key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OBSERVER_MAY = (
     "$JS.API.STREAM.NAMES",
     "$JS.API.STREAM.MSG.GET.*",
     "$JS.API.DIRECT.GET.>",
-    # Consumers that push, and end with their listener; without them nothing can be followed.
+    # Push consumers, which end with their listener; following a stream needs them.
     "$JS.API.CONSUMER.CREATE.>",
     "$JS.API.CONSUMER.INFO.>",
     "$JS.API.CONSUMER.DELETE.>",
@@ -39,7 +39,7 @@ class ProjectAccount:
 
 
 def accounts_config(accounts: Iterable[ProjectAccount]) -> str:
-    """Return the part of a server's configuration that makes these accounts, one setting a line."""
+    """Return the part of a server's configuration for these accounts, one setting per line."""
     lines = ["# Made by `agentic nats accounts`; include it at the top of the server's configuration.", ""]
     lines += ["accounts {"]
     for account in accounts:

@@ -1,8 +1,8 @@
 """Stores messages as atomic batches, a feature of the server that the client does not wrap.
 
-A batch is fastest where every write is synced to disk (30,000 messages/s, against 2,600 acknowledged one
-by one), its messages lie next to each other in the stream, and when its answer was lost it can be sent again:
-it is refused as a duplicate if it had arrived.
+A batch is fastest when every write is synced to disk (30,000 messages/s, against 2,600 acknowledged one by
+one). Its messages are next to each other in the stream. When its answer is lost, it can be sent again: the
+server refuses it as a duplicate if it had arrived.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DUPLICATE_IN_BATCH = 10201
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchMessage:
-    """One message of a batch; ``message_id`` makes it known to the server when it is sent again."""
+    """One message of a batch; the server recognizes a repeated message by ``message_id``."""
 
     subject: str
     payload: bytes
@@ -37,11 +37,11 @@ class BatchMessage:
 
 
 class DuplicateError(nats.errors.Error):
-    """At least one message of a batch had been stored before; none was stored now."""
+    """At least one message of a batch was already stored; none was stored now."""
 
 
 async def store(client: Client, stream: str, messages: Sequence[BusMessage]) -> None:
-    """Store ``messages`` in order, up to 1,000 of them together.
+    """Store ``messages`` in order, up to 1,000 together.
 
     Raises:
         nats.errors.Error: They may or may not be stored.
@@ -59,11 +59,11 @@ async def store_together(client: Client, batch: Sequence[BatchMessage], *, as_ba
 
     Args:
         client: Connected.
-        batch: What to store.
-        as_batch: Whether a single message is to be a batch, too.
+        batch: The messages to store.
+        as_batch: Whether to send a single message as a batch, too.
 
     Raises:
-        DuplicateError: At least one had been stored before; a single one that is no batch counts as stored.
+        DuplicateError: At least one was already stored; a single message outside a batch counts as stored.
         nats.errors.Error: They may or may not be stored.
     """
     batch_id = uuid4().hex if as_batch or len(batch) > 1 else ""
@@ -83,7 +83,7 @@ async def store_together(client: Client, batch: Sequence[BatchMessage], *, as_ba
 
 
 async def store_singly(client: Client, stream: str, batch: Sequence[BusMessage]) -> None:
-    """Store messages one after the other; the server skips what it knows.
+    """Store messages one after the other; the server skips known ones.
 
     Raises:
         nats.errors.Error: Some of them may be stored.

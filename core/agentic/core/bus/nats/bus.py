@@ -1,4 +1,4 @@
-"""The bus over NATS JetStream: streams, buckets, and messages that nobody keeps."""
+"""The bus over NATS JetStream: streams, buckets, and messages that are not stored."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NOBODY = "503"
 
 
 class NatsBus(NatsEvents):
-    """Uses ``AGENTIC_EVENTS``, ``AGENTIC_AUDIT`` and buckets, and makes them if needed; see :class:`Bus`.
+    """Uses ``AGENTIC_EVENTS``, ``AGENTIC_AUDIT`` and buckets, and creates them if needed; see :class:`Bus`.
 
     Args:
         url: ``nats://host:port``, several separated by commas; a user or token may be part of it.
-        access: What else the server asks for.
+        access: Other credentials for the server.
     """
 
     def __init__(self, url: str, access: NatsAccess | None = None) -> None:
@@ -36,16 +36,16 @@ class NatsBus(NatsEvents):
 
     @property
     def audit(self) -> EventBus:
-        """The stream ``AGENTIC_AUDIT``, from which nothing is removed."""
+        """The stream ``AGENTIC_AUDIT``; nothing is ever removed from it."""
         return NatsEvents(self._link, AUDIT)
 
     @property
     def metrics(self) -> EventBus:
-        """The stream ``AGENTIC_METRICS``, which forgets after a day."""
+        """The stream ``AGENTIC_METRICS``, which keeps a day."""
         return NatsEvents(self._link, METRICS)
 
     async def send(self, subject: str, payload: bytes, *, reply: str = "") -> None:
-        """Send to who listens; see :meth:`Bus.send`."""
+        """Send to all listeners; see :meth:`Bus.send`."""
         async with self._link.requesting() as client:
             if len(payload) > client.max_payload:
                 raise MessageTooLargeError(subject, "the content", len(payload), client.max_payload)
@@ -61,7 +61,7 @@ class NatsBus(NatsEvents):
             await listener.hear(_message(message))
 
         async with self._link.requesting() as client:
-            subscription = await client.subscribe(subject, cb=hear)  # again by itself after a reconnect
+            subscription = await client.subscribe(subject, cb=hear)  # automatic again after a reconnect
             await client.flush(_FLUSH_S)
         try:
             yield listener
@@ -70,21 +70,21 @@ class NatsBus(NatsEvents):
                 await subscription.unsubscribe()
 
     def inbox(self) -> str:
-        """Return a subject that nobody else listens to."""
+        """Return a subject without other listeners."""
         return f"_INBOX.{uuid4().hex}"
 
     @property
     def last_error(self) -> str:
-        """What the server complained of last."""
+        """The last complaint of the server."""
         return self._link.last_error
 
     def bucket(self, name: str, *, project: str, ttl_s: float | None = None) -> KeyValue:
-        """Return a bucket of a project; it is made when it is first used.
+        """Return a bucket of a project; it is created at its first use.
 
         Args:
-            name: Of what is in it: ``A-Z``, digits and ``_``.
-            project: Whose values these are; those of other projects are in buckets of their own.
-            ttl_s: Seconds after which every value is gone, if the bucket is not there yet; None for never.
+            name: Name of its content: ``A-Z``, digits and ``_``.
+            project: The project that owns the values; other projects have their own buckets.
+            ttl_s: Seconds after which every value is gone, if the bucket does not exist yet; None for never.
         """
         return NatsKeyValue(self._link, bucket_name(name, project), ttl_s=ttl_s)
 

@@ -1,4 +1,4 @@
-"""What is wrong with a NATS server, for ``agentic doctor``."""
+"""Problems of a NATS server, for ``agentic doctor``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWER_S = 3.0
 
 
 def nats_findings(url: str, http_url: str | None, access: NatsAccess | None = None) -> Iterator[Finding]:
-    """Ask the server; what only its monitoring knows is asked there, if ``http_url`` says where that is."""
+    """Check the server, and also its monitoring if ``http_url`` says where that is."""
     try:
         account, audit = asyncio.run(_account(url, access))
     except (BusUnavailableError, BusAccessError) as exc:
@@ -55,13 +55,13 @@ def _server_findings(http_url: str) -> Iterator[Finding]:
 
 
 def _without_path(http_url: str) -> str:
-    """Return the server of a URL: the path is the password of an embedded server."""
+    """Return a URL without its path, which is the password of an embedded server."""
     parts = urlsplit(safe_url(http_url))
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def _reason(fault: Exception) -> str:
-    if isinstance(fault, aiohttp.ClientResponseError):  # its text holds the URL, and what a stranger answered
+    if isinstance(fault, aiohttp.ClientResponseError):  # its text has the URL and an untrusted answer
         return f"HTTP {fault.status}"
     return str(fault) or type(fault).__name__
 
@@ -76,7 +76,7 @@ def _room_findings(whose: str, used: int, limit: int) -> Iterator[Finding]:
 
 
 def _audit_findings(audit: StreamInfo | None) -> Iterator[Finding]:
-    """Nothing is removed from the stream of decisions: somebody has to see to its room in time."""
+    """Check the room in the stream of decisions: it only grows, so operators need a warning in time."""
     limit = 0 if audit is None else audit.config.max_bytes or 0
     if audit is not None and limit > 0 and audit.state.bytes >= NEARLY_FULL * limit:
         yield warning(

@@ -1,4 +1,4 @@
-"""Reads newest messages by subject, one or many with one request, a feature the client does not wrap.
+"""Reads newest messages by subject, one or many per request, a feature that the client does not wrap.
 
 The server answers directly from the stream (ADR-31 of NATS), without a consumer.
 """
@@ -27,7 +27,7 @@ _END = "204"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastMessage:
-    """The newest message of a subject; ``headers`` are those it was stored with, and the server's own."""
+    """The newest message of a subject; ``headers`` are its stored ones, and the server's own."""
 
     subject: str
     payload: bytes

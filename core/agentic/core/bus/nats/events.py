@@ -1,4 +1,4 @@
-"""One stream of NATS JetStream as a bus of events: written in atomic batches, read from any place."""
+"""One stream of NATS JetStream as a bus of events: written in atomic batches, read from any position."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _FULL = frozenset({10023, 10047, 10077})
 
 
 class NatsEvents:
-    """A stream, which is made if needed; see :class:`EventBus`.
+    """A stream, created if needed; see :class:`EventBus`.
 
     Args:
-        link: To the server; closed by whoever made it.
-        config: Of the stream.
+        link: Connection to the server; its creator closes it.
+        config: Configuration of the stream.
     """
 
     def __init__(self, link: NatsLink, config: StreamConfig) -> None:
@@ -65,7 +65,7 @@ class NatsEvents:
                 return
 
     async def state(self) -> StreamState:
-        """Return what the stream holds."""
+        """Return the state of the stream."""
         async with self._link.requesting(self._config) as client:
             info = await client.jetstream().stream_info(self._stream)
         return StreamState(
@@ -76,7 +76,7 @@ class NatsEvents:
         )
 
     async def aclose(self) -> None:
-        """Do nothing: the connection is not its own."""
+        """Do nothing: it does not own the connection."""
 
     async def _read_while_connected(
         self, place: Place, until: int | None
@@ -87,7 +87,7 @@ class NatsEvents:
             async with open_pushes(client, self._stream, await place.find(client, self._stream)) as pushes:
                 while until is None or (place.after < until and pushes.pending_count):
                     if self._link.reconnect_count != connection:
-                        # The server may have been restarted, and its consumers are in memory.
+                        # The server may have restarted, and it keeps consumers in memory.
                         raise ConnectionResetError("the connection was lost while reading")
                     message = await pushes.next()
                     if message is None:

@@ -1,7 +1,7 @@
 """A bucket in NATS: a stream with one message for each key.
 
-The client's own buckets are not used: they have no time to live for an update, read a key that expired as a
-value that is None, and leave open whether a write whose answer was lost is there.
+The client's own buckets are not used: they have no time to live for an update, read an expired key as the
+value None, and do not show whether a write whose answer was lost succeeded.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class NatsKeyValue:
     """Implements :class:`KeyValue`.
 
     Args:
-        link: To the server.
+        link: Connection to the server.
         bucket: Its name.
-        ttl_s: Seconds after which every value is gone, if the bucket is not there yet; None for never.
+        ttl_s: Seconds after which every value is gone, if the bucket does not exist yet; None for never.
     """
 
     def __init__(self, link: NatsLink, bucket: str, *, ttl_s: float | None = None) -> None:
@@ -112,7 +112,7 @@ class NatsKeyValue:
         try:
             after = await place.find(client, self._stream)
             async with open_pushes(client, self._stream, after, subject=subject) as pushes:
-                while self._link.reconnect_count == connection:  # what the server had in memory may be gone
+                while self._link.reconnect_count == connection:  # the server's memory may be gone
                     pushed = await pushes.next()
                     if pushed is not None:
                         place.after = pushed.sequence
@@ -135,7 +135,7 @@ class NatsKeyValue:
         return found
 
     async def _write(self, changes: Sequence[KeyWrite]) -> int:
-        """Write until it is known to be done, or that it cannot be; return the last revision."""
+        """Write until it is known to have succeeded or failed; return the last revision."""
         write = _Write(uuid4().hex, checked_writes(changes))
         while True:
             try:
@@ -147,12 +147,12 @@ class NatsKeyValue:
         for change in write.changes:
             refuse_oversized_value(change.key, change.value or b"", client.max_payload)
         messages = [self._message(change, f"{write.id}.{n}") for n, change in enumerate(write.changes)]
-        # Of a batch the server looks first whether it knows it, of a single message whether its key is stale:
-        # sent again, that one would conflict with itself. But a batch takes 6 ms, a message 0.8.
+        # The server first checks whether it knows a batch; of a single message it first checks the revision,
+        # so a repeated message would conflict with itself. But a batch takes 6 ms, a message 0.8.
         is_again, write.is_sent = write.is_sent, True
         try:
             return await store_together(client, messages, as_batch=is_again)
-        except DuplicateError:  # it had been stored, and the answer was lost
+        except DuplicateError:  # it was stored, but the answer was lost
             return await self._revision_of(client, messages[-1])
         except APIError as exc:
             if exc.err_code == _WRONG_REVISION:
@@ -160,17 +160,17 @@ class NatsKeyValue:
             raise
 
     async def _revision_of(self, client: Client, stored: BatchMessage) -> int:
-        """Return the revision that a message got; a stale one if its key was written again since."""
+        """Return the revision of a stored message; a stale one if its key was written again since."""
         last = await read_last(client, self._stream, stored.subject)
         if last is None or last.headers.get("Nats-Msg-Id") == stored.message_id:
             return last.sequence if last else NOT_THERE
         return last.sequence - 1
 
     async def _seen_anew(self, changes: Sequence[KeyWrite]) -> Sequence[KeyWrite]:
-        """Return the changes as the server has to be told: where a key was deleted, its marker is there.
+        """Return the changes with the revisions that the server expects: a deleted key has a marker.
 
         Raises:
-            KeyConflictError: One of the keys does not stand where it should.
+            KeyConflictError: One of the keys does not have its expected revision.
         """
         subjects = [self._prefix + change.key for change in changes if change.revision is not None]
         found = await self._patiently(lambda client: read_lasts(client, self._stream, subjects))
@@ -178,7 +178,7 @@ class NatsKeyValue:
         return [_expecting(change, last.get(change.key)) for change in changes]
 
     async def _patiently(self, call: Callable[[Client], Awaitable[T]]) -> T:
-        """Call, and call again where the connection was lost: it is made again within a moment, as a rule."""
+        """Call, and repeat when the connection is lost: it usually returns within a moment."""
         loop = asyncio.get_running_loop()
         until = loop.time() + PATIENCE_S
         while True:
@@ -216,7 +216,7 @@ class NatsKeyValue:
 
 @dataclass(slots=True)
 class _Write:
-    """A write on its way; ``is_sent``: it may be stored already."""
+    """A write in progress; ``is_sent``: it may be stored already."""
 
     id: str
     changes: Sequence[KeyWrite]
@@ -224,7 +224,7 @@ class _Write:
 
 
 class _StaleError(Exception):
-    """The server says that a key does not stand where it was expected."""
+    """The server reports that a key does not have its expected revision."""
 
 
 def _expecting(change: KeyWrite, last: LastMessage | None) -> KeyWrite:

@@ -1,4 +1,4 @@
-"""One connection to NATS: made when needed, made again when lost, and clear about why it does not work."""
+"""One connection to NATS: opened when needed, opened again when lost, with clear errors."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class NatsLink:
 
     Attributes:
         has_been_connected: Whether there was a connection before.
-        last_error: What the server, or the client, complained of last.
-        reconnect_count: How often the connection came back; what the server kept in memory may be gone.
+        last_error: The last complaint of the server or the client.
+        reconnect_count: How often the connection came back; the server's memory may be gone.
     """
 
     def __init__(self, url: str, access: NatsAccess | None = None) -> None:
@@ -61,8 +61,8 @@ class NatsLink:
         """Return a connected client, with the stream in place if one is needed.
 
         Raises:
-            BusUnavailableError: There is no usable connection now. While a lost one is being made again this
-                is raised at once: the client would take messages, but not tell what becomes of them.
+            BusUnavailableError: There is no usable connection now. During a reconnect this is raised at
+                once: the client would take messages, but not report their result.
         """
         async with self._connecting:
             if self._is_closing:
@@ -79,12 +79,12 @@ class NatsLink:
 
     @asynccontextmanager
     async def requesting(self, stream: StreamConfig | None = None) -> AsyncGenerator[Client, None]:
-        """Give a client for requests, and end the block as soon as the connection is lost.
+        """Yield a client for requests, and end the block as soon as the connection is lost.
 
-        The client by itself lets requests of a lost connection wait until their time is over.
+        Without this, requests of a lost connection wait until their timeout.
 
         Raises:
-            BusUnavailableError: For whatever goes wrong with the connection in the block.
+            BusUnavailableError: For any fault of the connection in the block.
         """
         client = await self.client(stream)
         try:
@@ -98,9 +98,9 @@ class NatsLink:
             raise self.failed(exc) from exc
 
     def failed(self, fault: Exception) -> BusUnavailableError:
-        """Return the error that tells of ``fault``, and have all streams looked at before the next use."""
+        """Return the error for ``fault``, and check all streams before the next use."""
         self._prepared.clear()
-        # A permission refused reaches the caller as a mere timeout; the reason comes on the side.
+        # The caller sees a refused permission only as a timeout; the reason arrives separately.
         if _DENIED in self.last_error.lower():
             denied, self.last_error = self.last_error, ""
             return BusDeniedError(self._url, denied)
@@ -110,7 +110,7 @@ class NatsLink:
         return BusUnavailableError(self._url, reason)
 
     async def aclose(self) -> None:
-        """Close the connection; a server that does not read delays that for a few seconds at most."""
+        """Close the connection; a server that does not read delays this for a few seconds at most."""
         self._is_closing = True
         if self._client is not None:
             # Not `asyncio.timeout`: the client swallows a cancellation while it ends a reconnection.
@@ -143,7 +143,7 @@ class NatsLink:
                 )
         except NATS_FAULTS as exc:
             raise self.failed(exc) from exc
-        # One limit serves the first connection, which should fail soon, and later ones, which should not.
+        # One limit is for the first connection, which should fail soon, and for later ones, which should not.
         client.options["max_reconnect_attempts"] = -1
         self.has_been_connected = True
         self.last_error = ""
@@ -172,8 +172,8 @@ class NatsLink:
     async def _on_error(self, error: Exception) -> None:
         text = str(error) or type(error).__name__
         log.debug("bus.faulted", error=text)
-        # While connecting the first error tells most: later ones only say that the server hung up. But one
-        # without a certificate hears that first, and why only then.
+        # While connecting, the first error says most: later ones only say that the server hung up. But a
+        # client without a certificate gets that error first, and the reason after it.
         is_late = self._connecting.locked() and self.last_error
         if not is_late or isinstance(error, ssl.SSLError):
             self.last_error = text

@@ -1,4 +1,4 @@
-"""Reads a stream through one short-lived consumer, which the server pushes from."""
+"""Reads a stream through one short-lived push consumer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pushed:
 
 
 class Pushes:
-    """What one consumer delivers, in order and without gaps.
+    """The messages of one consumer, in order and without gaps.
 
     Attributes:
         pending_count: Messages stored above the last one delivered.
@@ -50,7 +50,7 @@ class Pushes:
         """Return the next message, or None when there was none for a second.
 
         Raises:
-            nats.errors.Error: The connection is closed, a message was dropped on the way, or the stream was
+            nats.errors.Error: The connection is closed, a message was dropped in transit, or the stream was
                 deleted, which is noticed within some seconds.
         """
         _raise_if_cancelled()
@@ -73,7 +73,7 @@ class Pushes:
         )
 
     async def _doubt(self) -> None:
-        """Look now and then whether silence means that there is nothing: of a deleted stream nobody tells."""
+        """Check now and then whether the stream still exists: the server does not report a deletion."""
         self._silent_count += 1
         if self._silent_count % _DOUBTED_AFTER == 0:
             await self._jetstream.consumer_info(self._consumer.stream_name, self._consumer.name)
@@ -81,16 +81,16 @@ class Pushes:
 
 @dataclass(slots=True)
 class Place:
-    """Up to where a stream was read; of one that was deleted and made anew, nothing was."""
+    """The last position read in a stream; it restarts when the stream is deleted and created again."""
 
     after: int
     _created: datetime | None = None
 
     async def find(self, client: Client, stream: str) -> int:
-        """Return the sequence to read on after.
+        """Return the sequence to continue after.
 
         Raises:
-            nats.errors.Error: The server does not tell.
+            nats.errors.Error: The server does not answer.
         """
         created = (await client.jetstream().stream_info(stream)).created
         if self._created not in (None, created):
@@ -102,8 +102,8 @@ class Place:
 def _raise_if_cancelled() -> None:
     """Raise a cancellation that the client lost.
 
-    It waits with ``asyncio.wait_for``, which up to Python 3.11 returns a message that comes just then instead
-    of raising.
+    It waits with ``asyncio.wait_for``. Up to Python 3.11, a message that comes at the same time is returned
+    instead.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -114,17 +114,17 @@ def _raise_if_cancelled() -> None:
 async def open_pushes(
     client: Client, stream: str, after: int, *, subject: str | None = None, headers_only: bool = False
 ) -> AsyncGenerator[Pushes, None]:
-    """Have the messages above sequence ``after`` pushed until the block ends.
+    """Receive the messages above sequence ``after`` until the block ends.
 
     The client's own ordered consumer is not used: after a reconnect it stays silent for 10 to 15 s. A reader
     that knows its last sequence can simply open this again.
 
     Args:
         client: Connected.
-        stream: To read.
+        stream: The stream to read.
         after: Sequence already known.
-        subject: Only messages with such a subject.
-        headers_only: Leave the payloads out.
+        subject: Only messages with this subject.
+        headers_only: Omit the payloads.
     """
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox)

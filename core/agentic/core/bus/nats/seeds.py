@@ -1,4 +1,4 @@
-"""Nkey seeds: the secret by which a user of a NATS server proves who it is."""
+"""Nkey seeds: the secret that identifies a user of a NATS server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def make_seed() -> str:
     """Return the seed of a new user.
 
     Raises:
-        BusAccessError: The package for it is not installed.
+        BusAccessError: The required package is not installed.
     """
     nkeys = _library()
     return str(nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER).decode())
@@ -24,7 +24,7 @@ def read_seed(file: Path) -> str:
     """Return the seed in a file.
 
     Raises:
-        BusAccessError: There is none, or the package for it is not installed.
+        BusAccessError: There is none, or the required package is not installed.
     """
     try:
         seed = file.read_text(encoding="ascii").strip()

@@ -1,4 +1,4 @@
-"""The streams and buckets, as the server is told to keep them."""
+"""The configuration of streams and buckets on the server."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ AUDIT = StreamConfig(
     storage=StorageType.FILE,
     compression=StoreCompression.S2,
     retention=RetentionPolicy.LIMITS,
-    # A stream that is full refuses what is new. Neither flag can be taken back, not even by an operator.
+    # A full stream refuses new messages. No one can unset either flag, not even an operator.
     discard=DiscardPolicy.NEW,
     deny_delete=True,
     deny_purge=True,
     max_bytes=512 * 1024**2,
-    # Decisions are few: the server keeps their ids in memory for a day.
+    # Decisions are rare: the server keeps their ids in memory for a day.
     duplicate_window=86_400.0,
     allow_direct=True,
     allow_atomic=True,
@@ -74,17 +74,17 @@ METRICS = StreamConfig(
     max_msgs_per_subject=1_000,
     duplicate_window=DUPLICATE_WINDOW_S,
     allow_direct=True,
-    # What a power cut takes of a day's measures nobody misses. Such a stream takes no batches.
+    # A power cut may lose some measurements of a day: that is harmless. This stream accepts no batches.
     persist_mode=PersistMode.ASYNC,
     metadata={"agentic.schema": "1"},
 )
 
 
 def bucket_config(name: str, ttl_s: float | None) -> StreamConfig:
-    """Return how a bucket is kept: a stream as NATS's own tools know it, with one message for each key.
+    """Return the configuration of a bucket: a stream that NATS's own tools know, one message for each key.
 
-    It has no limit markers: with those, a key that expired is read as a value that is nothing, and cannot be
-    made anew. And no history: there, when a value expires, the one before it comes back.
+    It has no limit markers: with them, an expired key is read as an empty value, and cannot be created
+    again. It has no history: with it, when a value expires, the previous one comes back.
     """
     return StreamConfig(
         name=f"KV_{name}",
@@ -95,7 +95,7 @@ def bucket_config(name: str, ttl_s: float | None) -> StreamConfig:
         discard=DiscardPolicy.NEW,
         max_msgs_per_subject=1,
         max_age=ttl_s,
-        # A write that is sent again because its answer was lost is known within this time.
+        # The server recognizes a repeated write within this time, if its answer was lost.
         duplicate_window=min(_KNOWN_WRITES_S, ttl_s or _KNOWN_WRITES_S),
         allow_direct=True,
         allow_rollup_hdrs=True,
@@ -107,10 +107,10 @@ def bucket_config(name: str, ttl_s: float | None) -> StreamConfig:
 
 
 async def ensure_stream(client: Client, config: StreamConfig) -> None:
-    """Make a stream, or add what it lacks.
+    """Create a stream, or add missing settings.
 
-    What an operator may have set otherwise (age, size, replicas) is left as it is: an update with other
-    values than the stored ones would undo it at every start.
+    Settings that an operator may have changed (age, size, replicas) are kept: an update with other values
+    would undo them at every start.
 
     Raises:
         nats.errors.Error: The server refuses, or has no JetStream.

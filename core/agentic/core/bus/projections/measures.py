@@ -1,4 +1,4 @@
-"""How fast executors are: what their events tell, summed up. Pure."""
+"""The speed of executors, computed from their events. Pure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ENDS = frozenset({EventKind.EXECUTOR_COMPLETED, EventKind.EXECUTOR_FAILED})
 
 @dataclass(slots=True, kw_only=True)
 class Measure:
-    """What the tries of an executor's activations came to, in all runs of a project.
+    """The attempts of an executor's activations, in all runs of a project.
 
     Attributes:
         executor: Its name, without the path around it.
-        completed_count: Tries that succeeded.
-        failed_count: Tries that did not, those that were repeated included.
-        total_s: Wall time of them all.
-        max_s: That of the longest.
-        since: When the first of them ended, in seconds since 1970.
-        until: When the last one did.
+        completed_count: Attempts that succeeded.
+        failed_count: Attempts that failed, including repeated ones.
+        total_s: Wall time of all attempts.
+        max_s: Wall time of the longest attempt.
+        since: When the first attempt ended, in seconds since 1970.
+        until: When the last attempt ended.
     """
 
     executor: str
@@ -38,7 +38,7 @@ class Measure:
 
 
 def measured(events: Iterable[PublishedEvent]) -> Sequence[Measure]:
-    """Return a measure for each executor of which events tell that a try ended, by first appearance."""
+    """Return a measure for each executor with the end of an attempt in ``events``, by first appearance."""
     found: dict[str, Measure] = {}
     for published in events:
         event = published.event
@@ -61,8 +61,8 @@ def measure_message(measure: Measure, project: str, last: int) -> BusMessage:
     """Return ``measure`` ready to be published, on ``agentic.metrics.{project}.executor.{executor}``.
 
     Args:
-        measure: To publish.
-        project: Whose runs those were.
+        measure: The measure.
+        project: The project of the runs.
         last: Stream sequence of the newest event it covers.
     """
     name = token(measure.executor or "-")

@@ -1,10 +1,10 @@
-"""What executors of a kind have in common over all runs: what worked, what failed, and how that was mended.
+"""Patterns of executors of a kind over all runs: successes, failures, and how failures were fixed.
 
-    patterns.{type}.success    how often it succeeded, by number of tries
+    patterns.{type}.success    how often it succeeded, by number of attempts
     patterns.{type}.failure    how often it failed, and the newest kinds of errors by fingerprint
-    patterns.{type}.attempts   the newest tries
+    patterns.{type}.attempts   the newest attempts
 
-An executor is of the kind that its name says: workflows that share it share what is known of it.
+The kind of an executor is its name: workflows that share it share its patterns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VARYING = LinearPattern(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+|'[^']*'|\"[^\"]*\"", ign
 
 
 def pattern_keys(events: Iterable[PublishedEvent]) -> set[str]:
-    """Return the keys whose documents :func:`apply_patterns` looks at or changes."""
+    """Return the keys whose documents :func:`apply_patterns` reads or changes."""
     return {
         f"{_base(published.event)}.{part}"
         for published in events
@@ -44,7 +44,7 @@ def pattern_keys(events: Iterable[PublishedEvent]) -> set[str]:
 
 
 def apply_patterns(events: Iterable[PublishedEvent], documents: Documents) -> set[str]:
-    """Bring documents up to date with events, each given once; return the keys of those that changed."""
+    """Update documents with events, each given once; return the keys of changed documents."""
     changed: set[str] = set()
     for published in events:
         event = published.event
@@ -61,23 +61,23 @@ def apply_patterns(events: Iterable[PublishedEvent], documents: Documents) -> se
 
 
 def fingerprint(error_type: str, message: str) -> str:
-    """Return what errors have in common that differ in numbers, ids and quoted words only: 16 hex digits."""
+    """Return 16 hex digits, equal for errors that differ only in numbers, ids and quoted words."""
     text = f"{error_type}: {_VARYING.sub('_', message)}"
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 class KvHistory:
-    """Knows other runs from a project's patterns; implements :class:`~agentic.core.graph.HistorySource`.
+    """Reads history from a project's patterns; implements :class:`~agentic.core.graph.HistorySource`.
 
     Args:
-        bucket: Of the patterns.
+        bucket: The bucket of patterns.
     """
 
     def __init__(self, bucket: KeyValue) -> None:
         self._bucket = bucket
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
-        """Return what is known of an executor; an empty history where nothing is.
+        """Return the history of an executor; empty if there is none.
 
         Raises:
             BusUnavailableError: The server cannot be used.
@@ -130,7 +130,7 @@ def _failure(known: Document, event: WorkflowEvent) -> Document:
 
 
 def _mended(known: Document, event: WorkflowEvent) -> Document:
-    """Note that what had failed in the same activation has succeeded."""
+    """Record that an activation succeeded after a failure."""
     if not known:
         return known
     place = _place(event)

@@ -1,4 +1,4 @@
-"""A bucket that follows from events, written once whatever happens to who writes it."""
+"""A bucket derived from events: each event counts once, even if its writer dies."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _MAX_KNOWN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Up to where a stream was read.
+    """The last position read in a stream.
 
     Attributes:
-        stream: Which one, as its server says; one that was made anew is another.
-        sequence: The newest that was read.
+        stream: The server's id of the stream; a stream that is created again has another.
+        sequence: The newest sequence that was read.
     """
 
     stream: str
     sequence: int = 0
 
     async def keep(self, bucket: KeyValue) -> None:
-        """Write it down for whoever goes on."""
+        """Save it for the next reader."""
         await bucket.put(_POSITION, self.encoded())
 
     async def found(self, bucket: KeyValue) -> Place:
-        """Return where somebody stopped in this stream; its begin if nobody was at it."""
+        """Return the saved position in this stream; its start if there is none."""
         return self.kept_in(await bucket.get(_POSITION))
 
     def kept_in(self, entry: KeyEntry | None) -> Place:
-        """Return what was written down, if it is of this stream."""
+        """Return the saved position, if it is of this stream."""
         kept = _document(entry) if entry else None
         sequence = kept.get("sequence") if kept and kept.get("stream") == self.stream else 0
         return Place(self.stream, sequence if isinstance(sequence, int) else 0)
@@ -52,11 +52,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What a bucket is made of: pure functions of events and of what stands there.
+    """Computes a bucket: pure functions of events and of its documents.
 
     Attributes:
-        keys: Returns those whose documents ``apply`` looks at or changes.
-        apply: Brings documents up to date; returns the keys of those that changed.
+        keys: Returns the keys whose documents ``apply`` reads or changes.
+        apply: Updates documents; returns the keys of changed ones.
     """
 
     keys: Callable[[Iterable[PublishedEvent]], set[str]]
@@ -64,14 +64,14 @@ class Projection:
 
 
 class ProjectedBucket:
-    """Brings a bucket up to date, and notes with each write how far that got.
+    """Updates a bucket, and saves with each write how far it got.
 
-    Both are one batch, and where it got is compared and set: what was written by one that died is not
-    counted twice by the next.
+    Both are one batch, and the position is compared and set: after a writer dies, the next one does not
+    count its events twice.
 
     Args:
-        bucket: To write.
-        projection: What is in it.
+        bucket: The bucket to write.
+        projection: Computes its content.
     """
 
     def __init__(self, bucket: KeyValue, projection: Projection) -> None:
@@ -82,14 +82,14 @@ class ProjectedBucket:
         self._at: Place | None = None
 
     async def take_in(self, events: Sequence[PublishedEvent], stream: str) -> None:
-        """Write what events change that were not taken in before.
+        """Write the changes of events that were not processed before.
 
         Args:
             events: In the order of their stream.
-            stream: Which one that is.
+            stream: Id of the stream.
 
         Raises:
-            KeyConflictError: Another one is at it, too.
+            KeyConflictError: Another process writes, too.
             BusUnavailableError: The server cannot be used.
         """
         at = self._at
@@ -101,7 +101,7 @@ class ProjectedBucket:
             await self._write(changed, Place(stream, group[-1].stream_sequence))
 
     async def documents(self, keys: Iterable[str]) -> Documents:
-        """Return what stands under keys; those that are not there are left out.
+        """Return the documents of keys, without missing ones.
 
         Raises:
             BusUnavailableError: The server cannot be used.
@@ -136,7 +136,7 @@ class ProjectedBucket:
         self._revision = entry.revision if entry else NOT_THERE
 
     def _groups(self, events: Sequence[PublishedEvent]) -> Iterator[list[PublishedEvent]]:
-        """Yield events in order, in groups that change no more keys than can be written together."""
+        """Yield events in order, in groups whose changed keys can be written together."""
         group: list[PublishedEvent] = []
         keys: set[str] = set()
         for event in events:
@@ -156,7 +156,7 @@ def _encoded(document: Document) -> bytes:
 
 
 def _document(entry: KeyEntry) -> Document | None:
-    """Return what stands under a key; None, and a warning, for what is no document: it is made anew."""
+    """Return the document of a key; None, and a warning, if it is invalid: it will be created again."""
     try:
         found = json.loads(entry.value)
     except (ValueError, RecursionError):

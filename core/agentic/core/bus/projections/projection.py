@@ -1,16 +1,16 @@
-"""What stands in the buckets of live state, as events tell it. Pure: documents in, documents out.
+"""The documents in the buckets of live state, computed from events. Pure: documents in, documents out.
 
 ``{run}`` is ``project/run``, ``{node}`` adds the executor's path and ``{edge}`` the edge's name to that, each
 one word as :func:`token` makes it.
 
     workflow.{run}.state              status, workflow, superstep, times, error
     workflow.{run}.superstep          number, counts, when it began and ended
-    workflow.{run}.pending_messages   what is in hand: executors with the sources of their messages
+    workflow.{run}.pending_messages   pending executors with the sources of their messages
     workflow.{run}.state.{key}        shared state
-    executor.{node}.state             status, try, superstep, time
-    executor.{node}.output            what it sent and yielded last
-    executor.{node}.attempts          its newest tries in this run
-    executor.{node}.errors            the newest errors of those
+    executor.{node}.state             status, attempt, superstep, time
+    executor.{node}.output            its last sent messages and outputs
+    executor.{node}.attempts          its newest attempts in this run
+    executor.{node}.errors            the newest errors of these attempts
     edge.{edge}.data                  hash, provenance and trace of the newest message
     edge.{edge}.metadata              activation_count, last_activated, avg_latency_ms
     graph.{run}.executors             the status of each executor that has run, by path
@@ -52,19 +52,19 @@ _OUTCOMES: Mapping[EventKind, str] = {
 
 
 def state_keys(events: Iterable[PublishedEvent]) -> set[str]:
-    """Return the keys whose documents :func:`apply_state` looks at or changes."""
+    """Return the keys whose documents :func:`apply_state` reads or changes."""
     return {key for published in events for key in _keys(published.project, published.event)}
 
 
 def run_key(published: PublishedEvent) -> str:
-    """Return the key that says where an event's run stands, and which of its events are known."""
+    """Return the key for the status of an event's run; its document also says which events are known."""
     return f"workflow.{token(published.project, published.event.run_id)}.state"
 
 
 def apply_state(events: Iterable[PublishedEvent], documents: Documents) -> set[str]:
-    """Bring documents up to date with durable events, in order; return the keys of those that changed.
+    """Update documents with durable events, in order; return the keys of changed documents.
 
-    An event that a run's document has seen already changes nothing.
+    An event that a run's document already contains changes nothing.
     """
     changed: set[str] = set()
     for published in events:
@@ -77,7 +77,7 @@ def apply_state(events: Iterable[PublishedEvent], documents: Documents) -> set[s
 
 
 class _Seen:
-    """An event, where it happened, and what is known so far."""
+    """An event, its place, and the documents so far."""
 
     def __init__(self, project: str, event: WorkflowEvent, documents: Documents) -> None:
         self.event = event
@@ -191,7 +191,7 @@ def _edge(seen: _Seen) -> Iterator[str]:
 
 
 def _edge_names(event: WorkflowEvent) -> dict[str, None]:
-    """Return an edge's own name, and one for each way that a message may take over it."""
+    """Return an edge's own name, and one for each path of a message over it."""
     sources, targets = (cast("list[str]", event.data.get(ends, [])) for ends in ("sources", "targets"))
     names = dict.fromkeys([str(event.data.get("edge", ""))])
     if len(sources) * len(targets) <= MAX_WAYS:
@@ -200,7 +200,7 @@ def _edge_names(event: WorkflowEvent) -> dict[str, None]:
 
 
 def _carried(seen: _Seen) -> Iterator[str]:
-    """Note what came over the edges between the sources of a message and who has it now."""
+    """Record the traffic on the edges between the sources of a message and its receiver."""
     event = seen.event
     target = event.path.rpartition("/")[2]
     text = json.dumps(event.data.get("input"), sort_keys=True, default=str)
@@ -236,7 +236,7 @@ def _listed(seen: _Seen, key: str, most: int, entry: Document) -> str:
 
 
 def attempt_of(event: WorkflowEvent) -> Document:
-    """Return one try of an activation, as its end tells it."""
+    """Return one attempt of an activation, from its end event."""
     failed = event.kind is EventKind.EXECUTOR_FAILED
     return {
         "run": event.run_id,
@@ -250,7 +250,7 @@ def attempt_of(event: WorkflowEvent) -> Document:
 
 
 def trace_id(project: str, run_id: str) -> str:
-    """Return what all that happens in a run, its sub-runs too, has in common: 32 hexadecimal digits."""
+    """Return the trace id of a run and its sub-runs: 32 hexadecimal digits."""
     outermost = run_id.partition("/")[0]
     return hashlib.blake2b(f"{project}/{outermost}".encode(), digest_size=16).hexdigest()
 
@@ -285,6 +285,6 @@ def _node(project: str, event: WorkflowEvent) -> str:
 
 
 def _path(event: WorkflowEvent) -> list[str]:
-    """Return where the graph lives in which something happened."""
+    """Return the path of the graph that an event is from."""
     words = event.path.split("/") if event.path else []
     return words if event.kind is EventKind.EDGE_ACTIVATED else words[:-1]

@@ -24,7 +24,7 @@ LOOK_S = 0.5
 """Delay from an event to its value in the buckets."""
 
 WINDOW = 500
-"""Events processed together: of a key with several changes only the last value is written."""
+"""Events processed together: if a key changes several times, only the last value is written."""
 
 _LEASE_S = 10
 _LAST_RETRY_S = 10.0
@@ -34,12 +34,12 @@ _PATTERNS = Projection(pattern_keys, apply_patterns)
 
 
 class Projector:
-    """Writes what events tell into the buckets of their projects, once, whatever happens to it.
+    """Writes the data of events into the buckets of their projects, exactly once, even if it dies.
 
-    One of many is at it, who holds a lease.
+    Only one of many projectors works: the holder of a lease.
 
     Args:
-        bus: Where events are read, and buckets kept.
+        bus: The bus of the events and buckets.
         holder: Name of this process, for people.
     """
 
@@ -51,12 +51,12 @@ class Projector:
         self._place: Place | None = None
 
     async def keep_projecting(self) -> None:
-        """Follow the stream until cancelled; tell once of a bus that is away, and try on."""
+        """Follow the stream until cancelled; log once that the bus is away, and keep trying."""
         retry_s = 0.0
         while True:
             try:
                 has_more = await self.look()
-            except Exception as exc:  # whatever a client library comes up with: events stay in the stream
+            except Exception as exc:  # any error of a client library: events stay in the stream
                 if not retry_s:
                     log.warning("projections.waiting", error=str(exc) or type(exc).__name__)
                 retry_s = min(2 * retry_s or LOOK_S, _LAST_RETRY_S)
@@ -67,10 +67,10 @@ class Projector:
                 await asyncio.sleep(0 if has_more else LOOK_S)
 
     async def look(self) -> bool:
-        """Take in what is new, up to 500 events; return whether there is more.
+        """Process new events, up to 500; return whether there are more.
 
         Raises:
-            BusUnavailableError: The server cannot be used; nothing is lost or doubled by going on later.
+            BusUnavailableError: The server cannot be used; continuing later loses and doubles nothing.
         """
         if not await self._lease.hold():
             self._forget()
@@ -87,7 +87,7 @@ class Projector:
         new = {name: await self._project(name).take_in(told, state.made) for name, told in events.items()}
         self._place = Place(state.made, until)
         await self._place.keep(self._shared)
-        for name, told in new.items():  # last of all: told once, or at worst not at all
+        for name, told in new.items():  # last: reported once, or at worst not at all
             messages = [measure_message(measure, name, until) for measure in measured(told)]
             if messages:
                 await self._bus.metrics.publish(messages)
@@ -110,7 +110,7 @@ class Projector:
         return self._projects[name]
 
     def _forget(self) -> None:
-        """Begin anew: somebody else may have written meanwhile."""
+        """Start again: another process may have written meanwhile."""
         self._projects.clear()
         self._place = None
 
@@ -123,10 +123,10 @@ class _Project:
     patterns: ProjectedBucket
 
     async def take_in(self, events: Sequence[PublishedEvent], stream: str) -> Sequence[PublishedEvent]:
-        """Write what events change; return those that no stream told before.
+        """Write the changes of events; return the events that are new to all streams.
 
-        A stream that was made anew tells again what the ledger has. Where a run stands says what of it is
-        known, so that is written last.
+        A stream that is created again repeats the events of the ledger. The status document of a run says
+        which of its events are known, so it is written last.
         """
         runs = {run_key(published) for published in events}
         known = await self.state.documents(runs)
