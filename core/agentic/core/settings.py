@@ -1,4 +1,4 @@
-"""One place for configuration: the environment, then what a running ``agentic up`` wrote down."""
+"""The configuration: the environment, then the note of a running ``agentic up``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOST_AND_PORT = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::\d*)?")
 
 
 class Settings(BaseSettings):
-    """Everything the environment can say. Each field is read from ``AGENTIC_<NAME>``.
+    """All settings from the environment. Each field is read from ``AGENTIC_<NAME>``.
 
     URLs may carry passwords, so they are secrets: print them through :func:`safe_url`.
     """
@@ -109,27 +109,27 @@ class Settings(BaseSettings):
 
     @property
     def chosen_project(self) -> str | None:
-        """The project that the environment names; None if it leaves it at the default."""
+        """The project that the environment names; None for the default."""
         return self.project if "project" in self.model_fields_set else None
 
     @property
     def broker(self) -> str | None:
-        """URL of the Celery broker, from the environment or a running ``agentic up``; else None."""
+        """URL of the Celery broker, from the environment or a running ``agentic up``; otherwise None."""
         return self.broker_url.get_secret_value() or self._runtime.get("broker")
 
     @property
     def budget(self) -> str | None:
-        """URL of the server that keeps the turns of hosts, if it is not to be the broker; else None."""
+        """URL of the server for the turns of hosts, if it is not the broker; otherwise None."""
         return self.budget_url.get_secret_value() or None
 
     @property
     def nats(self) -> str | None:
-        """URL of the NATS server, from the environment or a running ``agentic up``; else None."""
+        """URL of the NATS server, from the environment or a running ``agentic up``; otherwise None."""
         return self.nats_url.get_secret_value() or self._runtime.get("nats")
 
     @property
     def nats_seed(self) -> str:
-        """Name of the file with the nkey seed, as ``nats_seed_file`` says, or of a running ``agentic up``."""
+        """Name of the file with the nkey seed, from ``nats_seed_file`` or a running ``agentic up``."""
         made = self.home.absolute() / NATS_ACCOUNTS
         is_embedded = not self.nats_url.get_secret_value() and "nats" in self._runtime
         if self.nats_seed_file or not is_embedded or not (made / ACCOUNTS_FILE).exists():
@@ -138,19 +138,19 @@ class Settings(BaseSettings):
 
     @property
     def nats_http(self) -> str | None:
-        """Where NATS tells about itself, from the environment or a running ``agentic up``; else None."""
+        """Address of NATS's own reports, from the environment or a running ``agentic up``; otherwise None."""
         return self.nats_http_url or self._runtime.get("nats_http")
 
 
 def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-through to pydantic
-    """Read the settings anew.
+    """Read the settings again.
 
     Args:
-        overrides: Values that win over the environment; meant for tests and for commands with options.
+        overrides: Values that override the environment; meant for tests and for commands with options.
 
     Raises:
-        SettingsError: A variable holds something that cannot be used. The value itself is not shown, as it
-            may be a secret.
+        SettingsError: A variable has an unusable value. The value itself is not shown, because it may be a
+            secret.
     """
     try:
         settings = Settings(**overrides)
@@ -165,7 +165,7 @@ def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-
 
 
 def _secrets_of(settings: Settings) -> Iterator[str]:
-    """Yield the passwords in URLs, and the keys; not whole URLs, of which messages may show the rest."""
+    """Yield the passwords in URLs, and the keys; not whole URLs: messages may show the rest of them."""
     given = (settings.database_url, settings.broker_url, settings.budget_url, settings.nats_url)
     for text in (*(url.get_secret_value() for url in given), *settings._runtime.values()):
         yield from passwords_in(text)
@@ -176,13 +176,13 @@ def _secrets_of(settings: Settings) -> Iterator[str]:
 
 
 def safe_url(url: str) -> str:
-    """Return ``url`` without user name and password, query and fragment: fit for messages and logs."""
+    """Return ``url`` without user name and password, query and fragment: safe for messages and logs."""
     scheme, mark, rest = url.partition("//")
     if not mark:
         scheme, rest = "", url
     head, slash, tail = rest.partition("/")
     if "@" in tail and not _HOST_AND_PORT.fullmatch(head.rpartition("@")[2]):
-        # That was no host and port, but the beginning of a password with a slash in it.
+        # That was not host and port, but the beginning of a password with a slash in it.
         head, slash, tail = rest.rpartition("@")[2].partition("/")
     return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{re.split('[?#]', tail, maxsplit=1)[0]}"
 
@@ -193,7 +193,7 @@ def safe_text(text: str) -> str:
 
 
 def _running_services(home: Path) -> dict[str, str]:
-    """Return service name -> URL as the supervisor in ``home`` wrote it, if that process still lives."""
+    """Return service name -> URL from the note of the supervisor in ``home``, if its process still lives."""
     try:
         runtime = json.loads((home / RUNTIME_FILE).read_text(encoding="utf-8"))
         os.kill(int(runtime["pid"]), 0)
@@ -201,5 +201,5 @@ def _running_services(home: Path) -> dict[str, str]:
     except PermissionError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        # No file, a half-written one of a killed supervisor, or a pid that is gone: nothing runs here.
+        # No file, a partial one of a killed supervisor, or a pid that is gone: nothing runs here.
         return {}

@@ -1,11 +1,11 @@
-"""Pages as a browser shows them, fetched with the manners of :mod:`agentic.core.http`.
+"""Pages as a browser shows them, fetched with the politeness of :mod:`agentic.core.http`.
 
     async with open_fetcher() as fetcher, PlaywrightBrowser() as browser:
         page = await BrowserFetcher(fetcher, browser).fetch(
             BrowserRequest(url="https://example.org/", wait_for="ul.results li")
         )
 
-This is the port and what is said over it; the browser itself is :mod:`agentic.executors.browser`.
+This is the port and its messages; the browser itself is :mod:`agentic.executors.browser`.
 """
 
 from agentic.core.browser.errors import BrowserUnavailableError, InvalidStorageError

@@ -13,9 +13,9 @@ GONE = "Expires=Thu, 01 Jan 1970 00:00:00 GMT"
 
 
 def keep_cookies(jar: CookieJar, before: Iterable[JSONValue], after: Iterable[JSONValue]) -> None:
-    """Change ``jar`` as the browser has changed its cookies.
+    """Change ``jar`` in the same way as the browser has changed its cookies.
 
-    What others have put into the jar meanwhile stays.
+    Other changes to the jar since then stay.
 
     Args:
         jar: The session's.
@@ -39,7 +39,7 @@ def _by_key(cookies: Iterable[JSONValue]) -> dict[tuple[str, str, str], _Cookie]
 
 
 def _plain(cookie: _Cookie) -> _Cookie:
-    """Return what makes a cookie; browsers round the end of its life, so its fractions do not count."""
+    """Return the identity of a cookie; browsers round the end of its life, so its fractions do not count."""
     kept = {name: cookie.get(name) for name in ("name", "value", "domain", "path", "secure", "httpOnly")}
     expires = cookie.get("expires")
     same_site = cookie.get("sameSite") or "Lax"

@@ -1,4 +1,4 @@
-"""What is wrong with the browser itself; what is wrong with a page is a ``FetchError``."""
+"""Errors of the browser itself; an error of a page is a ``FetchError``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentic.core.errors import AgenticError
 
 
 class BrowserUnavailableError(AgenticError, RuntimeError):
-    """There is no browser to be used, or it does not start; the message says what to install."""
+    """No browser is available, or it does not start; the message says what to install."""
 
 
 class InvalidStorageError(AgenticError, ValueError):

@@ -1,4 +1,4 @@
-"""Fetches pages with a browser, with the manners of the HTTP fetcher."""
+"""Fetches pages with a browser, with the politeness of the HTTP fetcher."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ WAYS = ("http://", "https://")
 class BrowserFetcher:
     """Shows pages by the rules of a fetcher's policy.
 
-    Each document of the window asks robots.txt and waits for its host's turn, wherever redirects, scripts
-    and steps lead; what a document loads besides is not waited for. Turns and ``Retry-After`` are those of
-    ``fetcher``, so that both ways to a host keep one pace.
+    Each document of the window checks robots.txt and waits for its host's turn, wherever redirects, scripts
+    and steps lead; other resources of a document do not wait. Turns and ``Retry-After`` are shared with
+    ``fetcher``: both ways to a host keep one pace.
 
     Args:
-        fetcher: Has the policy, and knows when each host may be asked.
+        fetcher: Has the policy, and knows when each host may get a request.
         browser: Shows the pages.
         secret: Reads a secret by name, for a proxy that is one.
     """
@@ -37,18 +37,18 @@ class BrowserFetcher:
         self._secret = secret
 
     async def fetch(self, request: BrowserRequest | str) -> RenderedPage:
-        """Return the page that the browser shows in the end.
+        """Return the page that the browser shows at the end.
 
         Args:
-            request: A URL is short for a request without further wishes.
+            request: A URL is short for a request without further options.
 
         Raises:
-            FetchError: There is none; ``failure_class`` says why. Nothing is retried here.
-            BrowserUnavailableError: There is no browser that starts.
-            SettingsError: The proxy is a socks5 one: browsers are not led through such.
+            FetchError: There is no page; ``failure_class`` says why. Nothing is retried here.
+            BrowserUnavailableError: No browser is available that starts.
+            SettingsError: The proxy is a socks5 one: browsers do not support these here.
         """
         asked = BrowserRequest(url=request) if isinstance(request, str) else request
-        origin_of(asked.url)  # refuses what is no http or https URL
+        origin_of(asked.url)  # refuses URLs other than http and https
         policy = self._fetcher.policy
         proxy = await self._proxy()
         async with _Turns(self._fetcher, documents_allowed(asked, policy.max_redirects)) as turns:
@@ -77,10 +77,10 @@ def documents_allowed(request: BrowserRequest, max_redirects: int) -> int:
 
 
 class _Turns:
-    """The turn of the host that the window is at: given back before the next one is waited for.
+    """The turn of the window's current host: it ends before the wait for the next one.
 
-    So a window never has one host's connection while it waits for another's: two that redirect to each other
-    would wait for ever.
+    So a window never has one host's connection while it waits for another's: two windows that redirect to
+    each other would wait forever.
     """
 
     def __init__(self, fetcher: Fetcher, allowed: int) -> None:

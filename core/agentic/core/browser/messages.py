@@ -1,4 +1,4 @@
-"""What a browser is asked for and what it shows, free of any library's types."""
+"""The requests to a browser and its results, free of any library's types."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class BrowserRequest:
 
     Attributes:
         url: Where to begin.
-        wait_for: CSS selector of what must be in the page before it is read.
+        wait_for: CSS selector of an element that must be in the page before it is read.
         wait_until: When the page counts as loaded; ``networkidle`` is half a second without a request.
-        timeout_s: For all of it, waiting for the host's turn apart; the policy's when None.
-        session: A login: its cookies, headers and local storage. The cookies that come are kept in it.
+        timeout_s: For everything except the wait for the host's turn; None: the policy's.
+        session: A login: its cookies, headers and local storage. New cookies are kept in it.
         screenshot: A PNG of the window, or of the page from top to bottom; images are in it only if they are
             not blocked.
         pdf: Whether to print the page, too.
         block: Kinds of resources that are not loaded.
         viewport: The size of the window.
-        steps: Done one after the other once the page is loaded.
+        steps: Done in order once the page is loaded.
     """
 
     url: str
@@ -59,19 +59,19 @@ class BrowserRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPage:
-    """A page as it stood in the browser when it was read.
+    """A page as it was in the browser when it was read.
 
     Attributes:
-        url: Where the browser was in the end, after redirects and steps; without user name, password and
+        url: Where the browser was at the end, after redirects and steps; without user name, password and
             fragment.
         status: HTTP status of the document there.
-        headers: Its headers, looked up in any case.
-        html: What had become of the document. Of a text that is no HTML, JSON say, the text itself.
+        headers: Its headers; lookup ignores case.
+        html: The document at the end. If it is not HTML but JSON, for example, the text itself.
         screenshot: PNG, if asked for.
         pdf: PDF, if asked for.
-        storage: Local storage of the origins visited, as in Playwright's storage state; only with a session,
+        storage: Local storage of the visited origins, as in Playwright's storage state; only with a session,
             for :attr:`HttpSession.storage <agentic.core.http.HttpSession>`. Secret.
-        elapsed_s: Seconds from the first request to the end, waiting for turns apart.
+        elapsed_s: Seconds from the first request to the end, without waits for turns.
     """
 
     url: str
@@ -85,11 +85,11 @@ class RenderedPage:
 
     @property
     def body(self) -> bytes:
-        """``html`` in UTF-8: what a content hash is made of."""
+        """``html`` in UTF-8: the input of a content hash."""
         return self.html.encode("utf-8", errors="replace")
 
     def as_response(self) -> HttpResponse:
-        """Return the page as if it had come over HTTP like that, for all that works on answers."""
+        """Return the page as if it had come over HTTP like that, for code that works on responses."""
         kept = [(name, value) for name, value in self.headers.items() if name.lower() not in _NO_LONGER_TRUE]
         media_type = self.headers.get("content-type", "text/html").partition(";")[0].strip()
         return HttpResponse(

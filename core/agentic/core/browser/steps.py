@@ -1,4 +1,4 @@
-"""What can be done on a page before it is read: enough for a login form and for "load more"."""
+"""Actions on a page before it is read: enough for a login form and for "load more"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's cookies and local storage, as a browser is given them."""
+"""A session's cookies and local storage in the format of a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Origin(TypedDict):
 
 
 class StorageState(TypedDict):
-    """What a browser knows of a login: Playwright's storage state."""
+    """A browser's data of a login: Playwright's storage state."""
 
     cookies: list[JSONValue]
     origins: list[_Origin]
@@ -31,7 +31,7 @@ _ORIGINS = TypeAdapter(list[_Origin])
 
 
 def storage_state(session: HttpSession | None) -> StorageState:
-    """Return what a browser is to know at first; nothing without a session.
+    """Return the initial state of a browser; empty without a session.
 
     Raises:
         InvalidStorageError: The session's local storage is of another shape; its values are not quoted.

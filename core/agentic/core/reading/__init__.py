@@ -1,4 +1,4 @@
-"""Reading what sites write, for any plugin: dates, addresses, XML, feeds.
+"""Read the formats of sites, for any plugin: dates, addresses, XML, feeds.
 
-:mod:`~agentic.core.reading.feeds` needs the extra ``feeds``; no library is loaded before something is read.
+:mod:`~agentic.core.reading.feeds` needs the extra ``feeds``; libraries are loaded at the first read.
 """

@@ -1,6 +1,6 @@
-"""YAML and JSON that people write, as data: with limits for what a small text can become.
+"""YAML and JSON written by people, as data, with limits on the size that a small text can expand to.
 
-A text that is within the limits costs time and memory in proportion to its length.
+A text within the limits costs time and memory in proportion to its length.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_DIGITS = 100
 
 @dataclass(frozen=True, slots=True)
 class TextFault:
-    """What is wrong with a text, and where; None where that is not known."""
+    """The problem of a text, and its place; None if unknown."""
 
     message: str
     line: int | None = None
@@ -54,7 +54,7 @@ class DataText:
     """Parsed text.
 
     Attributes:
-        data: What it holds; None if it holds comments only.
+        data: Its content; None if it holds comments only.
         marks: Place -> line and column of every key and list element.
         is_empty: It holds comments only.
     """
@@ -69,17 +69,17 @@ def read_data(text: str) -> DataText:
 
     Raises:
         DataTextError: It is neither, names a key twice, nests too deep, has a number that programs read in
-            different ways, or aliases that stand for too much.
+            different ways, or aliases that expand to too much.
     """
     try:
         loader = _Loader(text)
-    except yaml.YAMLError as exc:  # of a character that YAML does not take
+    except yaml.YAMLError as exc:  # because of a character that YAML does not accept
         raise DataTextError(TextFault(f"it is not valid YAML: {' '.join(str(exc).split())}")) from None
     try:
         node = loader.get_single_node()
         if node is None:
             return DataText(None, {}, is_empty=True)
-        # Merge keys put the keys of others into a mapping, so places are read before data is made.
+        # Merge keys put the keys of other mappings into one, so places are read before data is made.
         places = list(_places(node))
         data = loader.construct_document(node)
     except yaml.MarkedYAMLError as exc:
@@ -96,7 +96,7 @@ def read_data(text: str) -> DataText:
         raise DataTextError(*twice)
     marks = {place: mark for place, mark, _ in places}
     if text.lstrip().startswith("{"):
-        with suppress(ValueError):  # YAML reads some numbers and dates of JSON as something else
+        with suppress(ValueError):  # YAML reads some numbers and dates of JSON differently
             data = json.loads(text)
     check_data(data, marks)
     return DataText(data, marks)
@@ -106,7 +106,7 @@ def read_json(text: str) -> JSONValue:
     """Parse JSON.
 
     Raises:
-        DataTextError: It is within its syntax and beyond a limit: nested too deep, or a number too long.
+        DataTextError: Its syntax is valid, but it is beyond a limit: nested too deep, or a number too long.
         ValueError: It is not JSON.
     """
     try:
@@ -122,10 +122,10 @@ def read_json(text: str) -> JSONValue:
 
 
 def check_data(data: object, marks: Mapping[Place, Mark] | None = None) -> None:
-    """Check that data is within the limits that hold for texts.
+    """Check that data is within the limits for texts.
 
     Raises:
-        DataTextError: It nests too deep, or has a number that is too long, infinite or none.
+        DataTextError: It nests too deep, or has a number that is too long, infinite or NaN.
     """
     waiting: list[tuple[object, Place]] = [(data, ())]
     while waiting:
@@ -193,7 +193,7 @@ class _Loader(yaml.SafeLoader):
             raise DataTextError(TextFault(message, *_mark(event.start_mark)))
 
     def _size(self, node: yaml.Node | None) -> int:
-        """Return how many characters a node takes written out, its aliases too."""
+        """Return how many characters a node takes written out, including its aliases."""
         if isinstance(node, yaml.MappingNode):
             return 2 + sum(self._sizes[id(part)] for pair in node.value for part in pair)
         if isinstance(node, yaml.SequenceNode):
@@ -206,9 +206,9 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 
 
 def _places(node: yaml.Node, place: Place = ()) -> Iterator[tuple[Place, Mark, bool]]:
-    """Yield (place, line and column, whether the key was there before) of every key and list element.
+    """Yield (place, line and column, whether the key is a repeated one) of every key and list element.
 
-    Aliases stand for so much at most, and for nothing they stand in, so they are walked through.
+    The size of aliases is limited, and none contains itself, so they are included.
     """
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()

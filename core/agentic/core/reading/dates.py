@@ -1,4 +1,4 @@
-"""Dates and times as sites write them."""
+"""Dates and times in the formats of sites."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TIME = re.compile(
 
 
 def parse_moment(text: str, pattern: str | None = None) -> date | None:
-    """Return the moment that ``text`` names: a ``datetime`` if it has a time of day, else a ``date``.
+    """Return the moment that ``text`` names: a ``datetime`` if it has a time of day, otherwise a ``date``.
 
     ISO 8601, ``31 October 2026``, ``Sat, 31 Oct 2026 14:04:00 GMT``, ``October 31st, 2026 at 2:04 pm``,
-    ``2026/10/31`` and ``31.10.2026`` are known. ``03/04/2026`` is not, as it is two days: give ``pattern``.
+    ``2026/10/31`` and ``31.10.2026`` are known. ``03/04/2026`` is ambiguous: give ``pattern``.
 
     Args:
-        text: Blanks around and inside do not count.
-        pattern: What :meth:`datetime.datetime.strptime` is to read it by.
+        text: Blanks around and inside are ignored.
+        pattern: Format for :meth:`datetime.datetime.strptime`.
 
     Returns:
         None if it names no moment. A time without a zone stays without one.
@@ -46,7 +46,7 @@ def parse_moment(text: str, pattern: str | None = None) -> date | None:
 
 
 def as_utc(moment: date) -> datetime:
-    """Return ``moment`` with a zone; one without is taken for UTC, a day for its beginning."""
+    """Return ``moment`` with a zone; without one it is taken as UTC, a day as its beginning."""
     found = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 

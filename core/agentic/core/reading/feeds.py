@@ -38,16 +38,16 @@ HEAD_BYTES = 16 * 1024
 MAX_BROKEN_BYTES = 4 * 1024 * 1024  # feedparser takes up to eight seconds for one MB
 
 Item = dict[str, JSONValue]
-_Found = Mapping[str, Any]  # dictionaries of two libraries that are typed by neither
+_Found = Mapping[str, Any]  # dictionaries of two libraries; neither has types for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A feed; what it does not say is None.
+    """A feed; missing values are None.
 
     Attributes:
-        url: The page it is the feed of.
-        interval_s: How long it wants to be left alone after it was asked (``ttl``, ``sy:updatePeriod``).
+        url: The page of the feed.
+        interval_s: Minimum time between two requests (``ttl``, ``sy:updatePeriod``).
         items: Its entries, in its order.
     """
 
@@ -61,15 +61,15 @@ class Feed:
 def read_feed(body: bytes, url: str) -> Feed:
     """Return a feed: RSS, Atom, RDF or JSON Feed.
 
-    What is well-formed is read by fastfeedparser, all else by feedparser: the one recovers by leaving out
-    what it cannot read, the other costs fifty times as much, and is called in a process of its own. Blocks.
+    fastfeedparser reads well-formed feeds, and feedparser all others: the first recovers by leaving out
+    unreadable parts, the second costs fifty times as much, and runs in a process of its own. Blocks.
 
     Args:
         body: As it came.
-        url: Where it came from, for relative addresses.
+        url: Its address, for relative addresses.
 
     Raises:
-        MarkupError: It is no feed.
+        MarkupError: It is not a feed.
         MissingExtraError: A library is not installed.
     """
     found = _read_fast(body)
@@ -80,16 +80,16 @@ def read_feed(body: bytes, url: str) -> Feed:
 
 
 def read_slowly(payload: bytes) -> JSONValue:
-    """Return what feedparser reads, for the process that :func:`read_feed` calls it in.
+    """Return the result of feedparser, for the process that :func:`read_feed` calls it in.
 
-    None if it is no feed.
+    None if it is not a feed.
 
     Args:
         payload: The URL in JSON, a line feed, and the body.
     """
     head, _, body = payload.partition(b"\n")
     feedparser = load("feedparser", EXTRA)
-    # Given bytes it would first try to open a file of that name.
+    # Bytes alone would first be taken for a file name.
     found = feedparser.parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
     if not found.get("version"):
         return None
@@ -110,10 +110,10 @@ def _feed_of(feed: _Found, entries: Sequence[_Found], body: bytes, url: str) -> 
 
 
 def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
-    """Return feed and entries, None if it is no JSON Feed, and no well-formed XML with entries.
+    """Return feed and entries, None if it is neither a JSON Feed nor well-formed XML with entries.
 
-    None, too, for what this one would lose, and for what YouTube writes: it leaves out which video it is, and
-    how many saw it.
+    None, too, for content that this parser would lose, and for feeds of YouTube: it leaves out the video's
+    id, and its views.
     """
     if YOUTUBE in body[:HEAD_BYTES]:
         return None
@@ -123,18 +123,18 @@ def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
         if not is_json and any(_is_lost(element) for element in elements([body])):
             return None
         found = fastfeedparser.parse(body)
-    except Exception:  # whatever it is, the other one is asked
+    except Exception:  # for any error, the other parser is used
         return None
     return (found.feed, found.entries) if found.entries or is_json else None
 
 
 def _is_lost(element: Ended) -> bool:
-    """Tell whether it is markup in a text, as Atom has it in its ``xhtml``, or a text in base64."""
+    """Return whether it is markup in a text, as Atom has it in its ``xhtml``, or a text in base64."""
     return element.path[-2:-1] in TEXTS or element.attributes.get("mode") == "base64"
 
 
 def _read_broken(body: bytes, url: str) -> Feed | None:
-    if b"<!ENTITY" in body:  # which may stand behind a long comment
+    if b"<!ENTITY" in body:  # it may stand behind a long comment
         return None
     if len(body) > MAX_BROKEN_BYTES:
         raise MarkupError(
@@ -143,12 +143,12 @@ def _read_broken(body: bytes, url: str) -> Feed | None:
         )
     require("feedparser", EXTRA)
     try:
-        # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy
-        # for minutes.
+        # 50 KB of a name, or of empty lines before the first `<`, keep its regular expressions busy for
+        # minutes.
         found = call_isolated(f"{__name__}:{read_slowly.__name__}", json.dumps(url).encode() + b"\n" + body)
     except ProcessEndedError as exc:
         raise MarkupError(f"it is broken, and {exc}") from None
-    except IsolatedCallError:  # it reads nearly everything, and fails in many ways at the rest
+    except IsolatedCallError:  # it reads nearly everything, and fails in many ways on the rest
         return None
     if found is None:
         return None
@@ -160,12 +160,12 @@ def _item(entry: _Found, base: str) -> Item:
     link = _text(entry.get("link"))
     address = absolute(base, link) if link else None
     return {
-        # As fastfeedparser has it: else an entry would be another one when its feed is broken for a day.
+        # As in fastfeedparser: otherwise an entry would change its id when its feed is broken for a day.
         "id": _text(entry.get("id")) or link,
         "title": _text(entry.get("title")),
         "url": address,
         "published": _moment(entry.get("published")),
-        # feedparser would give the time it was published instead, with a warning.
+        # feedparser would return the publication time instead, with a warning.
         "updated": _moment(entry.get("updated")) if "updated" in entry else None,
         "author": _text(entry.get("author")),
         "summary": _text(entry.get("summary")) or _text(entry.get("description")),
@@ -177,14 +177,14 @@ def _item(entry: _Found, base: str) -> Item:
 
 
 def _video(entry: _Found) -> Item:
-    """Return what YouTube tells of a video; nothing for other entries."""
+    """Return the data of a YouTube video; nothing for other entries."""
     if (video_id := _text(entry.get("yt_videoid"))) is None:
         return {}
     return {"video_id": video_id, "views": _number((entry.get("media_statistics") or {}).get("views"))}
 
 
 def _enclosures(entry: _Found) -> Iterable[_Found]:
-    """Return each enclosure once: the libraries name them apart, among the links, or both."""
+    """Return each enclosure once: the libraries list them separately, among the links, or both."""
     linked = (link for link in entry.get("links") or () if link.get("rel") == "enclosure")
     found = [*(entry.get("enclosures") or ()), *linked]
     return {address: one for one in found if (address := one.get("url") or one.get("href"))}.values()
@@ -204,7 +204,7 @@ def _head(body: bytes) -> str:
 
 
 def _interval_s(head: str) -> int | None:
-    """Return how long a feed wants to be left alone: the longer of its two ways to say so."""
+    """Return the requested minimum time between requests: the longer of a feed's two ways to state it."""
     ttl, period, frequency = TTL.search(head), PERIOD.search(head), FREQUENCY.search(head)
     found = [int(ttl[1]) * 60] if ttl else []
     if period or frequency:
@@ -232,5 +232,5 @@ def _number(value: object) -> int | None:
 
 
 def _text(value: object) -> str | None:
-    """Return a text that is one: ``&#xD800;`` is half of a character, and could not be written anywhere."""
+    """Return a valid text: ``&#xD800;`` is half of a character, and could not be written anywhere."""
     return value.encode("utf-8", "replace").decode().strip() or None if isinstance(value, str) else None

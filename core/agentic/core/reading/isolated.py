@@ -1,8 +1,8 @@
-"""Libraries that a page can keep busy without end, each call in a process that can be ended.
+"""Libraries that a page can keep busy forever: each call runs in a process that can be killed.
 
 A backtracking regular expression holds Python's lock: neither a timeout nor a cancellation reaches its
-process. So what is not our own code, and reads what anybody may have written, is called in a process beside
-this one. The system ends that process when a call has had its time, and no other call notices.
+process. So code that is not our own, and reads untrusted input, is called in a process beside this one. The
+system ends that process when a call has used its time, and no other call notices.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _KEPT = (
     "LC_CTYPE",
     "TZ",
     "HOME",
-)  # nothing that may be a secret
+)  # nothing that may be secret
 
 
 class IsolatedCallError(ValueError):
-    """A library did not come to an end with what it was given, or failed."""
+    """A library did not finish with its input, or failed."""
 
 
 class ProcessEndedError(IsolatedCallError):
     """The process of a call ended before it had answered.
 
     Attributes:
-        is_limit: Whether the call had used its time or its memory.
+        is_limit: Whether the call had used up its time or its memory.
     """
 
     def __init__(self, exit_code: int) -> None:
@@ -63,7 +63,7 @@ def call_isolated(function: str, payload: bytes) -> JSONValue:
 
     Args:
         function: ``module:name`` of a function that takes bytes and returns JSON.
-        payload: What it is given.
+        payload: The argument.
 
     Raises:
         IsolatedCallError: It failed, or was ended.
@@ -73,7 +73,7 @@ def call_isolated(function: str, payload: bytes) -> JSONValue:
 
 
 class _Process:
-    """One such process. It starts with the first call, and ends by itself when it is idle for a minute."""
+    """One such process. It starts with the first call, and ends by itself after an idle minute."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -92,13 +92,13 @@ class _Process:
         return cast(JSONValue, told["value"])
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, in any state."""
         if self._child is not None:
             self._child.kill()
             self._end()
 
     def forget(self) -> None:
-        """Leave the process to the one that this process was forked from."""
+        """Leave the process to the parent that this process was forked from."""
         if self._child is not None:
             self._close_pipes(self._child)
             self._child.returncode = 0
@@ -143,9 +143,9 @@ class _Pool:
 
     @contextmanager
     def process(self) -> Iterator[_Process]:
-        """Give a process that nobody else has."""
+        """Return a process that no other call uses."""
         with self._places:
-            process = self._idle.pop()  # the one that worked last: the others may end
+            process = self._idle.pop()  # the last one that worked: the others may end
             try:
                 yield process
             finally:
@@ -188,7 +188,7 @@ def _read_line(child: subprocess.Popen[bytes]) -> bytes | None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    # Its own session: a Ctrl-C ends this process, and by the end of its input that one.
+    # Its own session: a Ctrl-C ends this process, and the end of its input ends that one.
     paths = [os.path.abspath(path) for path in sys.path if path]  # noqa: PTH100 - zip files are among them
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     child = subprocess.Popen(
@@ -200,7 +200,7 @@ def _started() -> subprocess.Popen[bytes]:
         env={**environment, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
         start_new_session=True,
     )
-    # Who is idle ends by itself: somebody has to wait for that, or the system keeps what is left of it.
+    # An idle process ends by itself: we must wait for it, or the system keeps its remains.
     threading.Thread(target=child.wait, name="agentic-isolated", daemon=True).start()
     return child
 

@@ -1,4 +1,4 @@
-"""The process beside another one: takes calls from its input and writes answers to its output.
+"""The process beside another one: reads calls from its input and writes answers to its output.
 
 It is a program: ``python -m agentic.core.reading.isolated_process MEMORY_BYTES``.
 """
@@ -20,11 +20,11 @@ IDLE_S = 60.0
 
 
 def main() -> None:
-    """Answer until nobody asks."""
+    """Answer calls until the input ends."""
     _limit(resource.RLIMIT_AS, int(sys.argv[1]))
-    _limit(resource.RLIMIT_CORE, 0)  # at its end the system would write down what it read
+    _limit(resource.RLIMIT_CORE, 0)  # a core dump would store its input
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output that a library prints is not an answer
     waiting = select.poll()
     waiting.register(calls, select.POLLIN)
     while waiting.poll(IDLE_S * 1000) and (head := calls.readline()):
@@ -34,14 +34,14 @@ def main() -> None:
 
 def _answer(head: dict[str, JSONValue], calls: BinaryIO) -> dict[str, JSONValue]:
     payload = calls.read(int(str(head["size"])))
-    # The system ends the process at the soft limit, whatever it does.
+    # The system ends the process at the soft limit, in any state.
     used = resource.getrusage(resource.RUSAGE_SELF)
     _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + int(str(head["cpu_s"])))
     module, _, name = str(head["function"]).partition(":")
     try:
         function = cast("Callable[[bytes], JSONValue]", getattr(import_module(module), name))
         return {"value": function(payload)}
-    except Exception as exc:  # of a library, of which each fails in its own ways
+    except Exception as exc:  # of a library; each fails in its own ways
         return {"fault": f"{type(exc).__name__}: {str(exc)[:200]}"}
 
 

@@ -1,4 +1,4 @@
-"""XML read piece by piece, in little memory, from servers nobody trusts."""
+"""XML read piece by piece, in little memory, from untrusted servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PIECE_BYTES = 64 * 1024
 
 
 class MarkupError(ValueError):
-    """It is no XML, or none that would be read: it declares entities, or is nested too deep."""
+    """It is not XML, or is refused: it declares entities, or is nested too deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Ended:
 
 
 def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
-    """Yield the elements of a document as they end; those around them are not kept.
+    """Yield the elements of a document as they end; the elements around them are not kept.
 
     Raises:
         MarkupError: It cannot be read further.
@@ -40,7 +40,7 @@ def elements(pieces: Iterable[bytes]) -> Iterator[Ended]:
     reader = _Reader()
     try:
         for piece in pieces:
-            for start in range(0, len(piece), PIECE_BYTES):  # so that few elements wait to be taken
+            for start in range(0, len(piece), PIECE_BYTES):  # so that only a few elements wait
                 reader.parser.Parse(piece[start : start + PIECE_BYTES])
                 yield from reader.take()
         reader.parser.Parse(b"", True)
@@ -64,7 +64,7 @@ class _Reader:
         self.parser.EntityDeclHandler = self._entity
 
     def take(self) -> list[Ended]:
-        """Return what has ended since the last time."""
+        """Return the elements that have ended since the last time."""
         ended, self._ended = self._ended, []
         return ended
 
@@ -87,5 +87,5 @@ class _Reader:
             self._room -= len(text)
 
     def _entity(self, name: str, *_declared: object) -> NoReturn:
-        # A few of them, each made of the one before, are gigabytes.
+        # A few of them, each built from the one before, expand to gigabytes.
         raise MarkupError(f"it declares the entity {name!r}")

@@ -52,5 +52,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Loaded at the first use of one of its modules: loading all would delay every command.
     return loaded(__name__, _HOMES, name)

@@ -1,4 +1,4 @@
-"""What an embedded server is reached by: a port and a password, which a restart keeps."""
+"""The access to an embedded server: a port and a password, which a restart keeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ServerAccess:
 
     Attributes:
         port: On loopback.
-        password: Letters and digits; stands in URLs and in private files, never in a command line.
+        password: Letters and digits; used in URLs and in private files, never in a command line.
     """
 
     port: int
@@ -35,9 +35,9 @@ class _Kept(BaseModel):
 
 
 def server_access(home: Path, name: str) -> ServerAccess:
-    """Return how a server of ``home`` is reached, and make its private folder ``home/name``.
+    """Return the access to a server of ``home``, and make its private folder ``home/name``.
 
-    Both are kept there, so that workers that were started by hand find the server again after a restart.
+    Both are stored there: workers that were started by hand find the server again after a restart.
     Another port is taken if that one is in use.
     """
     folder = home.absolute() / name
@@ -55,5 +55,5 @@ def server_access(home: Path, name: str) -> ServerAccess:
 def _read(file: Path) -> _Kept | None:
     try:
         return _Kept.model_validate_json(file.read_bytes())
-    except (OSError, ValidationError):  # the first start, or cut off: another one serves as well
+    except (OSError, ValidationError):  # the first start, or a partial file: a new one is as good
         return None

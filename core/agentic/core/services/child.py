@@ -22,10 +22,10 @@ _TAIL_LINES = 5
 
 
 class Child:
-    """Runs ``service`` in a session of its own, so that a Ctrl-C meets only us and we stop it in order.
+    """Runs ``service`` in a session of its own: a Ctrl-C reaches only us, and we stop it in order.
 
     It dies with this process, also after a SIGKILL (see :mod:`agentic.core.services.launcher`); on Linux,
-    provided that it was started from a thread that lives as long as the process: the main one.
+    only if it was started from a thread that lives as long as the process: the main one.
     """
 
     def __init__(self, service: Service, log_path: Path) -> None:
@@ -57,7 +57,7 @@ class Child:
         self._exit = asyncio.create_task(self._process.wait(), name=f"exit of {self.service.name}")
 
     async def wait_ready(self) -> None:
-        """Wait until the service takes requests.
+        """Wait until the service accepts requests.
 
         Raises:
             ServiceFailedError: It ended, or was not ready in time.
@@ -78,7 +78,7 @@ class Child:
         return await asyncio.shield(self._exit)
 
     async def stop(self) -> None:
-        """Ask the process to end, kill it when its grace is over, and kill what it has left behind."""
+        """Ask the process to end, kill it after its grace period, and kill the processes it left behind."""
         if self._process is None:
             return
         with suppress(ProcessLookupError):
@@ -93,12 +93,12 @@ class Child:
         await self.wait_exit()
 
     def kill(self) -> None:
-        """Kill the process and all it has started."""
+        """Kill the process and all processes it has started."""
         if self._process is not None:
             signal_group(self._process.pid, signal.SIGKILL)
 
     def failure(self, reason: str) -> ServiceFailedError:
-        """Return the error that tells of ``reason``, with the end of the log."""
+        """Return the error for ``reason``, with the end of the log."""
         return ServiceFailedError(self.service.name, reason, self._log_path, self._log_tail())
 
     def _open_log(self) -> BinaryIO:
@@ -118,5 +118,5 @@ class Child:
 
 
 def describe_exit(code: int) -> str:
-    """Return an exit code as people say it."""
+    """Return an exit code in words."""
     return f"signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"exit code {code}"

@@ -1,4 +1,4 @@
-"""What can go wrong with services."""
+"""The errors of services."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentic.core.errors import AgenticError
 
 
 class ServiceError(AgenticError):
-    """Something about a service."""
+    """An error of a service."""
 
 
 class MissingServerError(ServiceError, LookupError):
@@ -24,7 +24,7 @@ class MissingServerError(ServiceError, LookupError):
 
 
 class HomeInUseError(ServiceError):
-    """Another supervisor works in this home."""
+    """Another supervisor uses this home."""
 
     def __init__(self, home: Path, pid: int | None) -> None:
         owner = f"process {pid}" if pid else "another process"

@@ -1,4 +1,4 @@
-"""The folder a supervisor works in: its lock, its logs, and the note on what runs where."""
+"""The folder of a supervisor: its lock, its logs, and the note on running services."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_LOG_BYTES = 10 * 1024 * 1024
 
 
 class SupervisorHome:
-    """One folder, which one supervisor has for itself while it holds the lock."""
+    """A folder that one supervisor owns while it holds the lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self._lock: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock; the system lets go of it when this process ends, however it ends.
+        """Take the lock; the system releases it when this process ends, in any way.
 
         Raises:
             HomeInUseError: Another process holds it.
@@ -45,14 +45,14 @@ class SupervisorHome:
         self._lock = lock
 
     def release(self) -> None:
-        """Remove the note and let go of the lock."""
+        """Remove the note and release the lock."""
         (self.path / RUNTIME_FILE).unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def log_path(self, name: str) -> Path:
-        """Return the log file of a service; one that has grown large is set aside first."""
+        """Return the log file of a service; a large one is renamed first."""
         folder = self.path / "logs"
         make_private_folder(folder, below=folder)
         path = folder / f"{name}.log"
@@ -61,9 +61,9 @@ class SupervisorHome:
         return path
 
     def trim_logs(self, max_bytes: int = MAX_LOG_BYTES) -> None:
-        """Set aside what is in logs larger than ``max_bytes``, in place of what was set aside before.
+        """Move the content of logs larger than ``max_bytes`` aside, replacing earlier content there.
 
-        Their writers go on: they append, and so begin again at the start of an emptied file.
+        Their writers continue: they append, and so start again at the beginning of an emptied file.
         """
         for path in (self.path / "logs").glob("*.log"):
             if path.stat().st_size > max_bytes:
@@ -75,7 +75,7 @@ class SupervisorHome:
                 os.truncate(path, 0)
 
     def write_note(self, urls: Mapping[str, str], pids: Mapping[str, int]) -> None:
-        """Write down what runs: for other commands in this home, and for a successor to clean up after us."""
+        """Store the running services: for other commands in this home, and for a successor's cleanup."""
         note = {
             "pid": os.getpid(),
             "urls": dict(urls),
@@ -85,7 +85,7 @@ class SupervisorHome:
         write_private(self.path / RUNTIME_FILE, json.dumps(note, indent=2))
 
     def leftovers(self) -> dict[int, str]:
-        """Return pid -> identity of what a killed predecessor wrote down, where the identity was known."""
+        """Return pid -> identity from the note of a killed predecessor, where the identity was known."""
         try:
             note = json.loads((self.path / RUNTIME_FILE).read_text(encoding="utf-8"))
             return {int(pid): identity for pid, identity in note["identities"].items() if identity}

@@ -1,7 +1,7 @@
 """Starts a command that cannot outlive the process that started it.
 
 Run by path, with the standard library alone: ``python -S -E launcher.py <parent pid> <program> <arguments>``.
-On Linux the kernel kills the command when the thread that started it ends, however that comes about.
+On Linux the kernel kills the command when the thread that started it ends, for any reason.
 Elsewhere a process beside the command watches the parent, and kills the command's group.
 """
 
@@ -18,12 +18,12 @@ _LOOK_EVERY_S = 0.5
 
 
 def main(parent_pid: int, command: list[str]) -> None:
-    """Become ``command``, unless the parent is gone already."""
+    """Become ``command``, unless the parent is already gone."""
     if sys.platform == "linux":
         bind_to_parent(parent_pid)
     else:
         guard(parent_pid)
-    # Python ignores this signal, and what is ignored stays so in the program.
+    # Python ignores this signal, and an ignored signal stays ignored in the program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execvp(command[0], command)  # noqa: S606 - a list of our own words, no shell
@@ -32,7 +32,7 @@ def main(parent_pid: int, command: list[str]) -> None:
 
 
 def bind_to_parent(parent_pid: int) -> None:
-    """Have the kernel kill this process when the thread that started it ends."""
+    """Ask the kernel to kill this process when the thread that started it ends."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
     # The request above comes too late for a parent that died before it.
@@ -55,7 +55,7 @@ def guard(parent_pid: int) -> None:
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except OSError:  # there is none, or it is somebody else's by now
+    except OSError:  # the group is gone, or belongs to another user by now
         return False
     return True
 

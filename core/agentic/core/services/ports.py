@@ -1,4 +1,4 @@
-"""Free ports, and short talks with whoever listens there."""
+"""Free ports, and short exchanges with the servers on them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from contextlib import suppress
 from agentic.core.services.errors import ServiceError
 
 _HOST = "127.0.0.1"
-# Below the ports that systems give to outgoing connections (from 32,768 on Linux, 49,152 on macOS): while a
-# server is away for a restart, none of its own reconnecting clients can take its port.
+# Below the ports for outgoing connections (from 32,768 on Linux, 49,152 on macOS): while a server is away for
+# a restart, none of its own reconnecting clients can take its port.
 _CANDIDATES = range(20_000, 32_768)
 _ANSWER_TIMEOUT_S = 2.0
 
-# Who was given a port takes a while to listen there: the next one who asks gets another.
+# A process needs some time to listen on its port: the next caller gets another one.
 _given_lately: deque[int] = deque(maxlen=100)
-# Not the generator of all: where that is seeded, two processes would look at the same ports in one order.
+# A separate generator: if the global one is seeded, two processes would try the same ports in one order.
 _random = random.SystemRandom()
 
 
 def free_port(*wanted: int) -> int:
-    """Return a loopback TCP port nobody listens on now: the first of ``wanted`` that is free, else any.
+    """Return a free loopback TCP port: the first free one of ``wanted``, otherwise any.
 
     Raises:
         ServiceError: None was found.
@@ -40,10 +40,10 @@ def free_port(*wanted: int) -> int:
 
 
 async def first_answer(port: int, request: bytes = b"") -> bytes:
-    """Return what a server on loopback says first after ``request``, up to 64 KiB.
+    """Return the first answer of a server on loopback after ``request``, up to 64 KiB.
 
     Raises:
-        OSError: Nobody listens, or no answer came within two seconds.
+        OSError: No server listens, or no answer came within two seconds.
     """
     async with asyncio.timeout(_ANSWER_TIMEOUT_S):
         reader, writer = await asyncio.open_connection(_HOST, port)

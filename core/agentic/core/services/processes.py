@@ -1,4 +1,4 @@
-"""Telling processes apart: a pid alone may have been given to somebody else."""
+"""Identities of processes: a pid alone may belong to another process by now."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _POLL_S = 0.05
 
 
 def process_identity(pid: int) -> str | None:
-    """Return what tells process ``pid`` from all others, before and after it; None if that cannot be known.
+    """Return the identity of process ``pid``, unique over time; None if it cannot be determined.
 
-    That is the boot of the machine and the clock tick it was started in, from Linux's ``/proc``.
+    It is the boot of the machine and the clock tick of its start, from Linux's ``/proc``.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # Fields follow the name in parentheses, which may hold some itself: state is the 3rd, start the 22nd.
+    # Fields follow the name in parentheses, which may contain some: state is the 3rd, start the 22nd.
     state, *fields = stat.rpartition(")")[2].split()
     return None if state == "Z" else f"{boot}:{fields[18]}"
 
@@ -36,8 +36,8 @@ async def end_leftovers(identities: Mapping[int, str]) -> None:
     """End the processes, with their groups, that a killed predecessor has left behind.
 
     Args:
-        identities: Pid -> :func:`process_identity` when it was started. A pid that belongs to another process
-            by now is left alone.
+        identities: Pid -> :func:`process_identity` at its start. A pid that belongs to another process by now
+            is left alone.
     """
     for pid, identity in identities.items():
         if process_identity(pid) != identity:
@@ -46,7 +46,7 @@ async def end_leftovers(identities: Mapping[int, str]) -> None:
         signal_group(pid, signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE_S):
-                while process_identity(pid) == identity:  # noqa: ASYNC110 - not our child, so nobody tells
+                while process_identity(pid) == identity:  # noqa: ASYNC110 - not our child: nothing notifies us
                     await asyncio.sleep(_POLL_S)
         if process_identity(pid) == identity:
             signal_group(pid, signal.SIGKILL)

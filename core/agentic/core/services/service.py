@@ -1,4 +1,4 @@
-"""What is to be kept running."""
+"""A command to keep running."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ means no.
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A command that is started, watched, started again when it ends, and stopped.
+    """A command that is started, watched, restarted when it ends, and stopped.
 
     Attributes:
         name: Word for messages and the name of its log file.
         command: Program and arguments; no shell.
         env: Added to the environment.
-        urls: Where it listens, by the names ``runtime.json`` gives them (``nats`` and ``broker`` are read by
-            the settings of every process in the same home). Fixed: a restart keeps them.
-        ready: The next service is started when this says so; at once if None.
+        urls: Its addresses, by their names in ``runtime.json`` (``nats`` and ``broker`` are read by the
+            settings of every process in the same home). Fixed: a restart keeps them.
+        ready: The next service starts when this returns true; at once if None.
         ready_timeout_s: How long that may take.
         stop_signal: Asks it to end.
         stop_grace_s: How long it may take before it is killed.
-        umask: What files it makes are not to allow; as for this process if -1.
+        umask: Permissions that its files must not have; as for this process if -1.
     """
 
     name: str
@@ -37,14 +37,14 @@ class Service:
     _: KW_ONLY
     urls: Mapping[str, str] = field(default_factory=dict)
     ready: ReadyCheck | None = None
-    ready_timeout_s: float = 120.0  # a first start compiles what it loads; one that died is told at once
+    ready_timeout_s: float = 120.0  # a first start compiles what it loads; a dead one is reported at once
     stop_signal: int = signal.SIGTERM
     stop_grace_s: float = 10.0
     umask: int = -1
 
 
 async def is_ready(service: Service) -> bool:
-    """Ask ``service`` once."""
+    """Check ``service`` once."""
     if service.ready is None:
         return True
     try:

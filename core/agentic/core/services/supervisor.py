@@ -32,10 +32,10 @@ _MAX_BACKOFF_S = 5.0
 class Supervisor:
     """Keeps ``services`` running, around a block or until a signal.
 
-    As a context manager it starts them in order, each when the one before is ready, and stops them in
-    reverse order at the end of the block. A service that ends is started again, on its old port; when it
-    keeps ending, the block is cancelled and :class:`ServiceFailedError` comes out of it. Use it from the main
-    thread, as the kernel ends the services with the thread that started them.
+    As a context manager it starts them in order, each when the one before is ready, and stops them in reverse
+    order at the end of the block. A service that ends is restarted on its old port; if it keeps ending, the
+    block is cancelled and raises :class:`ServiceFailedError`. Use it from the main thread, because the kernel
+    ends the services with the thread that started them.
 
     Args:
         home: Folder for lock, logs and ``runtime.json``; for one supervisor at a time.
@@ -54,7 +54,7 @@ class Supervisor:
 
     @property
     def urls(self) -> Mapping[str, str]:
-        """Where the services that are ready listen, by name: ``{"nats": "nats://127.0.0.1:24001"}``."""
+        """Addresses of the services that are ready, by name: ``{"nats": "nats://127.0.0.1:24001"}``."""
         return dict(self._urls)
 
     async def __aenter__(self) -> Self:
@@ -76,7 +76,7 @@ class Supervisor:
         await self._stop()
         if self._failure is None or self._owner is None:
             return
-        # As asyncio.timeout does: our own cancellation becomes the error, that of others goes on.
+        # As in asyncio.timeout: our own cancellation becomes the error, other cancellations continue.
         if self._owner.uncancel() == 0 and (error is None or isinstance(error, asyncio.CancelledError)):
             raise self._failure
 
@@ -87,7 +87,7 @@ class Supervisor:
             on_ready: Called with :attr:`urls` when all are ready.
 
         Raises:
-            HomeInUseError: Another supervisor works in this home.
+            HomeInUseError: Another supervisor uses this home.
             ServiceFailedError: A service cannot be started or does not stay up.
         """
         serving = asyncio.create_task(self._serve(on_ready), name="supervisor")
@@ -101,7 +101,7 @@ class Supervisor:
             else:
                 self._kill()
 
-        # What is ignored, as SIGHUP under nohup, stays so.
+        # An ignored signal, such as SIGHUP under nohup, stays ignored.
         heeded = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         for number in heeded:
             loop.add_signal_handler(number, on_signal, number)
@@ -136,7 +136,7 @@ class Supervisor:
         self._write_note()
 
     async def _keep_up(self, child: Child) -> None:
-        """Start the service again each time it ends; give up when it does not stay up."""
+        """Restart the service each time it ends; fail if it does not stay up."""
         name = child.service.name
         quick_deaths = 0
         started = time.monotonic()
@@ -166,7 +166,7 @@ class Supervisor:
                 log.warning("logs.untrimmed", reason=str(exc))
 
     def _on_watcher_done(self, child: Child, watcher: asyncio.Task[None]) -> None:
-        """End the block when a service is given up."""
+        """End the block when a service has failed."""
         fault = None if watcher.cancelled() else watcher.exception()
         if fault is None or self._is_stopping or self._failure is not None:
             return

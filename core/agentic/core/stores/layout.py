@@ -1,17 +1,17 @@
-"""How a run's checkpoints lie on a server: which keys there are, and what they mean. Pure.
+"""The layout of a run's checkpoints on a server: the keys and their meaning. Pure.
 
     RUN.head                          which checkpoints there are, and the newest: the only key that changes
-    RUN.LIFE.REV.WRITE.meta           what is known of a checkpoint; it counts if it is there
+    RUN.LIFE.REV.WRITE.meta           metadata of a checkpoint; it counts if this key exists
     RUN.LIFE.REV.WRITE.text           its head
     RUN.LIFE.REV.WRITE.part.PART      a part that it changed
-    RUN.LIFE.REV.WRITE.gone.PART      a part that is gone since then
+    RUN.LIFE.REV.WRITE.gone.PART      a part that was removed since then
 
-Runs and parts are named by hashes of their names, which may be anything. A LIFE is drawn when a run begins,
-so that one that was deleted and begins anew finds nothing of its earlier life. A WRITE is drawn for each
-save: what one left behind that lost against another, or that died, is never taken for the winner's.
+Runs and parts are named by hashes of their names, which may be any text. A LIFE is drawn when a run begins: a
+run that was deleted and begins again finds nothing of its earlier life. A WRITE is drawn for each save:
+pieces of a save that lost against another, or that died, are never mistaken for the winner's.
 
 Where a run is written and removed as a whole, as in a hash of Redis, its life is always ``ONE_LIFE`` and its
-head another one; the pieces are the same.
+head is different; the pieces are the same.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _KINDS: Mapping[str, Kind] = {"meta": "meta", "text": "text", "part": "part", "g
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHead:
-    """What ``RUN.head`` says.
+    """The content of ``RUN.head``.
 
     Attributes:
-        life: Which life of the run this is.
+        life: The life of the run.
         oldest: Revision of its oldest checkpoint.
         metadata: Of its newest one.
         write: The save that made it the newest.
@@ -58,7 +58,7 @@ class RunHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What the key of a checkpoint's piece says of it; ``part`` is empty for what is no part."""
+    """The parsed key of a checkpoint's piece; ``part`` is empty for a piece that is not a part."""
 
     key: str
     life: str
@@ -88,7 +88,7 @@ EVERY_HEAD = "*.head"
 
 
 def meta_pattern(run: str = "*") -> str:
-    """Return the pattern of the keys of all metadata, those of one run's word or of every run."""
+    """Return the pattern of the keys of all metadata, of one run's word or of every run."""
     return f"{run}.*.*.*.meta"
 
 
@@ -98,7 +98,7 @@ def run_pattern(run_id: str, life: str = "") -> str:
 
 
 def place_of(key: str) -> Place | None:
-    """Read a key; None for a run's head, and for what is a piece of another value."""
+    """Read a key; None for a run's head, and for a piece of another value."""
     match key.split("."):
         case [_, life, revision, write, ("meta" | "text") as kind]:
             return Place(key=key, life=life, revision=int(revision), write=write, kind=_KINDS[kind])
@@ -111,10 +111,10 @@ def place_of(key: str) -> Place | None:
 
 
 def entries_of(checkpoint: Checkpoint, life: str, write: str) -> dict[str, bytes]:
-    """Return what a checkpoint adds to the bucket, the key that makes it count last.
+    """Return the entries of a checkpoint for the bucket; the last one makes it count.
 
     Raises:
-        UnicodeEncodeError: A text of it is none.
+        UnicodeEncodeError: A text of it cannot be encoded.
     """
     metadata = checkpoint.metadata
     base = f"{word(metadata.run_id)}.{life}.{metadata.revision}.{write}"
@@ -175,7 +175,7 @@ def committed(places: Iterable[Place], life: str) -> dict[int, str]:
 
 
 def standing(places: Iterable[Place], life: str, revision: int) -> dict[str, Place]:
-    """Return where each part stands that was ever changed up to a revision, by part; also those gone."""
+    """Return the place of each part that ever changed up to a revision, by part; also of removed parts."""
     places = list(places)
     writes = committed(places, life)
     found: dict[str, Place] = {}
@@ -189,9 +189,9 @@ def standing(places: Iterable[Place], life: str, revision: int) -> dict[str, Pla
 
 
 def needed(places: Iterable[Place], life: str, first: int) -> set[str]:
-    """Return the keys that the checkpoints from revision ``first`` on are made of.
+    """Return the keys of the pieces of the checkpoints from revision ``first`` on.
 
-    The metadata of an earlier one stay as long as a part of it does: without them it would not count.
+    The metadata of an earlier one stay as long as one of its parts: without them it would not count.
     """
     places = list(places)
     writes = committed(places, life)

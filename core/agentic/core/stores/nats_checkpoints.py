@@ -32,10 +32,10 @@ _GROUP_BYTES = 4 * 1024 * 1024
 class NatsCheckpointStore(ServerCheckpointStore):
     """The checkpoints of a project's runs in a bucket; implements :class:`CheckpointStore`.
 
-    A save is written under keys of its own, and counts when the run's head is set from the checkpoint before
-    to this one: a compare-and-set, in one batch with the last of it. Any number of stores, in any number of
-    processes, may work on one run: of those that save one revision at once, one succeeds. ``keep_last`` also
-    removes what saves that failed have left behind.
+    A save is written under keys of its own, and counts when the run's head moves from the checkpoint before
+    to this one: a compare-and-set, in one batch with the last of its data. Any number of stores, in any
+    number of processes, may work on one run: if several save one revision at once, one succeeds.
+    ``keep_last`` also removes the remains of failed saves.
     """
 
     def __init__(self, bucket: KeyValue, *, project: str) -> None:
@@ -53,12 +53,12 @@ class NatsCheckpointStore(ServerCheckpointStore):
     async def open(
         cls, url: str, *, project: str = "default", access: NatsAccess | None = None
     ) -> AsyncGenerator[Self, None]:
-        """Give the checkpoints that a NATS server keeps for a project, until the block ends.
+        """Open the checkpoints of a project on a NATS server, until the block ends.
 
         Args:
             url: As ``nats://host:port``.
             project: Name of the project.
-            access: What else the server asks for.
+            access: Further credentials for the server.
         """
         from agentic.core.bus.nats.bus import NatsBus
 
@@ -97,7 +97,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
             ) from None
 
     async def _load(self, run_id: RunId, wanted: int | None) -> StoredCheckpoint:
-        """Read a checkpoint; once more where it was removed, or replaced as the newest, meanwhile."""
+        """Read a checkpoint; retry once if it was removed, or replaced as the newest, meanwhile."""
         seen = -1
         while True:
             head, at = await self._head(run_id)
@@ -133,9 +133,9 @@ class NatsCheckpointStore(ServerCheckpointStore):
             return first - head.oldest
 
     async def _sweep(self, run_id: RunId, life: str, first: int, decided: int) -> None:
-        """Delete what no checkpoint from ``first`` on needs, if it was there when that was ``decided``.
+        """Delete keys that no checkpoint from ``first`` on needs, if they existed at the time ``decided``.
 
-        What is newer may belong to a save that goes on at this moment.
+        Newer keys may belong to a save that is in progress.
         """
         keys = await self._bucket.keys(layout.run_pattern(run_id))
         places = [place for key in keys if (place := layout.place_of(key))]
@@ -169,7 +169,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
         return (layout.head_of(run_id, entry.value), entry.revision) if entry else (None, 0)
 
     async def _heads(self, run_id: RunId | None) -> dict[str, RunHead]:
-        """Return the heads of runs by the word their keys begin with."""
+        """Return the heads of runs by the first word of their keys."""
         keys = await self._bucket.keys(layout.EVERY_HEAD) if run_id is None else [layout.head_key(run_id)]
         entries = await self._bucket.get_many(list(keys))
         return {key.partition(".")[0]: layout.head_of(key, entry.value) for key, entry in entries.items()}
@@ -196,7 +196,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Say of a server that cannot be used what that means here.
+        """Explain what it means here that a server cannot be used.
 
         Raises:
             CheckpointStoreError: It cannot.
@@ -210,7 +210,7 @@ class NatsCheckpointStore(ServerCheckpointStore):
 
 
 def _groups(entries: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """Yield entries in groups that are written together, in order; none if there is nothing."""
+    """Yield entries in groups that are written together, in order; none without entries."""
     group: dict[str, bytes] = {}
     size_bytes = 0
     for key, value in entries.items():

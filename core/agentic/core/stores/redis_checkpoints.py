@@ -45,22 +45,23 @@ class RedisCheckpointStore(ServerCheckpointStore):
     """The checkpoints of a project's runs, for some days each; implements :class:`CheckpointStore`.
 
     A save is one script: it writes the checkpoint if the run's newest is the one before it, and renews the
-    time the run has left. Any number of stores, in any number of processes, may work on one run: of those
-    that save one revision at once, one succeeds. A save whose answer is lost is asked for by an id of its
-    own, so that it is never a conflict with itself and never written twice.
+    run's remaining time. Any number of stores, in any number of processes, may work on one run: if several
+    save one revision at once, one succeeds. A save has an id: if its answer is lost, that id shows whether it
+    was written. So it never conflicts with itself and is never written twice.
 
-    What was saved survives the death of any of our processes. What it survives of the server's is up to its
-    settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the last second with
-    ``everysec``, and with ``appendonly no`` only what its last snapshot holds. A server that fails over to a
-    replica loses what the replica did not have yet. A run that lost its end that way goes on from the newest
-    checkpoint that is left; who holds a later one gets :class:`CheckpointConflictError`.
+    Saved checkpoints survive the death of any of our processes. Whether they survive the death of the server
+    depends on its settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the last
+    second with ``everysec``, and with ``appendonly no`` only its last snapshot. A server that fails over to a
+    replica loses the data that the replica did not have yet. A run that lost its end that way continues from
+    the newest remaining checkpoint; a process that holds a later one gets :class:`CheckpointConflictError`.
 
     A server whose ``maxmemory-policy`` is not ``noeviction`` removes runs when its memory is full, each as a
-    whole. Many hosted servers cannot be told otherwise, so that is no error: ``eviction.allowed`` is logged.
+    whole. Many hosted servers do not allow another setting: instead of an error, ``eviction.allowed`` is
+    logged.
     """
 
     def __init__(self, server: RedisServer, *, project: str, ttl_days: float = 7) -> None:
-        """Remember where the checkpoints live; nothing is read or written yet. See :meth:`open`."""
+        """Store the arguments; nothing is read or written yet. See :meth:`open`."""
         if not ttl_days > 0:
             raise InvalidPolicyError("ttl_days", ttl_days, "how many days a run is kept after its last save")
         self._server = server
@@ -73,14 +74,14 @@ class RedisCheckpointStore(ServerCheckpointStore):
     async def open(
         cls, url: str, *, project: str = "default", ttl_days: float = 7, wait_s: float = 10
     ) -> AsyncGenerator[Self, None]:
-        """Give the checkpoints that a server, or a cluster, keeps for a project, until the block ends.
+        """Open the checkpoints of a project on a server, or a cluster, until the block ends.
 
         Args:
             url: As ``redis://user:password@host:6379/0``; ``rediss://`` for TLS, ``unix://`` for a socket.
             project: Name of the project.
-            ttl_days: A run is removed as many days after its last save. Let it be longer than the longest
-                pause of a run: one that waits for an answer saves nothing.
-            wait_s: Seconds that a server is waited for that is gone later on; now it has to be there.
+            ttl_days: A run is removed this many days after its last save. Choose more than the longest pause
+                of a run: a run that waits for an answer saves nothing.
+            wait_s: Seconds to wait for a server that is gone later; now it must be available.
 
         Raises:
             CheckpointStoreError: The server cannot be used.
@@ -100,7 +101,7 @@ class RedisCheckpointStore(ServerCheckpointStore):
     async def _save(self, checkpoint: Checkpoint) -> None:
         metadata = checkpoint.metadata
         entries = layout.entries_of(checkpoint, ONE_LIFE, uuid4().hex)
-        *_, name = entries  # of its metadata, unlike any other save's
+        *_, name = entries  # the key of its metadata, unique to this save
         pairs = (word for entry in entries.items() for word in entry)
         run = layout.word(metadata.run_id)
         newest = await self._server.run(
@@ -110,7 +111,7 @@ class RedisCheckpointStore(ServerCheckpointStore):
             raise CheckpointConflictError(metadata.run_id, metadata.revision, newest)
 
     async def _load(self, run_id: RunId, wanted: int | None) -> StoredCheckpoint:
-        """Read a checkpoint; once more where some of it was removed meanwhile."""
+        """Read a checkpoint; retry once if some of it was removed meanwhile."""
         seen: _Run | None = None
         while True:
             run = await self._read(run_id)
@@ -153,7 +154,7 @@ class RedisCheckpointStore(ServerCheckpointStore):
         first = run.newest - count + 1
         kept = layout.needed(run.places, ONE_LIFE, first)
         gone = [place.key for place in run.places if place.key not in kept]
-        if gone:  # which is no write to a server whose memory is full
+        if gone:  # a server whose memory is full still allows this
             await self._server.ask("HDEL", self._key(run_id), *gone)
         return sum(revision < first for revision in run.revisions)
 
@@ -182,7 +183,7 @@ class RedisCheckpointStore(ServerCheckpointStore):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """What there is of a run; ``newest`` is 0 if there is none. ``first`` tells it from one begun anew."""
+    """The keys of a run; ``newest`` is 0 if it has none. ``first`` changes if the run begins again."""
 
     first: bytes
     newest: int
@@ -190,13 +191,13 @@ class _Run:
 
     @property
     def revisions(self) -> list[int]:
-        """Those of its checkpoints; one that was removed may have left parts, but no head."""
+        """The revisions of its checkpoints; a removed one may have left parts, but no head."""
         return sorted(place.revision for place in self.places if place.kind == "text")
 
 
 @contextmanager
 def _telling(project: str, where: str = "") -> Iterator[None]:
-    """Say of a server that cannot be used what that means here.
+    """Explain what it means here that a server cannot be used.
 
     Raises:
         CheckpointStoreError: It cannot.

@@ -1,6 +1,6 @@
-"""What is done to a run's checkpoints in one go, inside the server: see `redis_checkpoints` for the keys.
+"""Operations on a run's checkpoints as scripts inside the server: see `redis_checkpoints` for the keys.
 
-Each script may be sent again when its answer was lost: it sees by what is there that it was done.
+Each script may be sent again if its answer was lost: it sees in the data that it has already run.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from agentic.core.stores.redis_server import Script
 
 SAVED = -1
 
-# A script whose first write is let through is let through as a whole. So that one is the HSET, which a server
-# with full memory refuses, and a set of runs that is none is noticed before (ZCARD). Times are formatted, as
+# If a script's first write is allowed, all of it is. So that write is the HSET, which a server with full
+# memory refuses, and a set of runs of the wrong type is noticed before (ZCARD). Times are formatted, because
 # Lua would write them with 14 digits.
 SAVE = Script("""
 -- KEYS: run, runs. ARGV: revision, name of its metadata, ms to live, member of runs, names and values.

@@ -1,4 +1,4 @@
-"""A Redis or Valkey server that runs scripts, is waited for when it is gone, and says what it lacks."""
+"""A Redis or Valkey server that runs scripts. Its client waits while it is gone, and reports its problems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FROM_A_SCRIPT = re.compile(r"\.? script: (\w+, )?on @user_script.*")
 
 
 class RedisUrlError(ValueError):
-    """A URL cannot be used; it is not shown, as what cannot be read may have its password anywhere."""
+    """A URL cannot be used; it is not shown, because any part of an invalid URL may be its password."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,19 @@ class Script:
 
     @cached_property
     def sha(self) -> str:
-        """Name a server knows it by."""
+        """The name by which a server knows it."""
         return hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 class RedisServer:
     """A server, or a cluster of them. Made by :meth:`connect`, closed by :meth:`aclose`.
 
-    What did not reach it, or whose answer was lost, is sent again for ``wait_s`` seconds: a script may run
-    twice, and has to know what it did.
+    A request that did not reach it, or whose answer was lost, is sent again for ``wait_s`` seconds: a script
+    may run twice, and must detect that.
 
     Attributes:
         name: Its URL without user name and password.
-        evicts: Its rule by which it removes keys when its memory is full; empty where it removes none.
+        evicts: Its rule for removing keys when its memory is full; empty if it removes none.
     """
 
     def __init__(self, client: Redis | RedisCluster, name: str, *, wait_s: float, evicts: str = "") -> None:
@@ -67,14 +67,14 @@ class RedisServer:
 
     @classmethod
     async def connect(cls, url: str, *, name: str, wait_s: float) -> Self:
-        """Ask a server what it is; one that does not answer is not waited for.
+        """Read a server's properties, without waiting if it does not answer.
 
         Raises one of :func:`server_errors` if it cannot be used.
         """
         client = _single(url)
         try:
             facts = await _facts(client)
-        except TypeError as exc:  # the client hands all options of a URL to its connections
+        except TypeError as exc:  # the client passes all options of a URL to its connections
             await client.aclose()
             raise RedisUrlError(f"its URL has an unknown option ({exc}); remove it") from exc
         except BaseException:
@@ -90,21 +90,21 @@ class RedisServer:
         await self._client.aclose()
 
     async def run(self, script: Script, keys: Sequence[str], *args: str | bytes | int) -> Any:  # noqa: ANN401 - what a script returns is its own
-        """Return what a script answers. Raises as :meth:`connect`."""
+        """Return the answer of a script. Raises as :meth:`connect`."""
         from redis.exceptions import NoScriptError
 
         try:
             return await self.ask("EVALSHA", script.sha, len(keys), *keys, *args)
-        except NoScriptError:  # it was started since, or is asked for the first time
+        except NoScriptError:  # the server has restarted, or sees it for the first time
             return await self.ask("EVAL", script.text, len(keys), *keys, *args)
 
     async def fields(self, key: str, names: Sequence[str]) -> dict[str, bytes]:
-        """Return those of a hash's fields that are there. Raises as :meth:`connect`."""
+        """Return the existing ones of a hash's fields. Raises as :meth:`connect`."""
         found: list[bytes | None] = await self.ask("HMGET", key, *names)
         return {name: value for name, value in zip(names, found, strict=True) if value is not None}
 
     async def ask(self, *words: str | bytes | int) -> Any:  # noqa: ANN401 - what a command returns is its own
-        """Return what a command answers. Raises as :meth:`connect`."""
+        """Return the answer to a command. Raises as :meth:`connect`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._wait_s
         pause_s = _FIRST_PAUSE_S
@@ -119,7 +119,7 @@ class RedisServer:
 
 
 def server_name(url: str) -> str:
-    """Return what a URL leads to, without user name and password.
+    """Return the server in a URL, without user name and password.
 
     Raises:
         RedisUrlError: It cannot be read.
@@ -140,14 +140,14 @@ def server_name(url: str) -> str:
 
 
 def server_errors() -> tuple[type[Exception], ...]:
-    """Return what a server that cannot be used raises."""
+    """Return the errors of a server that cannot be used."""
     from redis.exceptions import RedisClusterException, RedisError
 
     return (RedisError, RedisClusterException, OSError, RedisUrlError)
 
 
 def told(exc: Exception) -> str:
-    """Return what is wrong with a server, and what to do."""
+    """Return the problem of a server, and the next step."""
     if isinstance(exc, RedisUrlError):
         return str(exc)
     reason = _FROM_A_SCRIPT.sub("", str(exc)).rstrip(". ") or type(exc).__name__
@@ -156,7 +156,7 @@ def told(exc: Exception) -> str:
 
 
 def _passes(exc: Exception) -> bool:
-    """Whether an error may be gone in a moment: the server starts, or another one takes its place."""
+    """Whether an error may be gone in a moment: the server starts, or another one replaces it."""
     from redis import exceptions
 
     lasting = (exceptions.AuthenticationError, exceptions.AuthorizationError)
@@ -165,7 +165,7 @@ def _passes(exc: Exception) -> bool:
 
 
 async def _facts(client: Redis) -> Mapping[str, object]:
-    """Return what a server says of itself; nothing where its user may not ask."""
+    """Return a server's own information; nothing if its user may not ask."""
     from redis.exceptions import ResponseError
 
     try:
@@ -187,10 +187,10 @@ def _single(url: str) -> Redis:
     pool = BlockingConnectionPool.from_url(
         url,
         max_connections=_CONNECTION_COUNT,
-        timeout=None,  # whoever has a connection is done in time, or fails
+        timeout=None,  # every user of a connection finishes in time, or fails
         socket_timeout=_TIMEOUT_S,
         socket_connect_timeout=_TIMEOUT_S,
-        retry=Retry(NoBackoff(), 0),  # we do the waiting
+        retry=Retry(NoBackoff(), 0),  # we wait ourselves
     )
     return Redis.from_pool(pool)
 

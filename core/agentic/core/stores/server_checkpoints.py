@@ -1,4 +1,4 @@
-"""What every checkpoint store on a server does alike; a fault of the server is told in one way."""
+"""The common parts of checkpoint stores on servers; faults of servers are reported in one way."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from agentic.core.types import RunId
 
 
 class ServerCheckpointStore(ABC):
-    """Implements :class:`CheckpointStore` by a few operations that a server has to have."""
+    """Implements :class:`CheckpointStore` with a few operations of a server."""
 
     async def save(self, checkpoint: Checkpoint) -> None:
-        """Keep ``checkpoint``, all of it or nothing.
+        """Save all of ``checkpoint``, or nothing.
 
         Raises:
-            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
-            CheckpointStoreError: The server cannot be used. Where it did not answer, the checkpoint may be
-                there.
+            CheckpointConflictError: Its revision does not follow the newest one: another process continued.
+            CheckpointStoreError: The server cannot be used. If it did not answer, the checkpoint may have
+                been saved.
         """
         with self._telling():
             await self._save(checkpoint)
@@ -31,8 +31,8 @@ class ServerCheckpointStore(ABC):
         """Return a checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is none, or it was removed, or it expired.
-            CorruptCheckpointError: It is there and cannot be read.
+            CheckpointNotFoundError: It never existed, or it was removed, or it expired.
+            CorruptCheckpointError: It exists and cannot be read.
             CheckpointStoreError: The server cannot be used.
         """
         with self._telling():
@@ -51,7 +51,7 @@ class ServerCheckpointStore(ABC):
         status: RunStatus | None = None,
         newest_only: bool = False,
     ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints: those of one run by revision, others by time, newest first.
+        """Return metadata of checkpoints: of one run by revision, of all by time, newest first.
 
         Raises:
             CorruptCheckpointError: One of them cannot be read.
@@ -62,7 +62,7 @@ class ServerCheckpointStore(ABC):
         return assembly.listed(metadata, run_id=run_id, workflow_id=workflow_id, status=status)
 
     async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints; return how many went.
+        """Remove all but a run's newest ``count`` checkpoints; return how many were removed.
 
         Raises:
             InvalidPolicyError: ``count`` is below 1.
@@ -74,7 +74,7 @@ class ServerCheckpointStore(ABC):
             return await self._keep_last(run_id, count)
 
     async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went.
+        """Remove a run; return how many checkpoints were removed.
 
         Raises:
             CheckpointStoreError: The server cannot be used.
@@ -86,8 +86,8 @@ class ServerCheckpointStore(ABC):
         """Copy a checkpoint as the first one of a new run.
 
         Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
-            CheckpointConflictError: ``new_run_id`` has checkpoints already.
+            CheckpointNotFoundError: The checkpoint does not exist.
+            CheckpointConflictError: ``new_run_id`` already has checkpoints.
             CheckpointStoreError: The server cannot be used.
         """
         with self._telling():
@@ -97,7 +97,7 @@ class ServerCheckpointStore(ABC):
 
     @abstractmethod
     def _telling(self) -> AbstractContextManager[None]:
-        """Raise what the server's client raises as :class:`CheckpointStoreError`."""
+        """Raise errors of the server's client as :class:`CheckpointStoreError`."""
 
     @abstractmethod
     async def _save(self, checkpoint: Checkpoint) -> None: ...
@@ -108,7 +108,7 @@ class ServerCheckpointStore(ABC):
 
     @abstractmethod
     async def _metadata(self, run_id: RunId | None, *, newest_only: bool) -> list[CheckpointMetadata]:
-        """Return those of a run, or of all runs, in any order."""
+        """Return the metadata of a run, or of all runs, in any order."""
 
     @abstractmethod
     async def _keep_last(self, run_id: RunId, count: int) -> int: ...
