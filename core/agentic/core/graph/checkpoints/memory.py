@@ -1,4 +1,4 @@
-"""Checkpoints kept in this process: for tests, and for runs that no other process goes on with."""
+"""Checkpoints kept in this process: for tests, and for runs that no other process resumes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from agentic.core.types import RunId
 class MemoryCheckpointStore:
     """A :class:`~agentic.core.graph.checkpoints.store.CheckpointStore` that ends with its process.
 
-    Saving costs what changed; parts are put together when a checkpoint is loaded. Any number of tasks may use
-    one store, threads may not.
+    A save costs only the changes; parts are put together when a checkpoint is loaded. Any number of tasks may
+    use one store, but only in one thread.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class MemoryCheckpointStore:
         """Return a checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is none, or it was removed.
+            CheckpointNotFoundError: It does not exist, or was removed.
         """
         history = self._runs.get(run_id)
         if history is None or not history.removed_count < revision <= history.newest:
@@ -57,7 +57,7 @@ class MemoryCheckpointStore:
         """Return a run's newest checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is no such run.
+            CheckpointNotFoundError: The run does not exist.
         """
         history = self._runs.get(run_id)
         if history is None:
@@ -72,7 +72,7 @@ class MemoryCheckpointStore:
         status: RunStatus | None = None,
         newest_only: bool = False,
     ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints: those of one run by revision, others by time, newest first."""
+        """Return the metadata of checkpoints: of one run by revision, else by time, newest first."""
         found = [
             saved.described()
             for history in self._histories(run_id)
@@ -84,7 +84,7 @@ class MemoryCheckpointStore:
         return sorted(found, key=lambda metadata: (metadata.saved_at, metadata.revision), reverse=True)
 
     async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints; return how many went.
+        """Remove all but a run's newest ``count`` checkpoints; return how many were removed.
 
         Raises:
             InvalidPolicyError: ``count`` is below 1.
@@ -95,7 +95,7 @@ class MemoryCheckpointStore:
         return history.forget(len(history.kept) - count) if history else 0
 
     async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went."""
+        """Remove a run; return how many checkpoints were removed."""
         history = self._runs.pop(run_id, None)
         return len(history.kept) if history else 0
 
@@ -103,7 +103,7 @@ class MemoryCheckpointStore:
         """Copy a checkpoint as the first one of a new run.
 
         Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
+            CheckpointNotFoundError: The checkpoint does not exist.
             CheckpointConflictError: ``new_run_id`` has checkpoints already.
         """
         origin = await self.load(run_id, revision)
@@ -129,7 +129,7 @@ class _Saved(NamedTuple):
 
 @dataclass(slots=True)
 class _History:
-    """One run: the parts as the last removed checkpoint left them, and what came after it."""
+    """One run: the parts at its last removed checkpoint, and the later changes."""
 
     base: dict[str, str] = field(default_factory=dict)
     removed_count: int = 0

@@ -1,4 +1,4 @@
-"""Takes up a run from a stored checkpoint, or says why not."""
+"""Restores a run from a stored checkpoint, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from agentic.core.records import record
 from agentic.core.types import ExecutorId, JSONValue
 
 EdgeT = TypeVar("EdgeT", FanInEdge, MapEdge)
-# Written one way only, so that no two parts are the same entry.
+# Each number has only one spelling, so that no two parts are the same entry.
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 @record
 class Restored:
-    """A run as a checkpoint tells it.
+    """A run, restored from a checkpoint.
 
     Attributes:
-        state: Where it stands.
-        outputs: What it yielded.
-        saved: What the store holds of it.
-        changed: Names of executors and conditions whose code is another one by now.
-        converted: Parts that a migration changed, as JSON; None for those it removed.
+        state: Its state.
+        outputs: Its outputs.
+        saved: Its content in the store.
+        changed: Names of executors and conditions whose code has changed since.
+        converted: Parts that a migration changed, as JSON; None for removed ones.
     """
 
     state: RunState
@@ -56,11 +56,11 @@ class Restored:
 
 
 def restore(stored: StoredCheckpoint, workflow: WorkflowDefinition) -> Restored:
-    """Return the run that ``stored`` is a checkpoint of.
+    """Return the run of the checkpoint ``stored``.
 
     Raises:
         CheckpointVersionError: ``workflow`` is another one, or another version of it.
-        CorruptCheckpointError: The checkpoint is damaged, or names what the workflow does not have.
+        CorruptCheckpointError: The checkpoint is damaged, or names things that the workflow does not have.
     """
     converted: dict[str, str | None] = {}
     try:
@@ -94,7 +94,7 @@ def _unusable(stored: StoredCheckpoint, reason: str, *, is_migrated: bool) -> Ch
 
 
 def _check_texts(stored: StoredCheckpoint) -> None:
-    # SQLite keeps bytes in a column of texts.
+    # SQLite allows bytes in a text column.
     texts: tuple[object, ...] = (stored.head, *stored.parts.values())
     if not all(isinstance(text, str) for text in texts):
         raise CorruptContentError("it holds bytes in place of text")
@@ -123,7 +123,7 @@ def _change_since(document: Document, workflow: WorkflowDefinition) -> Change:
 def _migrated(
     stored: StoredCheckpoint, workflow: WorkflowDefinition, document: Document, refusal: str
 ) -> tuple[Document, dict[str, str | None]]:
-    """Return a checkpoint of another version as one of this version, and what that changes in the store.
+    """Return a checkpoint of another version as one of this version, and the changes for the store.
 
     Raises:
         CheckpointVersionError: No migration leads from that version to this one.
@@ -148,7 +148,7 @@ def _migrated(
 
 
 def _converted(migrate: Migrate, document: Document, metadata: CheckpointMetadata) -> Document:
-    """Return what a migration makes of a checkpoint, if a run can go on with it."""
+    """Return the checkpoint that a migration makes, if a run can resume from it."""
     try:
         after: object = migrate(document)
     except Exception as exc:
@@ -183,7 +183,7 @@ def _open_requests(document: Document) -> set[str]:
 
 
 class _Restoring:
-    """Puts the tables of a state together."""
+    """Assembles the tables of a state."""
 
     def __init__(
         self, stored: StoredCheckpoint, workflow: WorkflowDefinition, parts: Mapping[str, JSONValue]
@@ -249,7 +249,7 @@ class _Restoring:
             yield _number(index), StoredFanIn(buffer, count)
 
     def _numbered(self, name: str, count: int) -> list[JSONValue]:
-        """Return the parts of which each holds what came later than the one before."""
+        """Return the numbered parts; each holds later entries than the part before."""
         return [self._part(f"{name}/{number}") for number in range(count)]
 
     def _part(self, name: str) -> JSONValue:
@@ -258,7 +258,7 @@ class _Restoring:
         return self._parts[name]
 
     def _saved(self, maps: Mapping[int, MapProgress], fan_ins: dict[int, StoredFanIn]) -> Saved:
-        """Return what the store holds, so that the next checkpoint can build on it."""
+        """Return the content of the store, so that the next checkpoint can build on it."""
         texts = self._stored.parts
         digests = {name: part_digest(name, text) for name, text in texts.items()}
         total = 0
@@ -290,7 +290,7 @@ def _check_graph(graph: Graph, state: RunState) -> None:
             )
         if delivery.item is not None and delivery.item.map_id not in state.maps:
             raise CorruptContentError(f"an item of a missing list {delivery.item.map_id}")
-        # A map hands its items out as they are; one that its body does not take fails there.
+        # A map hands its items out unchanged; an item that its body does not take fails there.
         if delivery.item is None and not graph.executors[delivery.target].accepts(delivery.parcel.value):
             raise CorruptContentError(
                 f"{delivery.target!r} does not accept {type(delivery.parcel.value).__name__}"
@@ -312,7 +312,7 @@ def _edge(graph: Graph, index: int, kind: type[EdgeT]) -> EdgeT:
 
 
 def _check_fan_in(edge: FanInEdge, buffer: FanInBuffer) -> None:
-    """Refuse a buffer that no run leaves behind: it would fire wrongly, or never, and nobody be told."""
+    """Refuse a buffer that no run leaves behind: it would fire wrongly, or never, without an error."""
     where = f"the fan-in to {edge.target!r}"
     if unknown := sorted(buffer.keys() - set(edge.sources)):
         raise CorruptContentError(

@@ -1,4 +1,4 @@
-"""Checkpoints of where a run stands, at the cost of what changed."""
+"""Checkpoints of a run's state; each costs only its changes."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ CONTENT = "content/"
 
 @record
 class StoredFanIn:
-    """What a store holds of a fan-in.
+    """The stored content of a fan-in.
 
     Attributes:
-        buffer: What waited when it was saved last.
-        part_count: The parts that hold it; each has what came later than the one before.
+        buffer: The waiting messages at the last save.
+        part_count: The number of its parts; each has later messages than the part before.
     """
 
     buffer: FanInBuffer = field(default_factory=dict)
     part_count: int = 0
 
     def next_part(self, buffer: FanInBuffer) -> tuple[int, FanInBuffer]:
-        """Return the number of the one part to write so that the store holds ``buffer``, and what it holds.
+        """Return the number and content of the one part to write, so that the store holds ``buffer``.
 
-        Parts with a higher number are to go. An empty one is not to be written.
+        Remove parts with a higher number. Do not write an empty one.
         """
         added = _added(self.buffer, buffer)
         return (0, buffer) if added is None else (self.part_count, added)
@@ -55,7 +55,7 @@ _NO_FAN_IN = StoredFanIn()
 
 
 def _added(known: FanInBuffer, buffer: FanInBuffer) -> FanInBuffer | None:
-    """Return what came to a fan-in in addition to what was known, or None if some of that no longer waits."""
+    """Return the new messages of a fan-in since ``known``, or None if a known one no longer waits."""
     if not known.keys() <= buffer.keys():
         return None
     added: dict[ExecutorId, Waiting] = {}
@@ -70,7 +70,7 @@ def _added(known: FanInBuffer, buffer: FanInBuffer) -> FanInBuffer | None:
 
 @record
 class Saved:
-    """What a store holds of a run, as far as saving the next step needs to know.
+    """The stored content of a run, as far as the next save needs it.
 
     Attributes:
         revision: Of the newest checkpoint; 0 for none.
@@ -78,7 +78,7 @@ class Saved:
         digest: All of them, xor-ed.
         contents: Part name, or ``head`` -> hashes of the large values it names.
         chunks: Map id -> parts that hold its finished items.
-        fan_ins: Edge index -> what is stored of its fan-in.
+        fan_ins: Edge index -> the stored content of its fan-in.
     """
 
     revision: int = 0
@@ -94,9 +94,9 @@ class CheckpointDraft:
     """A checkpoint that is not saved yet.
 
     Attributes:
-        checkpoint: To be saved.
-        state: Where the run stands.
-        step: What the store will hold.
+        checkpoint: The checkpoint to save.
+        state: The state of the run.
+        step: The new content of the store.
     """
 
     checkpoint: Checkpoint
@@ -105,16 +105,16 @@ class CheckpointDraft:
 
 
 class Snapshots:
-    """What a store holds of one run, and the checkpoints that bring it up to date.
+    """The stored content of one run, and the checkpoints that update it.
 
     Args:
-        workflow: Whose run it is.
+        workflow: The workflow of the run.
         run_id: The run.
-        saved: What the store holds already.
-        converted: Parts that a migration changed, None for those it removed; saved with the next step.
+        saved: The current content of the store.
+        converted: Parts that a migration changed, None for removed ones; saved with the next step.
 
     Attributes:
-        is_dirty: Whether the run has gone on since the last checkpoint.
+        is_dirty: Whether the run has continued since the last checkpoint.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Snapshots:
         return self._saved.revision
 
     def note(self, decision: Decision) -> None:
-        """Remember what a decision changed, for the next checkpoint."""
+        """Remember the changes of a decision, for the next checkpoint."""
         self.is_dirty = True
         for change in decision.changes:
             self._changed[change.table, change.key] = None
@@ -148,12 +148,12 @@ class Snapshots:
             self._outputs[decision.state.output_count - len(decision.outputs)] = decision.outputs
 
     def forget(self) -> None:
-        """Forget what was noted since the last checkpoint: it came to nothing."""
+        """Forget the changes since the last checkpoint: they do not count."""
         self._changed.clear()
         self._outputs.clear()
 
     def draft(self, state: RunState, now: float) -> CheckpointDraft:
-        """Return the next checkpoint, to be saved and then given to :meth:`settle`.
+        """Return the next checkpoint; save it, then pass it to :meth:`settle`.
 
         Raises:
             UnencodableError: Something in the state cannot be stored.
@@ -182,7 +182,7 @@ class Snapshots:
         return CheckpointDraft(Checkpoint(metadata=metadata, head=text, changes=step.changes), state, step)
 
     def settle(self, draft: CheckpointDraft) -> None:
-        """Take note that a checkpoint was saved."""
+        """Note that a checkpoint was saved."""
         step, state = draft.step, draft.state
         step.apply()
         saved = self._saved
@@ -200,11 +200,11 @@ class Snapshots:
         self.is_dirty = False
 
     def _contents_of(self, text: str | None) -> dict[str, str]:
-        """Return the large values that a converted part names; a migration leaves them as they are."""
+        """Return the large values that a converted part names; a migration does not change them."""
         return {name: self._converted.get(CONTENT + name) or "" for name in named_contents(text or "")}
 
     def _parts(self, state: RunState, step: _Step) -> Iterator[tuple[str, JSONValue, Writer]]:
-        """Yield every part that is to be written: its name, what it holds (None: it is gone), its writer."""
+        """Yield every part to write: its name, its content (None: it is gone), its writer."""
         codec = self._workflow.codec
         if SIGNATURE not in self._saved.digests or self._converted:
             yield SIGNATURE, self._workflow.signature.to_dict(), Writer(codec)
@@ -255,7 +255,7 @@ class Snapshots:
 
 
 class _Step:
-    """One save while it is put together; what is known of the store changes only when it worked."""
+    """One save in the making; the known content of the store changes only after success."""
 
     def __init__(self, saved: Saved, uses: Counter[str]) -> None:
         self._saved = saved
@@ -270,7 +270,7 @@ class _Step:
 
     def put(self, name: str, text: str | None, contents: Mapping[str, str]) -> None:
         """Write a part, or remove it."""
-        # What this very save writes may go again: a migration named it, and the run is past it already.
+        # This save may remove its own parts: a migration named them, and the run has passed them already.
         before = self._digests.get(name, self._saved.digests.get(name))
         if text is None and before is None:
             return
@@ -293,7 +293,7 @@ class _Step:
             self._texts |= contents
 
     def put_contents(self) -> None:
-        """Write large values that are named for the first time, remove those that no part names any more."""
+        """Write large values that are named for the first time, remove values that no part names."""
         for name, delta in self._delta.items():
             count = self._uses[name]
             if count == 0 and delta > 0:
@@ -302,7 +302,7 @@ class _Step:
                 self.put(CONTENT + name, None, {})
 
     def apply(self) -> None:
-        """Take over what was saved."""
+        """Take over the saved changes."""
         self._saved.fan_ins.update(self.fan_ins)
         if self._delta:
             self._uses.update(self._delta)

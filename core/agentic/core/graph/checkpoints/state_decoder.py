@@ -1,7 +1,7 @@
 """A run's state from its JSON, as :mod:`agentic.core.graph.checkpoints.state_encoder` wrote it.
 
-Nothing of it is trusted: its shape is validated, large values must have their hash, and only executors, edges
-and types that the workflow itself has come out.
+No input is trusted: its shape is validated, large values must have their hash, and the result has only
+executors, edges and types of the workflow itself.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class Reader:
         return _LOCAL.validate_python(data)
 
     def fan_in(self, parts: Iterable[object]) -> FanInBuffer:
-        """Return the messages that wait in a fan-in; each part holds what came later than the one before."""
+        """Return the messages that wait in a fan-in; each part has later ones than the part before."""
         buffer: dict[ExecutorId, Waiting] = {}
         for data in parts:
             for source, held in _FAN_IN.validate_python(data).items():
@@ -274,7 +274,7 @@ class Reader:
         return buffer
 
     def map_progress(self, data: object, held_items: JSONValue, chunks: Sequence[object]) -> MapProgress:
-        """Return how far a list is worked off."""
+        """Return the progress of a list."""
         found = data if isinstance(data, _Map) else _Map.model_validate(data)
         items = self.values(held_items)[0]
         done = tuple(tuple(map(self._outcome, _OUTCOMES.validate_python(chunk))) for chunk in chunks)
@@ -325,11 +325,11 @@ class Reader:
         }
 
     def result(self, activation: Activation, data: object) -> ActivationResult:
-        """Return what an activation came to."""
+        """Return the result of an activation."""
         return self._result(activation, _Result.model_validate(data))
 
     def progress(self, data: object) -> Progress:
-        """Return what outlives the tries of an activation."""
+        """Return the progress that outlives the tries of an activation."""
         return self._progress(_Progress.model_validate(data))
 
     def _result(self, activation: Activation, data: _Result) -> ActivationResult:
@@ -377,7 +377,7 @@ class Reader:
         )
 
     def _sub_run(self, data: _SubRun) -> SubRun:
-        # The run around it may be a fork: its sub-runs are named after the fork when they go on.
+        # The run around it may be a fork: its sub-runs are named after the fork when they continue.
         state = replace(
             self.state(RunId(data.name), data.head),
             shared={key: self.value(held[0]) for key, held in data.shared.items()},

@@ -51,7 +51,7 @@ class Writer:
             "status": state.status.value,
             "activations": [self.activation(activation) for activation in state.activations],
         }
-        # Written at every superstep: what is mostly empty is there when it is not.
+        # Written at every superstep, so fields that are mostly empty are left out when empty.
         if state.path:
             head["path"] = state.path
         if state.deadline is not None:
@@ -70,7 +70,7 @@ class Writer:
         """Return an entry of a table, or None when it is gone."""
         match table:
             case "shared" if key in state.shared:
-                # In a list: a part that holds null is there.
+                # In a list: a part that contains null still exists.
                 return [self.value(state.shared[str(key)])]
             case "local" if key in state.local:
                 return dict(state.local[key])  # type: ignore[index]  # it was just found
@@ -80,14 +80,14 @@ class Writer:
                 return None
 
     def fan_in(self, buffer: FanInBuffer) -> JSONValue:
-        """Return messages that wait in a fan-in: all, or those that came last."""
+        """Return messages that wait in a fan-in: all, or only the latest."""
         return {
             source: [{"value": self.value(one.parcel), "trail": self._trail(one.trail)} for one in held]
             for source, held in buffer.items()
         }
 
     def map_progress(self, progress: MapProgress) -> JSONObject:
-        """Return how far a list is worked off; the list and what finished are in parts of their own."""
+        """Return the progress of a list; the list and its results are in parts of their own."""
         return {
             "edge": progress.edge_index,
             "count": progress.count,
@@ -98,7 +98,7 @@ class Writer:
         }
 
     def outcomes(self, outcomes: Sequence[ItemOutcome]) -> JSONValue:
-        """Return what finished in one superstep."""
+        """Return the items that finished in one superstep."""
         return [self._outcome(outcome) for outcome in outcomes]
 
     def _outcome(self, outcome: ItemOutcome) -> JSONObject:
@@ -147,7 +147,7 @@ class Writer:
         }
 
     def result(self, result: ActivationResult) -> JSONObject:
-        """Return what an activation of a superstep that was broken off came to."""
+        """Return the result of an activation, from a superstep that was broken off."""
         return {
             "executor": result.activation.delivery.target,
             "shard": result.activation.shard,
@@ -171,7 +171,7 @@ class Writer:
         return [self.value(sent.parcel), sent.target]
 
     def progress(self, progress: Progress) -> JSONObject:
-        """Return what outlives the tries of an activation."""
+        """Return the progress that outlives the tries of an activation."""
         data: JSONObject = {
             "origin": progress.origin,
             "failures": [_failure(failure) for failure in progress.failures],
@@ -219,7 +219,7 @@ class Writer:
             ],
             "parked": [self.parked(parked) for parked in state.parked.values()],
         }
-        name = state.run_id.rpartition("/")[2]  # without that of the run around it, which a fork has not
+        name = state.run_id.rpartition("/")[2]  # without the run around it: a fork has another name
         return {**data, "name": name} if name else data
 
 

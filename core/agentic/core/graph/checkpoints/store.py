@@ -1,7 +1,7 @@
-"""What is kept of a run so that any process can go on with it, and where.
+"""Stored checkpoints of runs, so that any process can resume a run.
 
-A run's state is a set of named *parts*. A checkpoint holds its head (small, complete) and only those parts
-that changed since the one before; a store puts them together again. So a checkpoint costs what changed.
+A run's state is a set of named *parts*. A checkpoint holds its head (small, complete) and only the parts
+that changed since the one before; a store puts them together again. So a checkpoint costs only its changes.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ SCHEMA_VERSION = 1
 
 @record
 class CheckpointMetadata:
-    """What can be known of a checkpoint without reading its content.
+    """The facts of a checkpoint that are known without its content.
 
     Attributes:
         run_id: The run.
         revision: Counts the run's checkpoints, from 1 without gaps.
         superstep: The superstep that is due.
-        status: Where the run stood.
+        status: The status of the run.
         saved_at: Seconds since the epoch.
         workflow_id: Name of the workflow.
         version: As its author gave it, or None.
         schema_version: Of the content.
-        forked_from: Id of the checkpoint this one was copied from, for the first one of a fork.
-        size_bytes: Of what this checkpoint added, as stored text; the store fills it in. For the first one of
-            a fork: of all of it.
+        forked_from: For the first checkpoint of a fork: the id of the copied checkpoint.
+        size_bytes: Size of this checkpoint's changes, as stored text; the store fills it in. For the first
+            checkpoint of a fork: the size of all of it.
     """
 
     run_id: RunId
@@ -56,7 +56,7 @@ class CheckpointMetadata:
 
 @record
 class Checkpoint:
-    """One step of a run's history, as it is saved.
+    """One step of a run's history, in the form that is saved.
 
     Attributes:
         metadata: Its ``revision`` must follow the newest one stored.
@@ -71,12 +71,12 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCheckpoint:
-    """A checkpoint as it is loaded: complete.
+    """A loaded checkpoint: complete.
 
     Attributes:
-        metadata: What was saved.
+        metadata: As saved.
         head: JSON.
-        parts: Every part there was at this checkpoint, by name.
+        parts: Every part of this checkpoint, by name.
     """
 
     metadata: CheckpointMetadata
@@ -94,7 +94,7 @@ class CheckpointStore(Protocol):
         """Keep ``checkpoint``, all of it or nothing.
 
         Raises:
-            CheckpointConflictError: Its revision does not follow the newest one: another process went on.
+            CheckpointConflictError: Its revision does not follow the newest one: another process continued.
         """
         ...
 
@@ -102,8 +102,8 @@ class CheckpointStore(Protocol):
         """Return a checkpoint.
 
         Raises:
-            CheckpointNotFoundError: There is none, or it was removed.
-            CorruptCheckpointError: It is there and cannot be read.
+            CheckpointNotFoundError: It does not exist, or was removed.
+            CorruptCheckpointError: It exists but cannot be read.
         """
         ...
 
@@ -119,20 +119,20 @@ class CheckpointStore(Protocol):
         status: RunStatus | None = None,
         newest_only: bool = False,
     ) -> Sequence[CheckpointMetadata]:
-        """Return what is known of checkpoints, newest first, without reading their content.
+        """Return the metadata of checkpoints, newest first, without reading their content.
 
         Newest is the highest revision within a run, and the last one saved among several runs.
 
         Args:
             run_id: Only of this run.
             workflow_id: Only of runs of this workflow.
-            status: Only those saved with this status.
+            status: Only checkpoints with this status.
             newest_only: Only the newest one of each run; the other filters apply to that one.
         """
         ...
 
     async def keep_last(self, run_id: RunId, count: int) -> int:
-        """Remove all but a run's newest ``count`` checkpoints; return how many went.
+        """Remove all but a run's newest ``count`` checkpoints; return how many were removed.
 
         Raises:
             InvalidPolicyError: ``count`` is less than 1.
@@ -140,27 +140,27 @@ class CheckpointStore(Protocol):
         ...
 
     async def delete_all(self, run_id: RunId) -> int:
-        """Remove a run; return how many checkpoints went. Runs forked from it stay whole."""
+        """Remove a run; return how many checkpoints were removed. Runs forked from it stay whole."""
         ...
 
     async def fork(self, run_id: RunId, revision: int, new_run_id: RunId) -> CheckpointMetadata:
         """Copy a checkpoint as the first one, revision 1, of a new run; the old run is not touched.
 
         Raises:
-            CheckpointNotFoundError: There is no such checkpoint.
+            CheckpointNotFoundError: The checkpoint does not exist.
             CheckpointConflictError: ``new_run_id`` has checkpoints already.
         """
         ...
 
 
 def part_digest(name: str, text: str) -> int:
-    """Return a number for one part; those of all parts, xor-ed, are in the head and checked at the load."""
+    """Return a number for one part; the head holds all of them, xor-ed, and each load checks the head."""
     digest = hashlib.blake2b(f"{name}\0{text}".encode(), digest_size=16)
     return int.from_bytes(digest.digest(), "big")
 
 
 def stored_bytes(head: str, texts: Iterable[str | None]) -> int:
-    """Return how much a checkpoint adds: the UTF-8 length of its head and of the parts it changes."""
+    """Return the size of a checkpoint: the UTF-8 length of its head and of the parts it changes."""
     return _length(head) + sum(_length(text) for text in texts if text is not None)
 
 

@@ -1,4 +1,4 @@
-"""Saves where a run stands in a store."""
+"""Saves the state of a run in a store."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _PRUNE_EVERY = 10
 
 
 class StoredSnapshots(Snapshots):
-    """The checkpoints of one run, as its runner writes them.
+    """The checkpoints of one run, written by its runner.
 
     Args:
         store: Where they are kept.
-        workflow: Whose run it is.
+        workflow: The workflow of the run.
         run_id: The run.
         keep: How many to keep; None for all.
-        saved: What the store holds already.
-        converted: Parts that a migration changed, None for those it removed; saved with the next step.
+        saved: The current content of the store.
+        converted: Parts that a migration changed, None for removed ones; saved with the next step.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class StoredSnapshots(Snapshots):
         self._keep = keep
 
     async def save(self, state: RunState, now: float) -> CheckpointMetadata:
-        """Save where the run stands.
+        """Save the state of the run.
 
         Raises:
             CheckpointConflictError: Another process saved first.
@@ -61,7 +61,7 @@ class StoredSnapshots(Snapshots):
         try:
             await self._store.save(draft.checkpoint)
         except asyncio.CancelledError:
-            # It may have been written. The next save, of how the run ended, has to know.
+            # It may have been written. The next save, of the run's end, needs to know.
             newest = await self._store.list_metadata(run_id=written.run_id, newest_only=True)
             if newest and newest[0].revision == written.revision:
                 self.settle(draft)

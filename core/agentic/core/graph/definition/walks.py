@@ -69,7 +69,7 @@ def path_round(ways: Ways, circle: Sequence[ExecutorId]) -> list[ExecutorId]:
 
 
 def _by_finish(ways: Ways) -> list[ExecutorId]:
-    """Return the executors in the order in which a depth-first walk finishes them."""
+    """Return the executors in the order that a depth-first walk finishes them."""
     finished: list[ExecutorId] = []
     seen: set[ExecutorId] = set()
     for root in ways:

@@ -1,7 +1,7 @@
-"""Answers to requests: which type they must have, and whether they have it.
+"""Answers to requests: their required types, and the checks.
 
-A request may be answered by a process that has never run the handler that asked, so its type is kept by name.
-Names are looked up among the types that the workflow itself uses; nothing is ever imported by name.
+A process that never ran the asking handler may answer a request, so the type is kept by name. Names are
+looked up among the types that the workflow itself uses; nothing is ever imported by name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def name_type(annotation: object) -> str:
     """Return the name of a type: ``bool``, ``app.models.Approval``, ``list[str]``, ``int | None``.
 
     Raises:
-        HandlerError: It is no class, union, literal, or list, dict, tuple or set of such.
+        HandlerError: It is not a class, union, literal, or list, dict, tuple or set of them.
     """
     if annotation is None or annotation is type(None):
         return "None"
@@ -52,12 +52,12 @@ def coerced(request_id: str, wanted: str, declared: Mapping[str, type], answer: 
 
     Args:
         request_id: For messages.
-        wanted: As :func:`name_type` named it.
+        wanted: A name from :func:`name_type`.
         declared: The types that the workflow uses, by name.
         answer: A value, or the JSON of one.
 
     Raises:
-        AnswerError: It is none, or the type is not known here.
+        AnswerError: It does not fit, or the type is not known here.
     """
     try:
         annotation: Any = _resolve(wanted, declared)
@@ -68,7 +68,7 @@ def coerced(request_id: str, wanted: str, declared: Mapping[str, type], answer: 
         return TypeAdapter(annotation).validate_python(answer)
     except ValidationError as exc:
         raise AnswerError(request_id, wanted, _sentence(exc)) from exc
-    except PydanticUserError:  # a plain class: pydantic can only say whether it is one
+    except PydanticUserError:  # a plain class: pydantic can only check for an instance
         if isinstance(annotation, type) and isinstance(answer, annotation):
             return answer
         raise AnswerError(request_id, wanted, f"it is a {type(answer).__name__}") from None
@@ -100,7 +100,7 @@ def _resolve(name: str, declared: Mapping[str, type]) -> object:
 
 
 def _split(text: str, separator: str) -> Sequence[str]:
-    """Split at a separator that is in no bracket and no quote."""
+    """Split at a separator outside of brackets and quotes."""
     parts, depth, quote, start = [], 0, "", 0
     for position, character in enumerate(text):
         if quote:

@@ -13,12 +13,12 @@ class Document:
     """A checkpoint as JSON.
 
     Attributes:
-        head: What is due: ``activations`` (each with ``to``, ``from``, ``value``), ``superstep``, ``status``.
+        head: Due work: ``activations`` (each with ``to``, ``from``, ``value``), ``superstep``, ``status``.
         parts: The rest by name: ``shared/KEY`` (a list with the value), ``local/EXECUTOR``,
             ``fan_ins/EDGE/NUMBER`` (messages that wait, by source, each part with later ones; ``NUMBER``
-            counts from 0 without gaps), ``maps/ID`` with ``items/ID`` (the list) and ``done/ID/NUMBER`` (what
-            finished), ``parked/ORIGIN``, ``outputs/NUMBER``. ``EDGE`` is the position at which the workflow
-            declares the edge, from 0.
+            counts from 0 without gaps), ``maps/ID`` with ``items/ID`` (the list) and ``done/ID/NUMBER``
+            (results), ``parked/ORIGIN``, ``outputs/NUMBER``. ``EDGE`` is the position of the edge in the
+            workflow's declarations, from 0.
     """
 
     head: JSONValue

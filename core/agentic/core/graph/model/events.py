@@ -1,9 +1,9 @@
-"""What a run tells while it goes on.
+"""The events of a run.
 
-Durable events carry a ``sequence``: within one run id they are numbered 1, 2, 3, ... in an order that
-depends on the graph and its inputs alone, never on timing. Live ones (progress, log, provisional outputs,
-checkpoints, a user's own) carry none; they appear at once. A sub-workflow's run has an id of its own, and
-so numbers of its own: ``parent/executor.superstep.shard``.
+Durable events have a ``sequence``: within one run id they are numbered 1, 2, 3, ... in an order that
+depends only on the graph and its inputs, never on timing. Live events (progress, log, provisional outputs,
+checkpoints, custom events) have none; they appear at once. A sub-workflow's run has its own id
+(``parent/executor.superstep.shard``), and so its own numbers.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ _NO_CONTENTS: dict[str, str] = {}
 
 
 class WorkflowEvent:
-    """One thing that happened. Not to be changed.
+    """One event. Immutable: do not change it.
 
     Attributes:
-        kind: What happened.
-        run_id: The run, or sub-run, it happened in.
+        kind: The kind of event.
+        run_id: The run, or sub-run, of the event.
         time: Seconds since the epoch.
         sequence: Number within ``run_id``, from 1 without gaps; None for live events.
         superstep: From 0.
         path: The executor, with the names of the sub-workflows around it: ``"impl/compile"``. For events of a
-            run as a whole: where a sub-run lives (``"impl"``), and ``""`` for the outermost.
-        attempt: Try of the activation, from 1; 0 where there is none.
+            whole run: the path of a sub-run (``"impl"``), and ``""`` for the outermost.
+        attempt: Try of the activation, from 1; 0 without an activation.
         shard: Position among the activations of one executor in one superstep, from 0.
-        duration_s: Seconds it took, where it took time.
+        duration_s: Seconds it took, if it took time.
         live_number: Position among the live events of one activation, from 1; 0 for durable ones.
     """
 
@@ -130,14 +130,14 @@ class WorkflowEvent:
 
     @property
     def data(self) -> Mapping[str, JSONValue]:
-        """Facts of the kind; JSON. Made when somebody looks: most events of a run are never looked at.
+        """Facts of the event; JSON. Made at the first access: most events of a run are never read.
 
         A value above ``INLINE_BYTES`` is ``{"$content": sha256, "bytes": size}``, see :attr:`contents`.
         """
         if self._data is None:
             found: dict[str, str] = {}
             data = {name: _inline(fact, found) for name, fact in self._facts.items()}
-            self._contents = found  # before what says that it is there, as another thread may look
+            self._contents = found  # set before the data, because another thread may read both
             self._data = data
         return self._data
 
@@ -171,15 +171,15 @@ class WorkflowEvent:
         }
 
     def to_json(self) -> bytes:
-        """Return the event as JSON, in ASCII: text that is no valid Unicode survives it, too."""
+        """Return the event as JSON, in ASCII: text with invalid Unicode survives it, too."""
         return _encode(self.to_dict()).encode("ascii")
 
     @classmethod
     def from_json(cls, text: bytes | str) -> WorkflowEvent:
-        """Read back what :meth:`to_json` wrote; keys added by others are ignored.
+        """Return the event that :meth:`to_json` wrote; unknown keys are ignored.
 
         Raises:
-            ValueError: ``text`` is no event.
+            ValueError: ``text`` is not an event.
         """
         try:
             facts = json.loads(text)
@@ -200,10 +200,10 @@ class WorkflowEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomEvent:
-    """An event of the user's own, given to ``ctx.add_event``.
+    """A custom event of the user, for ``ctx.add_event``.
 
     Attributes:
-        type: Name of it, as ``"generation.progress"``; becomes part of its subject on the bus.
+        type: Its name, such as ``"generation.progress"``; becomes part of its subject on the bus.
         data: JSON.
     """
 
@@ -232,11 +232,11 @@ def _inline(fact: object, contents: dict[str, str]) -> JSONValue:
         return [_inline(part, contents) for part in fact]
     if isinstance(fact, Mapping):
         return {name: _inline(part, contents) for name, part in fact.items()}
-    return fact  # type: ignore[return-value]  # what is no parcel was JSON when the event was made
+    return fact  # type: ignore[return-value]  # all but parcels was JSON when the event was made
 
 
 def large_text(data: JSONValue) -> str | None:
-    """Return the JSON text of a value that is too large to stand where it is told of, else None."""
+    """Return the JSON text of a value that is too large for an event, else None."""
     if isinstance(data, _SMALL) or (isinstance(data, str) and len(data) <= _SHORT_CHARS):
         return None
     text = to_text(data)

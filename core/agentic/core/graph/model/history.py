@@ -1,4 +1,4 @@
-"""What became of an executor's work in other runs: attempts, errors, what worked."""
+"""The history of an executor in other runs: attempts, errors, successes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PastAttempt:
 
     Attributes:
         run_id: The run.
-        number: Which try it was, from 1.
+        number: The number of the try, from 1.
         error_type: Name of the exception's class; empty when it succeeded.
         message: Text of the exception.
         duration_s: Wall time.
@@ -42,13 +42,13 @@ class PastAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnrichedError:
-    """An error with what came of it.
+    """An error with its later results.
 
     Attributes:
         error_type: Name of the exception's class.
         message: The newest text.
         count: How often it was seen.
-        suggestion: What the past says about it.
+        suggestion: Advice from the history.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.graph.history.EnrichedError"
@@ -61,11 +61,11 @@ class EnrichedError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Something that worked.
+    """A successful pattern.
 
     Attributes:
-        description: What it was.
-        count: How often.
+        description: The pattern.
+        count: How often it occurred.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.graph.history.Pattern"
@@ -76,7 +76,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorHistory:
-    """What an executor knows of the past.
+    """The past that an executor knows.
 
     Attributes:
         attempts: Oldest first, the newest ``MAX_ATTEMPTS``.
@@ -95,33 +95,33 @@ class HistorySource(Protocol):
     """Knows other runs."""
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
-        """Return what is known of an executor; an empty history where nothing is."""
+        """Return the history of an executor; empty if nothing is known."""
         ...
 
 
 @dataclass(slots=True)
 class MemoryHistory:
-    """A :class:`HistorySource` that learns from the events it is given, and ends with its process.
+    """A :class:`HistorySource` that learns from events, and ends with its process.
 
-    An executor is known by its path, so that workflows which share it share what is known of it.
+    An executor is known by its path, so workflows that share an executor share its history.
     """
 
     _attempts: dict[str, deque[PastAttempt]] = field(default_factory=dict)
 
     def record(self, events: Iterable[WorkflowEvent]) -> None:
-        """Learn from events, as ``RunResult.events``."""
+        """Learn from events, such as ``RunResult.events``."""
         for event in events:
             if event.kind in {EventKind.EXECUTOR_COMPLETED, EventKind.EXECUTOR_FAILED}:
                 name = event.path.rpartition("/")[2]
                 self._attempts.setdefault(name, deque(maxlen=MAX_ATTEMPTS)).append(_attempt(event))
 
     async def history(self, executor_id: ExecutorId) -> ExecutorHistory:
-        """Return what is known of an executor."""
+        """Return the history of an executor."""
         return summary(tuple(self._attempts.get(executor_id, ())))
 
 
 def summary(attempts: Sequence[PastAttempt]) -> ExecutorHistory:
-    """Return attempts, oldest first, with what they teach."""
+    """Return attempts, oldest first, with their errors and patterns."""
     failed: dict[str, list[int]] = {}
     for position, attempt in enumerate(attempts):
         if not attempt.succeeded:
@@ -154,7 +154,7 @@ def _enriched(attempts: Sequence[PastAttempt], positions: Sequence[int]) -> Enri
 
 
 def suggestion(mended: int, count: int) -> str:
-    """Return what to do about an error that was seen ``count`` times, ``mended`` times before a success."""
+    """Return advice for an error that was seen ``count`` times, ``mended`` times before a success."""
     if mended:
         return f"a later attempt succeeded in {mended} of {count} cases: retry"
     return f"no later attempt of {count} succeeded: change the input, or ask a person"

@@ -1,4 +1,4 @@
-"""What a handler raises that is no ``Exception``, and a Ctrl-C that comes while it runs."""
+"""Handlers that raise a non-``Exception``, and a Ctrl-C while they run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentic.core.graph.errors import HandlerStoppedError
 
 
 def stopped_by(executor_id: str, error: BaseException) -> HandlerStoppedError:
-    """Return the failure of an executor whose code raised what is meant for tasks or processes.
+    """Return the failure of an executor whose code raised an exception meant for tasks or processes.
 
     Raises:
         KeyboardInterrupt: It is a Ctrl-C.
@@ -24,11 +24,11 @@ def stopped_by(executor_id: str, error: BaseException) -> HandlerStoppedError:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether a person pressed Ctrl-C: the program has to end, whatever code it came in.
+    """Whether a person pressed Ctrl-C: the program must end, regardless of the interrupted code.
 
-    Python runs the handlers of signals in its main thread only. Its own raises ``KeyboardInterrupt`` in the
-    middle of whatever runs there, which looks as if that code had raised it; one written in Python, as
-    ``asyncio.run`` installs it, is the innermost call of the traceback.
+    Python runs signal handlers only in its main thread. The default one raises ``KeyboardInterrupt`` in the
+    middle of the code that runs there, as if that code had raised it. A handler in Python, such as the one of
+    ``asyncio.run``, is the innermost call of the traceback.
     """
     if not isinstance(error, KeyboardInterrupt):
         return False

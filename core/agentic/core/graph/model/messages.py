@@ -1,4 +1,4 @@
-"""What travels between executors, and what comes back from one."""
+"""Messages between executors, and the results of activations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentic.core.types import ExecutorId, JSONValue
 
 @record
 class Item:
-    """Which item of which map edge's list a delivery belongs to."""
+    """The list item of a map edge that a delivery belongs to."""
 
     map_id: int
     index: int
@@ -23,27 +23,27 @@ class Item:
 
 @record
 class Sent:
-    """A message as an executor sent it; ``target`` limits it to one of the executor's out-edges' ends."""
+    """A message that an executor sent; ``target`` limits it to one target of the executor's out-edges."""
 
     parcel: Parcel
     target: ExecutorId | None = None
 
 
 class Several(tuple[object, ...]):
-    """What a handler returns that has several values to return; each counts on its own."""
+    """Several return values of one handler; each counts on its own."""
 
     __slots__ = ()
 
 
 @record
 class Input:
-    """What a retry edge delivers again: the input of a worker, and how often that happened.
+    """The input of a worker, which a retry edge delivers again, and how often that happened.
 
     Attributes:
         parcel: The input.
-        sources: Who sent it.
+        sources: The senders.
         passes: Retry edge's index -> times it was delivered again.
-        feedback: What the validators said of earlier passes, oldest first.
+        feedback: The validators' messages about earlier passes, oldest first.
     """
 
     parcel: Parcel
@@ -63,13 +63,13 @@ class Delivery:
     """A message on its way to one executor.
 
     Attributes:
-        target: Who gets it.
-        sources: Who sent it: several after a fan-in, nobody for the input of the run.
+        target: The receiver.
+        sources: The senders: several after a fan-in, none for the input of the run.
         parcel: The message.
         item: Set for an item of a map edge's list.
-        trail: Which inputs led to it.
-        feedback: What validators said, when a retry edge delivers it again.
-        progress: What came of it before, when it is delivered again after answers.
+        trail: The inputs that led to it.
+        feedback: The validators' messages, when a retry edge delivers it again.
+        progress: The earlier progress, when it is delivered again after answers.
     """
 
     target: ExecutorId
@@ -87,7 +87,7 @@ ActivationKey = tuple[ExecutorId, int]
 
 @record
 class Activation:
-    """One delivery to be handled in one superstep; ``shard`` counts those of one executor from 0."""
+    """One delivery to handle in one superstep; ``shard`` counts one executor's activations from 0."""
 
     delivery: Delivery
     superstep: int
@@ -124,23 +124,23 @@ OnCommit = Callable[[Any], object]
 
 @record
 class ActivationResult:
-    """What came of an activation.
+    """The result of an activation.
 
     Attributes:
         activation: The one that ran.
         sends: In the order they were sent. After an error: the failure, where an edge carries it.
         outputs: In the order they were yielded; empty after an error.
-        writes: Shared state, in the order it was written: key and value, or what a reducer is to add.
+        writes: Shared state, in the order it was written: key and value, or the value for a reducer.
         local: The executor's own state, if it changed it.
         verdicts: For every edge that has a condition, a switch or a selector.
-        error: Why it failed for good, if it did.
-        routing_error: What a condition or a selector raised; the activation itself is done.
+        error: The error of its final failure, if it failed.
+        routing_error: The error of a condition or a selector; the activation itself is done.
         parked: Whether it waits for answers; then nothing else counts.
-        progress: Attempts that failed, and what outlives them.
+        progress: Failed attempts, and the progress that outlives them.
         duration_s: Wall time.
         sub_events: Durable events of the sub-workflows it ran, in order.
-        is_judged: Whether conditions and selectors have been asked; not, if the run ended meanwhile.
-        on_commit: What is to be done in the transaction that keeps the result; it is not stored itself.
+        is_judged: Whether conditions and selectors were evaluated; not, if the run ended meanwhile.
+        on_commit: Functions to call in the transaction that keeps the result; not stored themselves.
     """
 
     activation: Activation
@@ -161,13 +161,13 @@ class ActivationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorFailure:
-    """That an executor failed, as data: what failure edges carry, and the error of an :class:`ItemResult`.
+    """A failure as data: failure edges carry it, and it is the error of an :class:`ItemResult`.
 
     Attributes:
-        executor_id: Who failed.
+        executor_id: The executor that failed.
         error_type: Name of the exception's class.
         message: Its text.
-        attempt_count: Tries there were.
+        attempt_count: The number of tries.
     """
 
     __wire_name__: ClassVar[str] = "agentic.core.graph.messages.ExecutorFailure"
@@ -180,13 +180,13 @@ class ExecutorFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemResult:
-    """What a map edge's body made of one item.
+    """The result of a map edge's body for one item.
 
     Attributes:
         index: Position of the item in the list.
         item: The item itself.
-        value: What the body returned or sent: None for nothing, a list for several messages. What it yields
-            is an output of the run.
+        value: The value that the body returned or sent: None for nothing, a list for several messages.
+            Outputs that it yields belong to the run.
         error: Set when the body failed; ``value`` is then None.
     """
 

@@ -1,4 +1,4 @@
-"""What may be set for a run and its executors: limits, retries, crashes, approvals."""
+"""Settings of a run and its executors: limits, retries, crashes, approvals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentic.core.graph.model.history import HistorySource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often, and how long apart, a failing activation is tried.
+    """How often a failing activation is tried, and the delays between tries.
 
     The delay before try ``n + 1`` is ``first_delay_s * backoff ** (n - 1)``, at most ``max_delay_s``,
     shortened by up to ``jitter`` of itself at random (Brooker, Exponential Backoff And Jitter, 2015).
@@ -22,8 +22,8 @@ class RetryPolicy:
         max_attempts: Tries in all, the first one included.
         first_delay_s: Seconds before the second try.
         backoff: Factor from one delay to the next.
-        max_delay_s: No delay is longer, one that the error asks for included.
-        jitter: Share of a delay that chance may take away, from 0 to 1.
+        max_delay_s: The longest delay, even if the error asks for more.
+        jitter: The largest share of a delay to cut at random, from 0 to 1.
         retry_on: Only errors of these classes are tried again.
         respect_retry_after: An error with a number ``retry_after_s`` sets the least delay itself.
     """
@@ -54,13 +54,13 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 def delay_before_retry(policy: RetryPolicy, attempt: int, error: Exception, chance: float) -> float | None:
-    """Return the seconds to wait after a failed try, or None when it was the last.
+    """Return the seconds to wait after a failed try, or None after the last one.
 
     Args:
         policy: The executor's.
-        attempt: Which try failed, from 1.
-        error: Why. An attribute ``is_retriable`` that is false makes it final.
-        chance: A random number from 0 to 1, which the jitter is made of.
+        attempt: The number of the failed try, from 1.
+        error: The error. An attribute ``is_retriable`` that is false makes it final.
+        chance: A random number from 0 to 1, for the jitter.
     """
     if attempt >= policy.max_attempts or not isinstance(error, policy.retry_on):
         return None
@@ -80,11 +80,11 @@ OnCrash = Literal["retry", "fail", "review"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashPolicy:
-    """What follows when the process that runs an activation dies, in runs that have a ledger.
+    """The reaction when the process of an activation dies, in runs with a ledger.
 
     Attributes:
-        on_crash: ``retry`` suits what can be done twice, as fetching; ``review`` what cannot, as posting.
-        max_crashes: With ``retry``: how often the process may die before the activation is given up.
+        on_crash: ``retry`` suits repeatable work, such as fetching; ``review`` other work, such as posting.
+        max_crashes: With ``retry``: how often the process may die before the activation fails.
     """
 
     on_crash: OnCrash = "retry"
@@ -98,11 +98,11 @@ class CrashPolicy:
 
 
 TWICE_MORE = CrashPolicy()
-"""A process may die of something else; after three deaths the activation is to blame."""
+"""A process may die for other reasons; after three deaths the activation counts as the cause."""
 
 
 class ApprovalRequest(BaseModel):
-    """What somebody is to approve of."""
+    """An action that a person must approve."""
 
     __wire_name__ = "agentic.core.graph.approvals.ApprovalRequest"
 
@@ -113,7 +113,7 @@ class ApprovalRequest(BaseModel):
 
 
 class ApprovalResponse(BaseModel):
-    """What somebody decided."""
+    """The decision of the person."""
 
     __wire_name__ = "agentic.core.graph.approvals.ApprovalResponse"
 
@@ -125,22 +125,22 @@ class ApprovalResponse(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowConfig:
-    """Limits and manners of a run.
+    """Limits and modes of a run.
 
     Attributes:
-        max_supersteps: A run with messages still in flight after so many ends with ``ConvergenceError``.
-        strict: A message that reaches nobody fails the run; else it is only an event.
-        fail_fast: The first failure cancels what runs beside it, instead of letting it finish.
+        max_supersteps: A run that still has messages in flight after these ends with ``ConvergenceError``.
+        strict: An undelivered message fails the run; else it is only an event.
+        fail_fast: The first failure cancels the activations beside it, instead of waiting for them.
         max_parallel: Activations handled at a time, over all executors; None for no limit. Sub-workflows have
             limits of their own.
         retry: For executors that have no policy of their own.
         crash: For executors that have no policy of their own.
         timeout_s: Seconds an attempt may take, for executors that have no timeout of their own.
         run_timeout_s: Seconds the run may take.
-        on_checkpoint_failure: ``fail`` ends the run when a checkpoint cannot be saved; ``continue`` goes on
-            with an event.
+        on_checkpoint_failure: ``fail`` ends the run when a checkpoint cannot be saved; ``continue`` only
+            emits an event.
         keep_checkpoints: How many of a run's checkpoints to keep; None for all.
-        history: What ``ctx.history()`` asks; without one there is no past.
+        history: The source of ``ctx.history()``; without one the history is empty.
     """
 
     max_supersteps: int = 1000

@@ -1,4 +1,4 @@
-"""What an activation brings along from its earlier attempts and entries."""
+"""The progress of an activation from its earlier attempts and entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FailedAttempt:
     """A try of an activation that failed.
 
     Attributes:
-        number: Which try it was, from 1.
+        number: The number of the try, from 1.
         error_type: Name of the exception's class.
         message: Its text.
         duration_s: Wall time it took.
@@ -37,10 +37,10 @@ class InfoRequest:
     """A question an executor asked and waits for.
 
     Attributes:
-        id: Unique over all runs; what an answer is given to.
+        id: Unique over all runs; answers refer to it.
         path: The executor, with the sub-workflows around it.
-        data: What is asked, as the executor gave it.
-        response_type: What the answer must be, as a person would write the type.
+        data: The question, from the executor.
+        response_type: The type of the answer, as a person would write it.
         raised_at: Seconds since the epoch.
         deadline: Seconds since the epoch after which it expires; None for never.
     """
@@ -55,17 +55,17 @@ class InfoRequest:
 
 @record
 class Asked:
-    """A request as the run keeps it: its name within the run, its question, its answer.
+    """A request in the run's state: its name within the run, its question, its answer.
 
     Attributes:
-        name: ``executor.superstep.shard.number``, with those of the activations around it: unique in the run.
+        name: ``executor.superstep.shard.number``, after the names of outer activations: unique in the run.
         path: The executor, with the sub-workflows around it.
-        question: What is asked.
+        question: The question.
         response_type: Name of the type the answer must have, see :mod:`agentic.core.graph.model.answers`.
         raised_at: Seconds since the epoch.
         deadline: Seconds since the epoch, or None.
         answer: Set once it is answered.
-        answered_by: Who answered, as far as that was said.
+        answered_by: The name of the person who answered, if known.
         has_expired: Whether its deadline passed first.
     """
 
@@ -111,17 +111,17 @@ class SubRun:
 
 @record
 class Progress:
-    """What outlives an attempt of an activation, and its entries when it was parked.
+    """The progress of an activation that outlives an attempt, and an entry that was parked.
 
     Attributes:
         origin: ``executor.superstep.shard`` of its first entry; empty when this is the first.
         failures: Its failed tries.
         asked: Its own requests, in call order.
         surfaced: Requests of its sub-workflows.
-        once: What ``ctx.once`` kept, by key.
+        once: Results kept by ``ctx.once``, by key.
         sub_runs: Its sub-workflows' runs, by call order from 1.
-        yielded: How many of its outputs are the run's already, though what else it did does not count.
-        refused: How often a barrier refused what it came to.
+        yielded: How many of its outputs already belong to the run, though its other work does not count.
+        refused: How often a barrier refused its result.
     """
 
     origin: str = ""
@@ -135,18 +135,18 @@ class Progress:
 
     @property
     def open_requests(self) -> Iterator[Asked]:
-        """What it waits for."""
+        """Its open requests."""
         return (asked for asked in (*self.asked, *self.surfaced) if asked.is_open)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can go on: all it asked is settled, or something a sub-workflow asked."""
+        """Whether it can continue: all its own requests are settled, or one of a sub-workflow's."""
         if any(not asked.is_open for asked in self.surfaced):
             return True
         return bool(self.asked) and not any(asked.is_open for asked in self.asked) and not self.surfaced
 
-    # A handler that asks several things at once is entered again when all are settled, so that it is not run
-    # for nothing; a sub-workflow goes on at once, as its other arms must not wait for each other's answers.
+    # A handler with several requests is entered again when all are settled, so that it does not run for
+    # nothing. A sub-workflow continues at once: its arms must not wait for each other's answers.
 
 
 NEW = Progress()
@@ -154,13 +154,13 @@ NEW = Progress()
 
 
 def without_open(progress: Progress) -> Progress:
-    """Return the progress of a try that did not come to its end: what it asked was never raised."""
+    """Return the progress of an unfinished try: its requests were never raised."""
     if not any(asked.is_open for asked in progress.asked):
         return progress
     return replace(progress, asked=tuple(asked for asked in progress.asked if not asked.is_open))
 
 
 def request_id(run_id: RunId, name: str) -> str:
-    """Return the id of a request over all runs: that of the outermost one, which is given the answer."""
+    """Return the id of a request over all runs; it belongs to the outermost run, which gets the answer."""
     outermost, _, within = run_id.partition("/")
     return f"{outermost}:{within}/{name}" if within else f"{outermost}:{name}"

@@ -12,7 +12,7 @@ Reducer = Callable[[Any, Any], object]
 
 
 def reduced(reducers: Mapping[str, Reducer], current: Parcel | None, key: str, written: Parcel) -> Parcel:
-    """Return a key's new value: the written one, or the one its reducer makes of both."""
+    """Return a key's new value: the written one, or its reducer's result for both."""
     reducer = reducers.get(key)
     if reducer is None or current is None:
         return written

@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OutputT = TypeVar("OutputT")
 
 
 class RunStatus(StrEnum):
-    """Where a run stands."""
+    """The status of a run."""
 
     RUNNING = "running"
     WAITING_INPUT = "waiting_input"
@@ -27,25 +27,25 @@ class RunStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the run is over; one that failed or was cancelled can be resumed where it is stored."""
+        """Whether the run is over; a stored run that failed or was cancelled can be resumed."""
         return self in {RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended and what it gave.
+    """The status of a run, and its outputs.
 
     Attributes:
         run_id: Its name.
         status: Completed, failed, cancelled, or waiting for input.
-        outputs: In planner order: by superstep, then executor, then as yielded; all of the run's.
+        outputs: All outputs, in planner order: by superstep, then executor, then as yielded.
         superstep_count: Supersteps that were committed.
         duration_s: Wall time since it was started, or resumed.
-        events: The durable events since then, in order; those of a sub-workflow stand where its executor
+        events: The durable events since then, in order; events of a sub-workflow stand where its executor
             committed.
-        error: What ended a failed run.
-        pending_requests: What it waits for.
-        waiting_fan_ins: Targets of fan-ins that still lacked a source when the run came to rest.
+        error: The error that ended a failed run.
+        pending_requests: Its open requests.
+        waiting_fan_ins: Targets of fan-ins that still lacked a source when the run ended or waited.
     """
 
     run_id: RunId
@@ -53,7 +53,7 @@ class RunResult:
     outputs: tuple[object, ...]
     superstep_count: int
     duration_s: float
-    # Left out of the repr: asyncio.run() makes one of what it returns, at six microseconds an event.
+    # Not in the repr: asyncio.run() makes a repr of its result, at six microseconds an event.
     events: tuple[WorkflowEvent, ...] = field(repr=False)
     error: Exception | None = None
     waiting_fan_ins: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class RunResult:
         """Return the first output of type ``wanted``.
 
         Raises:
-            OutputTypeError: There is none.
+            OutputTypeError: None exists.
         """
         for found in self.outputs:
             if isinstance(found, wanted):

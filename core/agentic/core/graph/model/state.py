@@ -1,4 +1,4 @@
-"""Where a run stands between two supersteps, and how the next state is put together."""
+"""The state of a run between two supersteps, and how the next state is made."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Held:
 class Waiting:
     """Messages of one source that wait in a fan-in, oldest first; never changed.
 
-    Adding some costs what is added, however many wait: the older ones are shared with the state before.
+    The cost of an addition does not depend on the waiting messages: states share the older ones.
 
     Args:
-        newest: What came last.
-        before: What came earlier, if something did.
+        newest: The latest messages.
+        before: The earlier messages, if any.
     """
 
     __slots__ = ("_before", "_count", "_newest")
@@ -47,7 +47,7 @@ class Waiting:
         return (held for part in reversed(list(self._parts())) for held in part._newest)
 
     def since(self, known: Waiting) -> Waiting | None:
-        """Return what was added to ``known``, possibly nothing; None if this does not begin with it."""
+        """Return the additions to ``known``, possibly none; None if this does not begin with it."""
         added: list[Sequence[Held]] = []
         for part in self._parts():
             if part is known:
@@ -67,7 +67,7 @@ FanInBuffer = Mapping[ExecutorId, Waiting]
 
 @record
 class ItemOutcome:
-    """What became of one item of a map edge's list; the item itself stays in the list."""
+    """The result of one item of a map edge's list; the item itself stays in the list."""
 
     index: int
     value: Parcel | None = None
@@ -79,15 +79,15 @@ class ItemOutcome:
 
 @record
 class MapProgress:
-    """How far a list is worked off: items before ``next_index`` are live or done.
+    """The progress of a list: items before ``next_index`` are live or done.
 
     Attributes:
         edge_index: The map edge.
         items: The list.
         count: Its length.
-        trail: Of the message that was the list.
+        trail: The trail of the list's message.
         next_index: The first item that was not handed out yet.
-        done: What finished, a tuple per superstep in which something did.
+        done: The finished items, one tuple per superstep with any.
         done_count: Items in ``done``.
     """
 
@@ -110,18 +110,18 @@ class Parked:
 
 @record
 class RunState(BaseRunState):
-    """All the planner knows of a run. A new one is made at each barrier; none is ever changed.
+    """All that the planner knows of a run. Immutable: each barrier makes a new one.
 
     Attributes:
         run_id: The run.
-        path: Where it lives when it is a sub-workflow's run, else ``""``.
+        path: The path of a sub-workflow's run, else ``""``.
         started_at: Seconds since the epoch.
         deadline: Seconds since the epoch after which the run is ended; None for never.
         superstep: The one that is due, or runs.
         sequence: Number of the last durable event.
-        activations: Those of the superstep that is due, in planner order.
+        activations: The activations of the due superstep, in planner order.
         is_begun: Whether the superstep has been announced.
-        kept: What of them is finished already: not empty after a superstep that was broken off.
+        kept: Their finished results: not empty after a superstep that was broken off.
         fan_ins: Edge index -> source -> messages that wait.
         maps: Map id -> progress of a list.
         shared: The state that executors share, by key.
@@ -130,9 +130,9 @@ class RunState(BaseRunState):
         next_map_id: Counts the lists of the run.
         output_count: Outputs yielded so far.
         status: Running until the run ends or waits.
-        error: What ended a failed run.
+        error: The error that ended a failed run.
         waiting_fan_ins: Targets of fan-ins that never got all their sources.
-        previous_errors: Of a sub-workflow's run: what its activation knew of earlier tries when it began.
+        previous_errors: In a sub-workflow's run: errors of earlier tries of its activation when it began.
     """
 
     path: str
@@ -178,11 +178,11 @@ class Change:
 
 
 class Draft:
-    """The next state while a decision puts it together: as the old one, where nothing was set.
+    """The next state while a decision makes it: equal to the old one, except for changes.
 
     Attributes:
         state: The old one.
-        outputs: What the run yielded by the decision.
+        outputs: The outputs of the run by the decision.
         changed: Entries of tables that were set or removed.
     """
 
@@ -230,7 +230,7 @@ class Draft:
             del self._changing(table, key)[key]
 
     def _changing(self, table: TableName, key: object) -> dict[Any, Any]:
-        """Return a table that may be changed: copied at the first change, so that the old state stays."""
+        """Return a mutable table: copied at the first change, so that the old state stays."""
         self.changed[Change(table, key)] = None
         own = self._own.get(table)
         if own is None:
@@ -240,7 +240,7 @@ class Draft:
 
     @property
     def output_count(self) -> int:
-        """Outputs of the run, those of the decision included."""
+        """Outputs of the run, including the decision's."""
         return self.state.output_count + len(self.outputs)
 
     def finished(self, sequence: int) -> RunState:
@@ -261,7 +261,7 @@ class EventLog:
     """Numbers the durable events that one decision of the planner gives.
 
     Attributes:
-        superstep: The one they are of.
+        superstep: Their superstep.
     """
 
     __slots__ = ("_now", "_path", "events", "run_id", "sequence", "superstep")

@@ -1,7 +1,7 @@
 """The next receivers: sent messages become deliveries.
 
-Deliveries are made in edge declaration order, then source order, then send order. The order in which the
-sources finish does not matter.
+Deliveries are made in edge declaration order, then source order, then send order, independent of the order
+that sources finish in.
 """
 
 from __future__ import annotations

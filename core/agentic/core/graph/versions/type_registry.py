@@ -57,7 +57,7 @@ def find_unstorable(graph: Graph, path: str = "") -> Iterator[str]:
 
 
 def _why_none(declared: Types) -> str:
-    """Return why none of the types can be stored; empty if one might be, or if there are no types."""
+    """Return why none of the types can be stored; empty if one might be, or without any types."""
     reasons = [why_never_stored(annotation) for annotation in declared or ()]
     if not reasons or None in reasons:
         return ""
