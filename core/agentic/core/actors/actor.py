@@ -112,7 +112,7 @@ class Actor(ABC, Generic[InputT, OutputT]):
         """End external work of a call that is not called again: its run was cancelled, or the call failed.
 
         Called at least once, by the process that ends the run, even if nothing was begun. ``ctx.once`` gives
-        the value of the call, or runs its function if there was none. A run that is resumed later makes
+        the value of the call, or else runs its function. A run that is resumed later makes
         the call again, with the same ``ctx.once``. It has ten seconds.
 
         Raises:
@@ -123,12 +123,12 @@ class Actor(ABC, Generic[InputT, OutputT]):
 class ListingActor(Actor[InputT, OutputT]):
     """An actor that lists addresses, and can return them piece by piece.
 
-    Crawls read sitemaps so: they have no room for a million addresses, and need not wait for the last one.
+    Crawls read sitemaps in pieces: they have no room for a million addresses, and need not wait for the last.
     """
 
     @abstractmethod
     def pieces(self, ctx: ActorContext, given: InputT, /) -> AsyncGenerator[Sequence[str], None]:
-        """Return the addresses, absolute and canonical, as they are found: a few thousand at a time at most.
+        """Return the addresses, absolute and canonical, piece by piece: at most a few thousand at a time.
 
         Their number has no limit, and one may appear again in a later piece.
 

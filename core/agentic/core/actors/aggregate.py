@@ -16,7 +16,7 @@ Item = dict[str, JSONValue]
 
 
 class AggregateInput(BaseModel):
-    """Items, and what makes two of them the same."""
+    """Items, and the fields that identify duplicates."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,8 +39,8 @@ class AggregateOutput(BaseModel):
     """Items, each once, and how many there were.
 
     ``counts`` holds ``received``, ``kept``, ``duplicates`` (merged into an earlier item), ``without_key``
-    (kept, as nothing says what they are) and, with a ``limit``, ``left_out``. ``groups`` says how many items
-    have which value of ``group_by``, the most frequent first and before the limit; values that are no texts
+    (kept: nothing identifies them) and, with a ``limit``, ``left_out``. ``groups`` says how many items
+    have which value of ``group_by``, the most frequent first and before the limit; values other than texts
     are written as JSON.
     """
 

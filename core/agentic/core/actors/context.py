@@ -46,7 +46,7 @@ class ActorContext:
 
     Attributes:
         http: Fetches under the run's policy: robots.txt, rate limit and address guard included.
-        pages: Renders pages in a browser under the same policy; None if there is no browser.
+        pages: Renders pages in a browser under the same policy; None without a browser.
         secrets: Of the project.
         sessions: Of the project.
         memory: Of the project.
@@ -57,7 +57,7 @@ class ActorContext:
         once: ``await ctx.once("job", start)`` calls ``start`` and remembers its result: a repeated call
             gets that result instead.
         warn: Takes a sentence about something that a successful call did not find: ``"'div.x' fits nothing on
-            http://..."``. A run without any item that was warned has failed.
+            http://..."``. A run with a warning and without items has failed.
         decide: Records, for the audit, the decisions of rules about the failures of a call.
     """
 
@@ -93,7 +93,7 @@ class ActorContext:
         """Return the renderer of pages.
 
         Raises:
-            ActorError: There is no browser here (``browser_crashed``).
+            ActorError: No browser is available here (``browser_crashed``).
         """
         if self.pages is None:
             raise ActorError(

@@ -1,4 +1,4 @@
-"""What the actors of the web hand to each other, and to a crawl."""
+"""The data that the actors of the web pass to each other, and to a crawl."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Page(BaseModel):
     """A fetched page.
 
     Attributes:
-        url: As it was asked for.
-        final_url: Where redirects ended.
+        url: As requested.
+        final_url: Address after redirects.
         status: HTTP status of the final answer.
         content_type: Media type without parameters, "" when the server named none.
-        text: The decoded body; "" for what is no text.
+        text: The decoded body; "" if it is not text.
         content_hash: Hash of the body as it came, hex.
-        fetched_at: When the answer was complete, UTC.
+        fetched_at: When the response was complete, UTC.
         fetched_by: How it was fetched: ``http``, ``browser``, ``firecrawl``.
         robots: What ``X-Robots-Tag`` says to crawlers; "" for nothing.
     """
@@ -40,12 +40,12 @@ class Page(BaseModel):
 
     @property
     def is_html(self) -> bool:
-        """Whether there may be links and elements in it."""
+        """Whether it may contain links and elements."""
         return self.content_type in HTML_TYPES
 
 
 class PageOutput(BaseModel):
-    """What an actor that fetches gives; a crawl step takes any actor with this output."""
+    """The result of an actor that fetches; a crawl step takes any actor with this output."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class PageOutput(BaseModel):
 
 
 class LinksOutput(BaseModel):
-    """What an actor that reads links gives: absolute canonical URLs, in the order of the page, each once."""
+    """The result of an actor that reads links: absolute canonical URLs in page order, each once."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -79,12 +79,12 @@ class PageLink(BaseModel):
 
 
 class ContentsOutput(BaseModel):
-    """What an actor that reads a page for keeping gives; what it was not asked for is None.
+    """The result of an actor that reads a page for storage; values that were not requested are None.
 
     Attributes:
-        canonical_url: Where the page says it belongs.
-        language: As the page says: ``en``, ``en-GB``.
-        text: What people read on it.
+        canonical_url: The canonical address that the page states.
+        language: As the page states it: ``en``, ``en-GB``.
+        text: Its visible text.
         markdown: The same with headings, lists, links.
         html: The page as it came.
         links: Each page it links to once, in the order of the page.
@@ -101,7 +101,7 @@ class ContentsOutput(BaseModel):
 
 
 class ItemOutput(BaseModel):
-    """What an actor that reads a detail page gives."""
+    """The result of an actor that reads a detail page."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -109,7 +109,7 @@ class ItemOutput(BaseModel):
 
 
 class ItemsOutput(BaseModel):
-    """What an actor that reads a page with several items gives; None if it was not asked for them."""
+    """The result of an actor that reads a page with several items; None if they were not requested."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -43,7 +43,7 @@ class BrowserFetcher:
             request: A URL is short for a request without further options.
 
         Raises:
-            FetchError: There is no page; ``failure_class`` says why. Nothing is retried here.
+            FetchError: The page cannot be shown; ``failure_class`` says why. Nothing is retried here.
             BrowserUnavailableError: No browser is available that starts.
             SettingsError: The proxy is a socks5 one: browsers do not support these here.
         """

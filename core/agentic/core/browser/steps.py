@@ -22,7 +22,7 @@ class Fill(_Step):
 
 
 class Click(_Step):
-    """Click an element once it can be clicked; with ``times``, again until it cannot any more."""
+    """Click an element once it can be clicked; with ``times``, again until it no longer can."""
 
     type: Literal["click"] = "click"
     selector: Selector

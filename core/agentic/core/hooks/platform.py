@@ -28,7 +28,7 @@ class Platform:
         migrations: Package that holds the Alembic ``versions`` of this platform's own tables, as
             ``"agentic.plugins.hackernews.migrations"``; None when it has no tables.
         models: Its mapped classes, so that a check can compare them with the database.
-        doctor: Returns problems, as the hook ``agentic_doctor`` does.
+        doctor: Returns problems like the hook ``agentic_doctor``.
     """
 
     name: str

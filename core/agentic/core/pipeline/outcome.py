@@ -1,4 +1,4 @@
-"""The value of a run's results: whether it succeeded, in part, or failed though it ran to its end."""
+"""Judge the results of a run: it succeeded, succeeded in part, or failed though it ran to its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTIAL_ABOVE = "5%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The value of results, and the reasons if it is not everything that was requested."""
+    """A verdict on results, and the reasons if it is not a full success."""
 
     outcome: Literal["succeeded", "partial", "failed"] = "succeeded"
     reason: str | None = None
@@ -76,7 +76,7 @@ class Evidence:
 def judge(evidence: Evidence) -> Judgement:
     """Return the judgement of a pipeline run.
 
-    It failed if it lost everything: all items or rows, or if a selector matched nothing and there is no item.
+    It failed if it lost everything: all items or rows, or if a selector matched nothing and it has no items.
     It is partial if it lost more than its limits allow.
     """
     if (failure := next(_failures(evidence), None)) is not None:
@@ -111,7 +111,7 @@ def _failures(of: Evidence) -> Iterator[str]:
 
 
 def _nothing(of: Evidence) -> Iterator[str]:
-    """Yield why there are no items, although some were expected."""
+    """Yield why items are missing, although some were expected."""
     warnings, pages = of.result.warnings, of.pages
     if of.reads_pages and pages is not None and pages.done + pages.failed:
         why = "; ".join(shortfalls(of.result)) if pages.failed else ""

@@ -196,10 +196,10 @@ class NatsCheckpointStore(ServerCheckpointStore):
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Explain what it means here that a server cannot be used.
+        """Turn the errors of an unusable server into errors of this store.
 
         Raises:
-            CheckpointStoreError: It cannot.
+            CheckpointStoreError: The server cannot be used.
         """
         try:
             yield

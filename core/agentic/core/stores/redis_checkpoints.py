@@ -197,10 +197,10 @@ class _Run:
 
 @contextmanager
 def _telling(project: str, where: str = "") -> Iterator[None]:
-    """Explain what it means here that a server cannot be used.
+    """Turn the errors of an unusable server into errors of this store.
 
     Raises:
-        CheckpointStoreError: It cannot.
+        CheckpointStoreError: The server cannot be used.
     """
     try:
         yield

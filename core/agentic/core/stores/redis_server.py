@@ -44,7 +44,7 @@ class Script:
 
     @cached_property
     def sha(self) -> str:
-        """The name by which a server knows it."""
+        """Its name on a server."""
         return hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 

@@ -111,7 +111,7 @@ class _Surroundings:
         prefix: Ids of the steps around it, for people: ``"details/"``.
         node: Ids of the choices around it, for executors: ``"check."``.
         number: Numbers of the steps around it, for people: ``"2."``.
-        within: What a failure ends.
+        within: The part that a failure ends.
     """
 
     spec: PipelineSpec

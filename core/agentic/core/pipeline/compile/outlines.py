@@ -30,7 +30,7 @@ def outline(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> Workflow:
 
 
 class _NoOutside:
-    """Replaces a transport and a frontier: its error says why there is none."""
+    """Replaces a transport and a frontier: its error says why it is missing."""
 
     def __init__(self, pipeline: str) -> None:
         self._pipeline = pipeline

@@ -174,7 +174,7 @@ class CrawlNode(Executor):
     async def _crawl_while(
         self, seeding: Seeding, turn: CrawlTurn, visitor: Visitor, ctx: WorkflowContext
     ) -> None:
-        """Work off slices for as long as pages are added to the frontier."""
+        """Process slices for as long as pages are added to the frontier."""
         store = self._tools.store_of(ctx.run_id)
         report = CrawlReport(ctx, self._under_way.of(ctx.run_id))
         finished = -1
@@ -218,7 +218,7 @@ class CrawlNode(Executor):
         """Process a slice, and return the frontier's counts after it.
 
         Raises:
-            StepFailedError: A page failed, and a rule says that this fails the pipeline.
+            StepFailedError: A page failed, and by a rule this fails the pipeline.
         """
         step = visitor.step
         slice_id = SliceId(superstep, turn.number)

@@ -89,7 +89,7 @@ def scope_of(
 
 
 def frontier_link(url: str, depth: int) -> FrontierLink:
-    """Return ``url``, which is canonical, as the frontier keeps it."""
+    """Return the frontier's entry for ``url``, which is canonical."""
     return FrontierLink(url=url, url_key=url_key(url), depth=depth)
 
 

@@ -23,7 +23,7 @@ class Seeding:
 
     Args:
         step: The crawl, its references resolved.
-        pieces: URLs from sitemaps, as they are read.
+        pieces: URLs from sitemaps, piece by piece.
         store: The frontier.
         credentials: Credentials in URLs of the crawl; the frontier keeps none of them.
 

@@ -110,7 +110,7 @@ class FailedPage:
 
     @property
     def gone_status(self) -> int | None:
-        """The status of the server's answer if it was "not there": 404 or 410."""
+        """The server's status if it says that the page does not exist: 404 or 410."""
         return {"http_404": 404, "gone": 410}.get(self.failure_class)
 
 

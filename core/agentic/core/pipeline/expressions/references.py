@@ -42,7 +42,7 @@ def expression_of(text: str) -> Expression:
 
 
 def find_references(value: JSONValue, place: Place = ()) -> Iterator[Found]:
-    """Yield every reference in ``value``, at whatever depth."""
+    """Yield every reference in ``value``, at any depth."""
     if isinstance(value, str):
         yield from _in_text(value, place)
     elif isinstance(value, Mapping):

@@ -85,7 +85,7 @@ async def try_until_settled(
         call: Does the work with the actor of that name; any exception is a failure. A fallback also gets its
             own config.
         actor: The first one to try.
-        manner_of: Returns how failures are handled; called at the first one.
+        manner_of: Returns the handling of failures; called at the first one.
     """
     attempts: list[Attempt] = []
     manner: Manner | None = None

@@ -157,8 +157,8 @@ class Decision:
     """What follows a failed attempt.
 
     Attributes:
-        action: Retry, run an earlier step again and retry, try another actor, or give up.
-        rule: Names the rule behind it; "" if there is none.
+        action: Retry, run an earlier step again and retry, try another actor, or stop.
+        rule: Names the rule behind it; "" without one.
         wait_s: Seconds before the next attempt.
         actor: Of a fallback.
         step: The step to run again.
@@ -177,7 +177,7 @@ class Decision:
 
 @record
 class Attempt:
-    """One attempt: by which actor, and if it failed, why and what followed."""
+    """One attempt: its actor, and if it failed, why and what followed."""
 
     __wire_name__: ClassVar[str] = "agentic.core.pipeline.policies.Attempt"
 

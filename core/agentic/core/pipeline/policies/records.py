@@ -12,7 +12,7 @@ ATTEMPTS = "_attempts"
 
 
 def attempt_records(attempts: Iterable[Attempt]) -> list[JSONValue]:
-    """Return each attempt as JSON: by which actor, and if it failed, why and what followed."""
+    """Return each attempt as JSON: its actor, and if it failed, why and what followed."""
     return [_record(attempt) for attempt in attempts]
 
 

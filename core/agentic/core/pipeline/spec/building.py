@@ -26,7 +26,7 @@ class RuleBuilder:
         self._actors = actors
 
     async def build(self, intent: IntentSpec) -> PipelineSpec:
-        """Return the pipeline. Raises as :meth:`PipelineBuilder.build`."""
+        """Return the pipeline. Raises the errors of :meth:`PipelineBuilder.build`."""
         return read_spec(built(intent), self._actors)
 
 

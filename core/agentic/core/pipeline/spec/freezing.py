@@ -39,7 +39,7 @@ def with_pipelines(spec: PipelineSpec, find: Find) -> PipelineSpec:
 def with_implied_inputs(spec: PipelineSpec, actors: Mapping[str, type[Actor]]) -> PipelineSpec:
     """Return ``spec`` with inputs for the missing values of its first step, if it declares no inputs.
 
-    So a spec may begin with ``{actor: InitialFetcher}`` and be run with ``--input url=...``.
+    A spec may therefore begin with ``{actor: InitialFetcher}`` and be run with ``--input url=...``.
     """
     first = spec.steps[0]
     if "inputs" in spec.model_fields_set or not isinstance(first, ActorStep) or first.actor not in actors:

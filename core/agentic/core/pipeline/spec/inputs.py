@@ -38,7 +38,7 @@ class InputSpec(BaseModel):
 
     @property
     def is_required(self) -> bool:
-        """Whether there is no default."""
+        """Whether it has no default."""
         return "default" not in self.model_fields_set
 
     @model_validator(mode="after")

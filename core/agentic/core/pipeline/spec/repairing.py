@@ -57,7 +57,7 @@ class Repaired:
 
 
 def repaired(data: Mapping[str, object]) -> Repaired | None:
-    """Return the checkable part of a spec that is not valid; None if there is none."""
+    """Return the checkable part of a spec that is not valid; None if nothing can be checked."""
     rest = cast(Data, copy.deepcopy(dict(data)))
     places: list[Place] = []
     names: list[str] = []

@@ -64,7 +64,7 @@ class LoopNode(Executor):
 
     @handler
     async def run(self, state: PipelineState, ctx: WorkflowContext) -> list[LoopItem] | PipelineState | None:
-        """Return the items, or the next state if there are none."""
+        """Return the items, or the next state if the list is empty."""
         try:
             if not self._place.is_due(state):
                 return self._place.pass_over(state)

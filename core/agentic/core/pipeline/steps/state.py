@@ -22,7 +22,7 @@ class StepFailure:
     Attributes:
         step: Id of the step, after the ids of the loops around it: ``"details/fetch"``.
         failure: The last one, which decided the result.
-        attempts: Every attempt; empty if there was no input to try with.
+        attempts: Every attempt; empty if its input could not be made.
         item: The loop's item as JSON text; None outside of loops.
         is_letter: Whether it becomes a dead letter.
     """
