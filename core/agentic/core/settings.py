@@ -143,7 +143,7 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - keyword pass-through to pydantic
-    """Read the settings again.
+    """Read the current settings.
 
     Args:
         overrides: Values that override the environment; meant for tests and for commands with options.

@@ -67,7 +67,7 @@ class PageLink(BaseModel):
 
     Attributes:
         url: Absolute and canonical.
-        rel: Words that every link to it has, as ``nofollow``; sorted, "" for none.
+        rel: Words that every link to it has, such as ``nofollow``; sorted, "" for none.
         text: Of the first link that has one; "" where none has.
     """
 

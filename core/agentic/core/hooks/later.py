@@ -31,7 +31,7 @@ class ActorAt:
         """Return the class.
 
         Raises:
-            Exception: It cannot be loaded; a ValueError if its name is a different one.
+            Exception: It cannot be loaded; a ValueError if its name differs.
         """
         module, _, attribute = self.place.partition(":")
         actor = cast("type[Actor]", getattr(import_module(module), attribute))

@@ -43,7 +43,7 @@ def agentic_actors() -> Iterable[type[Actor] | ActorAt]:
 
 @hookspec
 def agentic_builders() -> Mapping[str, Callable[[Mapping[str, type[Actor]]], PipelineBuilder]]:
-    """Return builder name -> factory, for ``agentic pipelines build``: it turns an intent into a pipeline.
+    """Return builder name -> factory, for ``agentic pipelines build``: builders turn intents into pipelines.
 
     Called once, when a builder is first used. A factory gets every installed actor by name and
     alias. If a model or a LangGraph graph makes the decisions, only the factory loads it.
@@ -66,7 +66,7 @@ def agentic_workflows() -> Mapping[str, Callable[[], Workflow]]:
 def agentic_commands(app: typer.Typer) -> None:
     """Add commands or groups to the ``agentic`` command line. Called once, before arguments are read.
 
-    Import the needs of a command inside the command: this runs at every start. A plugin that raises here
+    Put the imports of a command inside the command: this runs at every start. A plugin that raises here
     is listed with its error; its commands are missing and the others work.
     """
 

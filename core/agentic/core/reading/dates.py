@@ -24,7 +24,7 @@ def parse_moment(text: str, pattern: str | None = None) -> date | None:
     """Return the moment that ``text`` names: a ``datetime`` if it has a time of day, otherwise a ``date``.
 
     ISO 8601, ``31 October 2026``, ``Sat, 31 Oct 2026 14:04:00 GMT``, ``October 31st, 2026 at 2:04 pm``,
-    ``2026/10/31`` and ``31.10.2026`` are known. ``03/04/2026`` is ambiguous: give ``pattern``.
+    ``2026/10/31`` and ``31.10.2026`` are known. ``03/04/2026`` is not, it is ambiguous: give ``pattern``.
 
     Args:
         text: Blanks around and inside are ignored.

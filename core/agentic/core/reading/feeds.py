@@ -112,8 +112,7 @@ def _feed_of(feed: _Found, entries: Sequence[_Found], body: bytes, url: str) -> 
 def _read_fast(body: bytes) -> tuple[_Found, Sequence[_Found]] | None:
     """Return feed and entries, None if it is neither a JSON Feed nor well-formed XML with entries.
 
-    None, too, for content that this parser would lose, and for feeds of YouTube: it leaves out the video's
-    id, and its views.
+    None, too, for content that fastfeedparser would lose, such as the id and the views of a YouTube video.
     """
     if YOUTUBE in body[:HEAD_BYTES]:
         return None

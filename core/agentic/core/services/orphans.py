@@ -1,4 +1,4 @@
-"""Processes that a pool of workers has forked end with the worker, in any case."""
+"""Processes that a pool of workers has forked always end with the worker."""
 
 from __future__ import annotations
 

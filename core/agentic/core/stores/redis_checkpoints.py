@@ -49,11 +49,12 @@ class RedisCheckpointStore(ServerCheckpointStore):
     save one revision at once, one succeeds. A save has an id: if its answer is lost, that id shows whether it
     was written. So it never conflicts with itself and is never written twice.
 
-    Saved checkpoints survive the death of any of our processes. Whether they survive the death of the server
-    depends on its settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the last
-    second with ``everysec``, and with ``appendonly no`` only its last snapshot. A server that fails over to a
-    replica loses the data that the replica did not have yet. A run that lost its end that way continues from
-    the newest remaining checkpoint; a process that holds a later one gets :class:`CheckpointConflictError`.
+    Saved checkpoints survive the death of any of our processes. The part that survives the death of the
+    server depends on its settings: everything with ``appendonly yes`` and ``appendfsync always``, all but the
+    last second with ``everysec``, and with ``appendonly no`` only its last snapshot. A server that fails over
+    to a replica loses the data that the replica did not have yet. A run that lost its end that way continues
+    from the newest remaining checkpoint; a process that holds a later one gets
+    :class:`CheckpointConflictError`.
 
     A server whose ``maxmemory-policy`` is not ``noeviction`` removes runs when its memory is full, each as a
     whole. Many hosted servers do not allow another setting: instead of an error, ``eviction.allowed`` is
@@ -81,7 +82,7 @@ class RedisCheckpointStore(ServerCheckpointStore):
             project: Name of the project.
             ttl_days: A run is removed this many days after its last save. Choose more than the longest pause
                 of a run: a run that waits for an answer saves nothing.
-            wait_s: Seconds to wait for a server that is gone later; now it must be available.
+            wait_s: Seconds to wait for the server if it is gone later; now it must be available.
 
         Raises:
             CheckpointStoreError: The server cannot be used.

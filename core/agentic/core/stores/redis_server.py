@@ -90,7 +90,7 @@ class RedisServer:
         await self._client.aclose()
 
     async def run(self, script: Script, keys: Sequence[str], *args: str | bytes | int) -> Any:  # noqa: ANN401 - what a script returns is its own
-        """Return the answer of a script. Raises as :meth:`connect`."""
+        """Return the answer of a script. Raises like :meth:`connect`."""
         from redis.exceptions import NoScriptError
 
         try:
@@ -99,12 +99,12 @@ class RedisServer:
             return await self.ask("EVAL", script.text, len(keys), *keys, *args)
 
     async def fields(self, key: str, names: Sequence[str]) -> dict[str, bytes]:
-        """Return the existing ones of a hash's fields. Raises as :meth:`connect`."""
+        """Return the existing ones of a hash's fields. Raises like :meth:`connect`."""
         found: list[bytes | None] = await self.ask("HMGET", key, *names)
         return {name: value for name, value in zip(names, found, strict=True) if value is not None}
 
     async def ask(self, *words: str | bytes | int) -> Any:  # noqa: ANN401 - what a command returns is its own
-        """Return the answer to a command. Raises as :meth:`connect`."""
+        """Return the answer to a command. Raises like :meth:`connect`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._wait_s
         pause_s = _FIRST_PAUSE_S

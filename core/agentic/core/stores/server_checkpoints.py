@@ -39,7 +39,7 @@ class ServerCheckpointStore(ABC):
             return await self._load(run_id, revision)
 
     async def latest(self, run_id: RunId) -> StoredCheckpoint:
-        """Return a run's newest checkpoint. Raises as :meth:`load`."""
+        """Return a run's newest checkpoint. Raises like :meth:`load`."""
         with self._telling():
             return await self._load(run_id, None)
 

@@ -22,7 +22,7 @@ Schema = dict[str, Any]
 def spec_schema(actors: Mapping[str, type[Actor]]) -> dict[str, JSONValue]:
     """Return the JSON Schema of a pipeline that may call ``actors``.
 
-    What an actor needs and its config leaves out may come from earlier results, so no key of a config is
+    Values that a config leaves out may come from earlier results, so no key of a config is
     required; any value may be a reference instead.
 
     Args:
@@ -44,7 +44,7 @@ def spec_schema(actors: Mapping[str, type[Actor]]) -> dict[str, JSONValue]:
 
 
 def actor_schema(actor: type[Actor]) -> dict[str, JSONValue]:
-    """Return what an actor is, as data: its input and output as JSON Schemas among it."""
+    """Return the description of an actor as data, with its input and output as JSON Schemas."""
     return {
         "name": actor.name,
         "version": actor.version,
@@ -58,7 +58,7 @@ def actor_schema(actor: type[Actor]) -> dict[str, JSONValue]:
 
 
 def _step() -> Schema:
-    """Return one step, by its type: a plain choice of schemas would only say that none of them fits."""
+    """Return one step, by its type: a plain choice of schemas would only report that none of them fits."""
     step: Schema = {"$ref": "#/$defs/ActorStep"}
     for kind, model in STEP_TYPES.items():
         if kind != "actor":
@@ -72,7 +72,7 @@ def _actor_names(actors: Mapping[str, type[Actor]], known: Schema) -> Schema:
 
 
 def _configs(actors: Mapping[str, type[Actor]]) -> Iterator[Schema]:
-    """Yield, for each actor, what its config may hold where it is the one that is named."""
+    """Yield, for each actor, the schema of its config where a step names it."""
     for actor in sorted(set(actors.values()), key=lambda actor: actor.name):
         names = [actor.name, *actor.aliases]
         yield {
@@ -91,7 +91,7 @@ def _input_parts(actors: Mapping[str, type[Actor]]) -> Iterator[tuple[str, Schem
 
 
 def _part_name(model: type[BaseModel] | str, actor: type[Actor]) -> str:
-    """Return the name of a part of an actor's input: two actors may have models of one name."""
+    """Return the name of a part of an actor's input: two actors may have models with the same name."""
     return f"{actor.name}.{model if isinstance(model, str) else model.__name__}"
 
 

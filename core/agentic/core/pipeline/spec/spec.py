@@ -38,7 +38,7 @@ RESERVED_NAMES = frozenset({"inputs", "secrets"})
 
 
 def unknown_actor(name: str, actors: Mapping[str, type[Actor]]) -> str:
-    """Return the message for a name no actor has: who claim it, or the nearest one and all there are."""
+    """Return the message for an unknown actor: the plugins that claim it, or the nearest and all names."""
     if clash := clash_over(name, actors):
         return str(clash)
     if name in STEP_TYPES:
@@ -331,8 +331,8 @@ def resolved_crawl(step: CrawlStep, lookup: Lookup) -> CrawlStep:
     """Return ``step`` with every reference replaced by its value.
 
     Raises:
-        ReferenceFailedError: One leads nowhere.
-        ValidationError: A value does not fit where it is to stand.
+        ReferenceFailedError: A reference leads nowhere.
+        ValidationError: A value does not fit its place.
     """
     data = resolve(step.model_dump(mode="json"), lookup)
     return CrawlStep.model_validate(data, context={"resolved": True})
