@@ -1,6 +1,6 @@
 """Results to rows: models, sessions, upserts and executions.
 
-The frontier of crawls is in :mod:`agentic.mappers.crawl.frontier`, which loads the pipelines it serves.
+The frontier of crawls is in :mod:`agentic.mappers.crawl.frontier`, which imports the pipelines it serves.
 """
 
 from agentic.core.ids import new_id

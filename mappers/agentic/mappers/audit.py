@@ -1,4 +1,4 @@
-"""Decisions in SQL: added in the transaction of the change they are about, read by the newest."""
+"""Decisions in SQL: added in the transaction of their change, read newest first."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ KeptDecision: TypeAlias = tuple[Decision, float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFilter:
-    """Which decisions are wanted.
+    """Filter of decisions.
 
     Attributes:
         run_id: About this run, and the runs within it; None for any subject.
-        kinds: Of these kinds; none for all.
-        who: Made by whom.
-        since: Not made before; seconds since the epoch.
+        kinds: Of these kinds; empty for all.
+        who: Made by this user.
+        since: Made at this time or later; seconds since the epoch.
     """
 
     run_id: str | None = None
@@ -52,7 +52,7 @@ class DecisionFilter:
     since: float | None = None
 
     def takes(self, decision: Decision) -> bool:
-        """Whether a decision is wanted."""
+        """Whether a decision matches."""
         return (
             (self.run_id is None or self.run_id in {decision.subject, decision.run_id})
             and (not self.kinds or decision.kind in self.kinds)
@@ -62,11 +62,11 @@ class DecisionFilter:
 
 
 class SqlAudit:
-    """Writes decisions of a project down at once, each in a transaction of its own.
+    """Stores decisions of a project at once, each in its own transaction.
 
     Args:
         database: Migrated.
-        project_id: Where they are made.
+        project_id: Project of the decisions.
     """
 
     def __init__(self, database: Database, project_id: str) -> None:
@@ -74,7 +74,7 @@ class SqlAudit:
         self._project_id = project_id
 
     async def decide(self, decision: Decision) -> None:
-        """Write a decision down.
+        """Store a decision.
 
         Raises:
             DatabaseUnavailableError: The database cannot be opened.
@@ -97,35 +97,35 @@ def audit(  # noqa: PLR0913  # what a decision is made of
     who: str = "",
     **details: JSONValue,
 ) -> None:
-    """Write down a decision in the transaction of what it changes: both are kept, or neither.
+    """Store a decision in the transaction of its change: both are kept, or neither.
 
     Args:
         session: In a transaction.
-        project_id: Where it was decided.
-        kind: What sort of decision.
-        subject: What it is about.
-        what: What was decided, in words.
+        project_id: Project of the decision.
+        kind: Kind of the decision.
+        subject: Subject of the decision.
+        what: The decision, in words.
         reason: Why, in words.
-        who: Who decided; the user of this process when left out.
-        details: Facts, nothing secret among them.
+        who: Who decided; by default the user of this process.
+        details: Facts, without secrets.
     """
     decision = decided(kind, subject, what, reason=reason, who=who, **details)
     add_decisions(session.connection(), project_id, [decision])
 
 
 def add_decisions(connection: Connection, project_id: str, decisions: Sequence[Decision]) -> None:
-    """Write decisions down that are to be published; one whose id the project has already is left out.
+    """Store decisions to publish; skip any whose id the project has already.
 
     Args:
         connection: In a transaction.
         project_id: Where they were made.
-        decisions: To be kept.
+        decisions: To store.
     """
     keep_decisions(connection, project_id, [(one, None) for one in decisions])
 
 
 def keep_decisions(connection: Connection, project_id: str, decisions: Sequence[KeptDecision]) -> None:
-    """Write decisions down with when they were published; see :func:`add_decisions`."""
+    """Store decisions with their time of publication; see :func:`add_decisions`."""
     if not decisions:
         return
     rows, key = [_row(project_id, *one) for one in decisions], ["project_id", "id"]
@@ -141,15 +141,15 @@ def keep_decisions(connection: Connection, project_id: str, decisions: Sequence[
 def add_decision_about(
     connection: Connection, project_id: str, decision: Decision, subjects: Sequence[str]
 ) -> None:
-    """Write one decision down about each of some subjects, under an id of its own, to be published.
+    """Store one decision per subject, each with its own id, to publish later.
 
-    In one statement: to check, mask and bind the same words for each takes longer than to store them.
+    In one statement: checking, masking and binding the same words for each takes longer than storing them.
 
     Args:
         connection: In a transaction.
-        project_id: Where it was made.
-        decision: What was decided; its own id and subject do not count.
-        subjects: What it is about.
+        project_id: Project of the decision.
+        decision: The decision; its own id and subject are ignored.
+        subjects: Its subjects.
     """
     ids = json.dumps(dict(zip(new_ids(len(subjects)), map(clean_text, subjects), strict=True)))
     statement = _add_about(is_sqlite=connection.dialect.name == "sqlite")
@@ -166,7 +166,7 @@ def _add_about(*, is_sqlite: bool) -> HotStatement:
 
 
 def unpublished_decisions(connection: Connection, project_id: str, limit: int) -> list[Decision]:
-    """Return the decisions of a project that nobody noted as published, in the order they were added."""
+    """Return the unpublished decisions of a project, in the order they were added."""
     query = select(*_DECISION).where(_COLUMNS.project_id == project_id, _COLUMNS.published_at.is_(None))
     return _read(connection, query.order_by(_COLUMNS.number).limit(limit))
 
@@ -178,7 +178,7 @@ def first_decisions(connection: Connection, project_id: str, limit: int) -> list
 
 
 def newest_decisions(session: Session, project_id: str, wanted: DecisionFilter, limit: int) -> list[Decision]:
-    """Return the newest decisions of a project that are wanted, the newest first."""
+    """Return the newest matching decisions of a project, the newest first."""
     query = select(*_DECISION).where(_COLUMNS.project_id == project_id)
     if wanted.run_id is not None:
         query = query.where(
@@ -195,7 +195,7 @@ def newest_decisions(session: Session, project_id: str, wanted: DecisionFilter, 
 
 
 def mark_decisions(connection: Connection, project_id: str, ids: Sequence[str]) -> None:
-    """Note that decisions were published; nothing else of a row ever changes."""
+    """Mark decisions as published; nothing else in a row ever changes."""
     own = (_COLUMNS.project_id == project_id, _COLUMNS.id.in_(ids), _COLUMNS.published_at.is_(None))
     connection.execute(update(AUDIT).where(*own).values(published_at=NOW))
 

@@ -1,4 +1,4 @@
-"""Makes what a source said fit to store, and tells whether it changed."""
+"""Makes data of a source fit to store, and detects changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pydantic_core import from_json
 from agentic.core.types import JSONValue
 
 MAX_DEPTH = 100
-"""More deeply nested values are removed: readers of JSON refuse them well before memory runs out."""
+"""More deeply nested values are removed: JSON readers refuse them long before memory runs out."""
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 _TEXT = frozenset({str})
 _AS_THEY_ARE = frozenset({str, int, bool, dict, list})
 
-# Made once: json.dumps makes a new encoder for each call with options.
+# Created once: json.dumps creates a new encoder for each call with options.
 _STRICT = json.JSONEncoder(allow_nan=False)
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr)
 
@@ -30,8 +30,8 @@ def clean(value: object) -> tuple[JSONValue, list[str]]:
     """Return ``value`` as JSON, and a sentence for each part that had to be removed.
 
     Dates become ISO text, enum members their value, tuples lists, keys text. Removed are objects of other
-    types, numbers JSON does not know (NaN, infinity), what contains itself, and what is nested deeper than
-    ``MAX_DEPTH``. When ``value`` itself is removed, None stands for it.
+    types, numbers unknown to JSON (NaN, infinity), values that contain themselves, and values nested deeper
+    than ``MAX_DEPTH``. If ``value`` itself is removed, the result is None.
     """
     if _is_plain(value):
         return cast(JSONValue, value), []
@@ -53,8 +53,8 @@ def clean_text(text: str) -> str:
 def content_hash(data: Mapping[str, object]) -> str:
     """Return a hash of ``data`` that is the same in every process: 64 hex digits.
 
-    The order of keys does not matter, nor whether a whole number came as ``1`` or ``1.0``, nor the zone a
-    time was given in. A key with the value None counts as absent.
+    The order of keys does not matter, and neither does ``1`` or ``1.0`` for a whole number, or the time zone
+    of a time. A key with the value None counts as absent.
     """
     plain = {
         key: value if type(value) in _AS_THEY_ARE else _normal(value)
@@ -65,18 +65,18 @@ def content_hash(data: Mapping[str, object]) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Tell whether it is an object of ASCII texts, whole numbers and truths: as most items are."""
+    """Whether it is an object of ASCII texts, whole numbers and booleans, like most items."""
     if type(value) is not dict or not _PLAIN.issuperset(map(type, value.values())):
         return False
     if not _TEXT.issuperset(map(type, value)):
         return False
-    # At once: a look at each by itself takes twice as long.
+    # All at once: checking each value separately takes twice as long.
     texts = "".join([*value, *[one for one in value.values() if type(one) is str]])
     return texts.isascii() and "\0" not in texts
 
 
 def _dumped(value: object) -> str | None:
-    """Return ``value`` as JSON when nothing in it is in doubt: the usual case, ten times as fast."""
+    """Return ``value`` as JSON if all of it is plain: the usual case, ten times as fast."""
     try:
         text = _STRICT.encode(value)
     except (TypeError, ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _dumped(value: object) -> str | None:
 
 
 class _UnfitError(Exception):
-    """A value has no place in JSON; the message says why."""
+    """JSON cannot represent a value; the message says why."""
 
 
 class _Cleaner:
@@ -97,7 +97,7 @@ class _Cleaner:
         self._open: list[int] = []
 
     def members(self, pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, JSONValue]]:
-        """Give the pairs that can be kept, and note the others."""
+        """Yield the pairs that can be stored, and note the others."""
         for key, member in pairs:
             self._path.append(key)
             try:

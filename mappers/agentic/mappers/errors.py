@@ -1,17 +1,17 @@
-"""What can go wrong with stored data.
+"""Errors of stored data.
 
 DataError
-  DatabaseUrlError            the URL names no database this project can use (ValueError)
+  DatabaseUrlError            the URL does not name a supported database (ValueError)
   DatabaseUnavailableError    the database cannot be opened, went away or stays locked (ConnectionError)
   DatabaseNotMigratedError    tables are missing or older than this version
   DatabaseNewerError          tables were made by a newer version
   SchemaDriftError            tables differ from the models although every migration was applied
   MigrationError              a migration cannot be loaded or does not run
   UnknownProjectError         UnknownAgentError, UnknownExecutionError (LookupError)
-  UnknownLetterError          no dead letter of that id, or several (LookupError)
+  UnknownLetterError          no dead letter with that id, or several (LookupError)
   DuplicateProjectError       DuplicateAgentError (ValueError)
-  AgentDisabledError          nothing new of the agent begins
-  ProjectBusyError            the project cannot be removed, as something of it goes on
+  AgentDisabledError          the agent starts no new executions
+  ProjectBusyError            the project cannot be removed while it has open runs
   UnknownColumnError          a mapper fills a column its table does not have (LookupError)
 """
 
@@ -24,17 +24,17 @@ from agentic.core.errors import AgenticError, StoreUnavailableError
 
 
 class DataError(AgenticError):
-    """Something about stored data."""
+    """Base of errors about stored data."""
 
 
 class DatabaseUrlError(DataError, ValueError):
-    """The URL names no database this project can use."""
+    """The URL does not name a supported database."""
 
 
 class DatabaseUnavailableError(DataError, StoreUnavailableError, ConnectionError):
-    """The database cannot be opened, went away, or another process was in the way for too long.
+    """The database cannot be opened, went away, or another process blocked it for too long.
 
-    ``url`` carries neither user name nor password.
+    ``url`` contains neither user name nor password.
     """
 
     exit_code: ClassVar[int] = 3
@@ -60,7 +60,7 @@ class DatabaseNotMigratedError(DataError):
 
 
 class DatabaseNewerError(DataError):
-    """A newer version of this project, or of a plugin, made the tables."""
+    """A newer version of this project, or of a plugin, created the tables."""
 
     def __init__(self, url: str, history: str, revision: str) -> None:
         package = "agentic-pipelines" if history == "core" else f"the plugin that provides {history!r}"
@@ -74,7 +74,7 @@ class DatabaseNewerError(DataError):
 
 
 class SchemaDriftError(DataError):
-    """The tables are of the newest revision, yet differ from the models."""
+    """The tables have the newest revision, but differ from the models."""
 
     def __init__(self, url: str, differences: Sequence[str]) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ class SchemaDriftError(DataError):
 
 
 class MigrationError(DataError):
-    """A migration cannot be loaded or does not run; what it began was rolled back."""
+    """A migration cannot be loaded or does not run; its changes were rolled back."""
 
     def __init__(self, history: str, reason: str) -> None:
         advice = "please report it" if history == "core" else "update its plugin, or disable it for now"
@@ -107,7 +107,7 @@ class UnknownProjectError(DataError, LookupError):
 
 
 class UnknownAgentError(DataError, LookupError):
-    """The project has no agent of that name or id; another project's agents do not count."""
+    """The project has no agent with that name or id; agents of other projects do not count."""
 
     def __init__(self, agent: str, project: str, known: Sequence[str] = ()) -> None:
         super().__init__(
@@ -120,7 +120,7 @@ class UnknownAgentError(DataError, LookupError):
 
 
 class UnknownPipelineError(DataError, LookupError):
-    """The project keeps no pipeline of that name, or not that version of it."""
+    """The project has no pipeline with that name, or not that version."""
 
     def __init__(self, name: str, known: Sequence[str] = ()) -> None:
         super().__init__(
@@ -132,7 +132,7 @@ class UnknownPipelineError(DataError, LookupError):
 
 
 class UnknownLetterError(DataError, LookupError):
-    """The project has no dead letter of that id, or several that begin so."""
+    """The project has no dead letter with that id, or several with that prefix."""
 
     def __init__(self, letter: str, count: int = 0) -> None:
         found = f"{count} or more dead letters begin with" if count else "no dead letter begins with"
@@ -143,7 +143,7 @@ class UnknownLetterError(DataError, LookupError):
 
 
 class UnknownExecutionError(DataError, LookupError):
-    """No such execution of that agent or project."""
+    """That agent or project has no such execution."""
 
     def __init__(self, execution: str, owner: str) -> None:
         super().__init__(f"no execution {execution!r} of {owner}; see `agentic executions list`")
@@ -152,7 +152,7 @@ class UnknownExecutionError(DataError, LookupError):
 
 
 class DuplicateProjectError(DataError, ValueError):
-    """A project of that name exists."""
+    """A project with that name exists."""
 
     def __init__(self, project: str) -> None:
         super().__init__(f"project {project!r} exists already; choose another name")
@@ -160,7 +160,7 @@ class DuplicateProjectError(DataError, ValueError):
 
 
 class DuplicateAgentError(DataError, ValueError):
-    """The project has an agent of that name."""
+    """The project has an agent with that name."""
 
     def __init__(self, agent: str, project: str) -> None:
         super().__init__(f"the project {project!r} has an agent {agent!r} already; choose another name")
@@ -169,7 +169,7 @@ class DuplicateAgentError(DataError, ValueError):
 
 
 class AgentDisabledError(DataError):
-    """Nothing new of the agent begins, as somebody wanted it to rest."""
+    """The agent starts no new executions, because a user disabled it."""
 
     def __init__(self, agent: str, project: str) -> None:
         super().__init__(
@@ -181,7 +181,7 @@ class AgentDisabledError(DataError):
 
 
 class ProjectBusyError(DataError):
-    """The project cannot be removed, as runs of it have not ended."""
+    """The project cannot be removed while it has open runs."""
 
     def __init__(self, project: str, count: int) -> None:
         runs = "1 run has" if count == 1 else f"{count} runs have"
@@ -206,7 +206,7 @@ class UnknownColumnError(DataError, LookupError):
 
 
 class UnstableKeyError(DataError, ValueError):
-    """Rows are stored under other keys than a mapper gives, so that they are never found again."""
+    """The stored keys of rows differ from the mapper's keys, so the rows would never be found again."""
 
     def __init__(self, table: str, columns: Sequence[str]) -> None:
         super().__init__(

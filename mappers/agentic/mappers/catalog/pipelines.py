@@ -82,7 +82,7 @@ def digest_of(spec: PipelineSpec) -> str:
 
 
 def as_written(spec: PipelineSpec) -> dict[str, JSONValue]:
-    """Return a pipeline as data, without default values."""
+    """Return a pipeline as data, without unset fields."""
     return {"schema_version": 1, **spec.model_dump(mode="json", by_alias=True, exclude_unset=True)}
 
 

@@ -1,4 +1,4 @@
-"""The ledger as people look at it: read beside those who write, in small pieces, however long a run is."""
+"""Reads the ledger for people, beside its writers, in small pieces for runs of any length."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _LARGE = frozenset({"progress", "result"})
 _LIGHT_COLUMNS = [null().label(one.name) if one.name in _LARGE else one for one in ACTIVATION_COLUMNS]
 
 _LOOKED_AT = 1_000
-"""Activations of a run that are read to see whether it is active."""
+"""How many activations of a run are read to see whether it is active."""
 
 IS_OUTERMOST = RUNS.c.parent_run_id.is_(None)
-"""Of a run: no other run waits for its end."""
+"""Condition: no other run waits for the end of this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What of a run is there to be done, child runs included, while nobody is at work on it.
+    """Waiting work of a run and its child runs, while no worker is on it.
 
     Attributes:
-        queue: Where it waits for longest.
-        waits_s: For how long that could have been claimed.
+        queue: Queue with the longest wait.
+        waits_s: How long this work could have been claimed.
         note: Why the last worker that tried did not do it.
     """
 
@@ -55,7 +55,7 @@ class LedgerReader:
 
     Args:
         session: Sees one state of the database.
-        project_id: Owns the runs; those of other projects are not seen.
+        project_id: Owns the runs; the runs of other projects are invisible.
     """
 
     def __init__(self, session: Session, project_id: str) -> None:
@@ -67,13 +67,13 @@ class LedgerReader:
         return self._session.scalars(select(NOW)).one()
 
     def run(self, name: str) -> RunRow:
-        """Return the run that is called ``name``, or else the one whose name begins so; that is no child run.
+        """Return the run with the id ``name``, else the one run with this prefix that is not a child run.
 
         Raises:
             UnknownRunError: There is none.
             LedgerError: There are several, or the name is empty.
         """
-        if not name:  # which every id begins with
+        if not name:  # a prefix of every id
             raise LedgerError("the id is empty; give an id or prefix, see `agentic executions list`")
         exactly = self._runs(RUNS.c.run_id == name)
         found = exactly or self._begun_so(name)
@@ -84,19 +84,19 @@ class LedgerReader:
         return found[0]
 
     def named(self, run_ids: Collection[RunId]) -> Mapping[RunId, RunRow]:
-        """Return those of the runs that there are, by id."""
+        """Return the existing runs among these, by id."""
         return {run.run_id: run for run in self._runs(RUNS.c.run_id.in_(run_ids), limit=len(run_ids))}
 
     def runs(
         self, *, status: RunStatus | None, workflow: str | None, limit: int, after: RunRow | None = None
     ) -> Sequence[RunRow]:
-        """Return runs that are no child runs, the newest first.
+        """Return runs except child runs, the newest first.
 
         Args:
-            status: Only those that stand so.
-            workflow: Only of this workflow.
-            limit: No more than this.
-            after: Only those that follow this one in that order: the last one of the page before.
+            status: Only runs with this status.
+            workflow: Only runs of this workflow.
+            limit: Maximum number.
+            after: Only runs after this one in that order: the last one of the previous page.
         """
         where: list[ColumnElement[bool]] = [IS_OUTERMOST]
         if status is not None:
@@ -107,13 +107,13 @@ class LedgerReader:
             where.append(follows(RUNS.c.created_at, after.created_at, RUNS.c.run_id, after.run_id))
         if workflow is None or status is not None:
             return self._runs(*where, limit=limit)
-        # The index of a workflow's runs has those of each status in order: the newest of each, then of all.
+        # The index of a workflow's runs is ordered within each status: take the newest of each, then of all.
         of_each = [self._runs(*where, RUNS.c.status == one, limit=limit) for one in RunStatus]
         found = sorted(chain.from_iterable(of_each), key=lambda run: (-run.created_at, run.run_id))
         return found[:limit]
 
     def family(self, run_id: RunId, limit: int) -> list[RunId]:
-        """Return a run, and up to so many child runs that it waits for now, and they do."""
+        """Return a run, and up to ``limit`` child runs that it or its child runs wait for now."""
         found, newest = [run_id], [run_id]
         while newest and len(found) <= limit:
             query = select(ACTIVATIONS.c.waits_for).where(
@@ -127,7 +127,7 @@ class LedgerReader:
         return found[: limit + 1]
 
     def backlog(self, run: RunRow) -> Backlog | None:
-        """Return what waits for a worker; None while one is at work, or nothing could be claimed."""
+        """Return the work that waits for a worker; None while one works, or if nothing can be claimed."""
         columns = ACTIVATIONS.c
         query = select(columns.status, columns.queue, columns.not_before, columns.note, NOW).where(
             *self._of_runs(self.family(run.run_id, _LOOKED_AT)),
@@ -142,13 +142,13 @@ class LedgerReader:
         return Backlog(queue=queue, waits_s=now - not_before, note=note)
 
     def counts(self, run_ids: Collection[RunId]) -> Mapping[ActivationStatus, int]:
-        """Return how many activations of runs there are, by where they stand."""
+        """Return the number of activations of runs, by status."""
         status = ACTIVATIONS.c.status
         query = select(status, func.count()).where(*self._of_runs(run_ids)).group_by(status)
         return {ActivationStatus(found): count for found, count in self._session.execute(query)}
 
     def crash_count(self, run_ids: Collection[RunId]) -> int:
-        """Return how often workers died over activations of runs."""
+        """Return how often workers died while they ran activations of runs."""
         query = select(func.sum(ACTIVATIONS.c.crashes)).where(*self._of_runs(run_ids))
         return self._session.scalar(query) or 0
 
@@ -162,7 +162,7 @@ class LedgerReader:
         return [activation_row(row) for row in self._session.execute(query)]
 
     def event_count(self, run_id: RunId) -> int:
-        """Return how many durable events a run has told, those of its child runs left out."""
+        """Return how many durable events a run has emitted, without events of its child runs."""
         query = select(func.max(EVENTS.c.last)).where(*self._events_of(run_id))
         return self._session.scalar(query) or 0
 
@@ -176,7 +176,7 @@ class LedgerReader:
         return [EventBatch(run_id=run_id, first=first, last=last, text=text) for first, last, text in rows]
 
     def _begun_so(self, name: str) -> Sequence[RunRow]:
-        """Return up to two runs whose ids begin so."""
+        """Return up to two runs whose ids have this prefix."""
         query = select(*RUN_COLUMNS).where(RUNS.c.project_id == self._project_id, IS_OUTERMOST)
         query = query.where(begins_with(RUNS.c.run_id, name)).limit(2)
         return [read_run(row) for row in self._session.execute(query)]

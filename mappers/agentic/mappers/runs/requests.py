@@ -1,4 +1,4 @@
-"""What runs wait to be told, read from their checkpoints: no code of their workflows is needed for that."""
+"""Open requests of runs, read from their checkpoints without the code of their workflows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from agentic.mappers.runs.reading import IS_OUTERMOST
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRequest:
-    """A question that a run waits to be answered.
+    """A question whose answer a run waits for.
 
     Attributes:
-        id: What an answer is given to.
+        id: Id to answer to.
         project_id: Owns the run.
-        run_id: The outermost run; it is given the answer.
+        run_id: The outermost run; it receives the answer.
         workflow: Its workflow.
-        path: Who asks: the executor, with the sub-workflows around it.
-        question: As it is stored.
-        response_type: What the answer must be.
+        path: The asking executor, with the sub-workflows around it.
+        question: As stored.
+        response_type: Required type of the answer.
         raised_at: In seconds since the epoch.
         deadline: When it expires, in seconds since the epoch; None for never.
     """
@@ -55,15 +55,15 @@ def open_requests(
     run_id: RunId | None = None,
     after: RunRow | None = None,
 ) -> Iterator[OpenRequest]:
-    """Yield the open requests of a project, or of one of its runs; without either, all there are.
+    """Yield the open requests of a project, or of one of its runs; without either, all.
 
-    Those of the oldest run come first. They are looked for while they are taken: who wants a few takes a few.
+    Requests of the oldest run come first. They are read lazily, so that a caller can stop after a few.
 
     Args:
         session: Sees one state of the database.
         project_id: Only of this project.
         run_id: Only of this run.
-        after: Only of runs that follow this one in that order.
+        after: Only of runs after this one in that order.
     """
     where: list[ColumnElement[bool]] = []
     if project_id is not None:
@@ -74,16 +74,16 @@ def open_requests(
         created_at, name = RUNS.c.created_at, RUNS.c.run_id
         is_later = or_(created_at > after.created_at, name > after.run_id)
         where += [created_at >= after.created_at, is_later]
-    # The index of runs by status has each status in order.
+    # The index of runs by status is ordered within each status.
     of_each = [_parked(session, [*where, RUNS.c.status == status]) for status in _UNFINISHED]
     for row in merge(*of_each, key=itemgetter(_CREATED, 1)):
-        if row.text is not None:  # else it asks nothing, or what asked has gone on since
+        if row.text is not None:  # else it has no question, or has continued since
             yield from _asked(row.text, row.project_id, row.run_id, row.workflow)
 
 
 def _parked(session: Session, where: Sequence[ColumnElement[bool]]) -> Iterator[Row[*tuple[Any, ...]]]:
     options = {"yield_per": _AT_A_TIME}
-    # Closed even if the caller has enough: PostgreSQL keeps the rest of the rows until then.
+    # Closed even if the caller stops early: PostgreSQL keeps the other rows until then.
     with session.execute(_PARKED.where(*where), execution_options=options) as rows:
         yield from rows
 
@@ -106,7 +106,7 @@ def _asked(text: str, project_id: str, run_id: str, workflow: str) -> Iterator[O
 
 
 class _Asked(BaseModel):
-    """As :mod:`agentic.core.graph.checkpoints.state_encoder` writes a request."""
+    """A request as :mod:`agentic.core.graph.checkpoints.state_encoder` writes it."""
 
     name: str
     path: str
@@ -145,7 +145,7 @@ _NEWEST = (
 _PARKED = (
     select(RUNS.c.project_id, RUNS.c.run_id, RUNS.c.workflow, PARTS.c.text, RUNS.c.created_at)
     .select_from(RUNS)
-    # Outer, so that SQLite begins with the runs; one that asks nothing gives a row without text.
+    # Outer, so that SQLite begins with the runs; a run without questions gives a row without text.
     .outerjoin(
         PARTS,
         and_(
@@ -155,7 +155,7 @@ _PARKED = (
             PARTS.c.revision == _NEWEST,
         ),
     )
-    .where(IS_OUTERMOST, RUNS.c.superstep > literal_column("0"))  # who asks has ended a superstep
+    .where(IS_OUTERMOST, RUNS.c.superstep > literal_column("0"))  # a run that asks has ended a superstep
     .order_by(RUNS.c.created_at, RUNS.c.run_id, PARTS.c.part)
 )
 """The parked activations of open runs; continued ones have no text."""

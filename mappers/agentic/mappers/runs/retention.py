@@ -1,4 +1,4 @@
-"""Removes runs that ended long ago from the ledger, a little at a time, so that nobody waits for it."""
+"""Removes old ended runs from the ledger, a little at a time, so that other work never waits long."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MAX_ROWS = 5_000
 """Maximum number of rows one transaction removes; on SQLite others wait for it."""
 
 PAGE_SIZE = 500
-"""Runs that are selected and removed together."""
+"""How many runs are selected and removed together."""
 
 CACHE_KIB = 16_384
-"""What SQLite may keep of changed pages. A page of runs changes 5 MB: with the usual 2 MB the pages that do
+"""SQLite's cache for changed pages. A page of runs changes 5 MB: with the usual 2 MB, the pages that do
 not fit are written to the log, read again and written again."""
 
 _MAX_NAMES = 5_000
@@ -60,7 +60,7 @@ class OldRun:
 
     Attributes:
         run_id: The run.
-        within: Runs within it: its child runs, theirs, and those that only their events tell of.
+        within: Runs within it: child runs at any depth, and runs known only from their events.
     """
 
     run_id: RunId
@@ -69,11 +69,11 @@ class OldRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldRuns:
-    """What may be removed.
+    """Runs that may be removed.
 
     Attributes:
-        runs: Those that ended first come first.
-        held_count: Runs as old that have to stay, as some of their events are not published yet.
+        runs: Ordered by their end, the earliest first.
+        held_count: Equally old runs that must stay, because some of their events are not published yet.
     """
 
     runs: Sequence[OldRun]
@@ -81,15 +81,15 @@ class OldRuns:
 
 
 class Retention:
-    """Removes the runs of a project that ended long ago, with all that the ledger has of them.
+    """Removes the runs of a project that ended long ago, with all their data in the ledger.
 
-    Results stay: rows of mappers, executions and the tables of plugins. What the runs decided becomes rows of
+    Results stay: rows of mappers, executions and the tables of plugins. Decisions of the runs become rows of
     the audit.
 
     Args:
         database: Holds the ledger.
         project_id: Owns the runs.
-        older_than_s: How long ago they must have ended, by the clock of the database.
+        older_than_s: How long ago they ended at least, by the clock of the database.
     """
 
     def __init__(self, database: Database, project_id: str, older_than_s: float) -> None:
@@ -100,18 +100,18 @@ class Retention:
         self._why = f"it ended more than {older_than_s:g} s before"
 
     def find(self, *, even_unpublished: bool = False) -> OldRuns:
-        """Return all that may be removed; see :meth:`pages`."""
+        """Return all runs that may be removed; see :meth:`pages`."""
         pages = list(self.pages(even_unpublished=even_unpublished))
         runs = [run for page in pages for run in page.runs]
         return OldRuns(runs=runs, held_count=sum(page.held_count for page in pages))
 
     def pages(self, *, even_unpublished: bool = False) -> Iterator[OldRuns]:
-        """Yield what may be removed, some at a time; a run with a child run that goes on may not.
+        """Yield removable runs, some at a time; a run with an open child run is not removable.
 
-        Each page is looked for when it is asked for, so that those before it may be removed meanwhile.
+        Each page is read on demand, so that the previous pages may be removed meanwhile.
 
         Args:
-            even_unpublished: Also runs of which events are not published yet.
+            even_unpublished: Also runs with unpublished events.
         """
         columns, after = RUNS.c, None
         while True:
@@ -143,9 +143,9 @@ class Retention:
         return found[0] if found else None
 
     def remove(self, *runs: OldRun) -> int:
-        """Remove runs, in one transaction or several; return how many rows that were.
+        """Remove runs, in one transaction or several; return the number of removed rows.
 
-        One that was let go on meanwhile stays.
+        A run that was continued meanwhile stays.
         """
         count = removed = self._remove_some(*runs)
         while removed == MAX_ROWS:
@@ -177,7 +177,7 @@ class Retention:
         return OldRuns(runs=runs, held_count=len(ended) - len(runs))
 
     def _within(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Iterator[tuple[RunId, object]]:
-        """Yield the runs within some runs that a table tells of, each once, with a fact of its row."""
+        """Yield the runs within some runs from a table, each once, with a fact of its row."""
         roots = set(names)
         for run_id, found in self._in_ranges(cursor, fact, names):
             root, slash, _ = (run_id or "").partition("/")
@@ -185,12 +185,12 @@ class Retention:
                 yield RunId(run_id), found
 
     def _in_ranges(self, cursor: HotCursor, fact: Fact, names: Sequence[str]) -> Sequence[Row]:
-        """Return what there is of runs and of what is within them, and perhaps of others."""
+        """Return rows of runs and of the runs within them, and perhaps of others."""
         if not names:
             return ()
         ranges = [range_of(name) for name in names]
         known = dict(one for one in ranges if one is not None)
-        # Names in another script may be anywhere in the order.
+        # Names in another script may sort anywhere.
         statement = in_ranges(fact, is_sqlite=not cursor.is_postgresql, is_ranged=None not in ranges)
         return cursor.rows(statement, {**self._project, "ranges": json.dumps(known)})
 
@@ -215,7 +215,7 @@ class Retention:
             return count
 
     def _tell(self, session: Session, gone: Sequence[OldRun]) -> None:
-        """Write down in the audit which runs are removed."""
+        """Record the removed runs in the audit."""
         alike: dict[int, list[RunId]] = defaultdict(list)
         for run in gone:
             alike[len(run.within)].append(run.run_id)
@@ -233,7 +233,7 @@ class Retention:
         return cursor.run(removal(table, is_sqlite=not cursor.is_postgresql), some)
 
     def _keep_decisions(self, session: Session, cursor: HotCursor, some: Values) -> None:
-        """Copy into the audit what events tell of decisions that are about to be removed."""
+        """Copy decisions from events into the audit before the events are removed."""
         kept: list[KeptDecision] = []
         for *batch, published_at in cursor.rows(deciding_events(is_sqlite=not cursor.is_postgresql), some):
             found = _decisions(EventBatch(**dict(zip(_BATCH, batch, strict=True))))
@@ -260,10 +260,10 @@ def _decisions(batch: EventBatch) -> Sequence[Decision]:
 
 
 def _in_order(runs: Sequence[OldRun]) -> Iterator[tuple[Table, Sequence[RunId]]]:
-    """Yield what is to be removed of runs.
+    """Yield the rows to remove of runs, table by table.
 
-    Without their checkpoints nobody can continue them, so these go first. Their own rows go last, so that
-    what a killed process left is found again.
+    Their checkpoints go first, because runs cannot continue without them. Their own rows go last, so that
+    the leftovers of a killed process are found again.
     """
     own, within = [run.run_id for run in runs], [name for run in runs for name in run.within]
     for table in _STATES:

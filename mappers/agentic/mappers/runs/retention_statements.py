@@ -1,7 +1,7 @@
-"""The statements that remove runs from the ledger, each made once for a kind of database.
+"""The statements that remove runs from the ledger, each built once per kind of database.
 
-Names of runs are bound as a JSON list, ``names``, and ranges of names as a JSON object, ``ranges``, of the
-first of each and what comes after it: one value, however many they are.
+Names of runs are bound as a JSON list, ``names``, and ranges of names as a JSON object, ``ranges``, from the
+first of each to the end after it: one value for any number of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agentic.mappers.ledger.sql import EVENTS, NOW, RUNS, of_project
 IS_OLD = RUNS.c.finished_at <= NOW - bindparam("older_than_s", type_=Float)
 
 Fact: TypeAlias = Literal["runs within", "events within", "unpublished"]
-"""Queries for runs by ranges of names; the second column says of ``runs within`` whether one is active."""
+"""Queries for runs by ranges of names; for ``runs within`` the second column says whether one is active."""
 
 _LIMIT = bindparam("limit", type_=Integer)
 _FACTS: dict[Fact, tuple[Table, ColumnElement[Any]]] = {
@@ -43,11 +43,11 @@ _FACTS: dict[Fact, tuple[Table, ColumnElement[Any]]] = {
 
 @lru_cache
 def in_ranges(fact: Fact, *, is_sqlite: bool, is_ranged: bool) -> HotStatement:
-    """Return a query for the rows of runs and of what is within them; it may find others, too.
+    """Return a query for the rows of runs and of the runs within them; it may find others, too.
 
     Args:
-        fact: What is asked.
-        is_sqlite: Whether it is not PostgreSQL that is asked.
+        fact: The fact to read.
+        is_sqlite: True for SQLite, False for PostgreSQL.
         is_ranged: False for all rows of the project.
     """
     table, found = _FACTS[fact]
@@ -55,33 +55,33 @@ def in_ranges(fact: Fact, *, is_sqlite: bool, is_ranged: bool) -> HotStatement:
     where = [of_project(table), *([is_unpublished] if fact == "unpublished" else [])]
     query = select(table.c.run_id, found.label("fact")).distinct()
     if fact != "unpublished":
-        # Not the runs themselves, but the rows of nothing: see below.
+        # Not the runs themselves, but the empty rows: see below.
         query = query.where(or_(table.c.run_id.is_(None), table.c.run_id.contains("/", autoescape=True)))
     if not is_ranged:
         return HotStatement(query.where(*where))
     ranges = as_pairs(bindparam("ranges", type_=Text), "low", "high", is_sqlite=is_sqlite)
     is_there = and_(*where, table.c.run_id >= ranges.c.low, table.c.run_id < ranges.c.high)
     # An outer join, so that SQLite begins with the ranges and not with all rows of the project. A range
-    # without rows gives one of nothing: a condition that leaves it out would undo that.
+    # without rows gives an empty row: a condition that excludes it would undo that.
     return HotStatement(query.select_from(ranges.outerjoin(table, is_there)))
 
 
 @lru_cache
 def named(*, is_sqlite: bool) -> HotStatement:
-    """Return a query for those of some runs that are there."""
+    """Return a query for the existing runs among some."""
     return HotStatement(select(RUNS.c.run_id).where(*_of_runs(RUNS, is_sqlite=is_sqlite)))
 
 
 @lru_cache
 def still_old(*, is_sqlite: bool) -> HotStatement:
-    """Return a query for those of some runs that are still old, which then stay so."""
+    """Return a query for the runs among some that are still old, and lock them."""
     query = select(RUNS.c.run_id).where(*_of_runs(RUNS, is_sqlite=is_sqlite), IS_OLD)
     return HotStatement(query.with_for_update())
 
 
 @lru_cache
 def deciding_events(*, is_sqlite: bool) -> HotStatement:
-    """Return a query for those batches with decisions that :func:`removal` of events would remove."""
+    """Return a query for the batches with decisions that :func:`removal` of events would remove."""
     some = select(EVENTS).where(*_of_runs(EVENTS, is_sqlite=is_sqlite))
     found = some.order_by(*EVENTS.primary_key.columns).limit(_LIMIT).subquery("some").c
     query = select(found.run_id, found.first, found.last, found.text, found.published_at)
@@ -90,7 +90,7 @@ def deciding_events(*, is_sqlite: bool) -> HotStatement:
 
 @lru_cache
 def removal(table: Table, *, is_sqlite: bool) -> HotStatement:
-    """Return what removes up to ``limit`` rows of some runs, the first by the key of the table."""
+    """Return a statement that removes up to ``limit`` rows of some runs, the first by key."""
     place: ColumnElement[Any] = literal_column("rowid" if is_sqlite else "ctid")
     some = select(place).select_from(table).where(*_of_runs(table, is_sqlite=is_sqlite))
     some = some.order_by(*table.primary_key.columns).limit(_LIMIT)

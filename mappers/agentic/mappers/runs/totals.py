@@ -1,8 +1,8 @@
-"""Totals of weeks that have passed: counted once, and kept until a row of the week changes.
+"""Totals of past weeks: counted once, and kept until a row of the week changes.
 
-So history need not be read whole, and what is told is as right as if it were. Triggers of the database forget
-the totals of a past week in the transaction that inserts, changes or removes one of its rows; rows of the
-current week cost them a comparison.
+So totals are exact without reading the whole history. Database triggers remove the totals of a past week in
+the transaction that inserts, changes or removes one of its rows; for rows of the current week they cost one
+comparison.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CREATED: dict[TotalsKind, tuple[Table, Column[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Weeks that follow each other; None for all before, or from then on.
+    """Consecutive weeks; None for an open start or end.
 
     Attributes:
         first: Number of the first week since the epoch.
@@ -52,7 +52,7 @@ class Span:
     end: int | None
 
     def within(self, kind: TotalsKind) -> list[ColumnElement[bool]]:
-        """Say that a row was made in these weeks."""
+        """Return conditions that a row was created in these weeks."""
         _, created = _CREATED[kind]
         found = []
         if self.first is not None:
@@ -63,14 +63,14 @@ class Span:
 
 
 Count: TypeAlias = Callable[[Session, str, Span], JSONValue]
-"""Counts the results of a project in some weeks; None for counts that may still change and are not stored."""
+"""Counts the results of a project in some weeks; None for counts that may still change: not stored."""
 
 
 def keep_totals(database: Database, project_id: str, kind: TotalsKind, count: Count) -> None:
-    """Count what was made in weeks that have passed, and keep it; nothing when the database refuses.
+    """Count and store the totals of past weeks; do nothing if the database refuses.
 
-    A week is marked first. Who changes one of its rows from then on removes the mark, and what was counted
-    meanwhile is dropped. So nobody waits for the counting.
+    A week is marked first. A later change to one of its rows removes the mark, and the counts are dropped.
+    So no transaction waits for the count.
     """
     try:
         for week in _uncounted(database, project_id, kind):
@@ -85,7 +85,7 @@ def keep_totals(database: Database, project_id: str, kind: TotalsKind, count: Co
 
 
 def totals_of(session: Session, project_id: str, kind: TotalsKind, count: Count) -> Iterator[JSONValue]:
-    """Yield totals which together are those of all that a project has: kept ones, and those counted now."""
+    """Yield totals that add up to all of a project: stored totals, and totals counted now."""
     kept = select(_KEPT.c.week, _KEPT.c.totals).where(*_own(project_id, kind), _KEPT.c.totals.is_not(None))
     after: int | None = None
     for week, totals in session.execute(kept.order_by(_KEPT.c.week)).all():
@@ -97,13 +97,13 @@ def totals_of(session: Session, project_id: str, kind: TotalsKind, count: Count)
 
 
 def _uncounted(database: Database, project_id: str, kind: TotalsKind) -> list[int]:
-    """Return the weeks in which something was made, that are over for a week or more, and not kept."""
+    """Return the weeks with rows that ended at least a week ago and have no stored totals."""
     table, created = _CREATED[kind]
     found: list[int] = []
     with database.reading() as session:
         kept = select(_KEPT.c.week).where(*_own(project_id, kind), _KEPT.c.totals.is_not(None))
         known = set(session.scalars(kept))
-        # A row of last week may be changing by the clock of this one: its totals are not kept yet.
+        # A row of last week may still change by this machine's clock: its totals are not stored yet.
         end = _week(session.scalar(select(NOW)) or 0.0) - 1
         week: int | None = None
         while True:
@@ -121,7 +121,7 @@ def _uncounted(database: Database, project_id: str, kind: TotalsKind) -> list[in
 def _mark(database: Database, project_id: str, kind: TotalsKind, week: int, token: str) -> bool:
     with database.writing() as session:
         if session.get_bind().dialect.name == "postgresql":
-            # Waits for nobody: who changes rows of past weeks at this moment would not see the mark.
+            # Does not wait: a transaction that changes rows of past weeks right now would not see the mark.
             session.execute(text("LOCK TABLE kept_totals IN SHARE ROW EXCLUSIVE MODE NOWAIT"))
         own = (*_own(project_id, kind), _KEPT.c.week == week)
         session.execute(delete(_KEPT).where(*own, _KEPT.c.totals.is_(None)))
