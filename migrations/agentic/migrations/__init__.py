@@ -1,6 +1,6 @@
-"""The tables' history: bring a database up to date, or refuse to work with it.
+"""The history of the tables: bring a database up to date, or refuse to work with it.
 
-Nothing of SQLAlchemy or Alembic is loaded before one of these names is used.
+SQLAlchemy and Alembic are loaded only when one of these names is used.
 """
 
 from __future__ import annotations

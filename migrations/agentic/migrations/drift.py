@@ -15,9 +15,9 @@ from agentic.mappers.tables import audit, http_cache, ledger, vault  # noqa: F40
 
 
 def differences(database: Database, registry: PluginRegistry) -> list[str]:
-    """Return what a migration would still have to do, a few words each; none when models and tables agree.
+    """Return the missing changes, in a few words each; empty if models and tables agree.
 
-    The models are those of the core and those the platforms name; other tables are not looked at.
+    This compares the models of the core and of the platforms; it ignores other tables.
 
     Raises:
         DatabaseUnavailableError: The database cannot be opened.

@@ -9,7 +9,7 @@ context.configure(
     connection=given["connection"],
     version_table=given["version_table"],
     on_version_apply=given.get("on_version_apply"),
-    # Always: a change of a column written for one database must also run on SQLite, which copies the table.
+    # Always: a column change written for one database must also run on SQLite, which copies the table.
     render_as_batch=True,
 )
 with context.begin_transaction():

@@ -1,4 +1,4 @@
-"""Which migrations there are: those of the core, then each platform's own, and how far a database is."""
+"""The migrations of the core and of each platform, and the state of a database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentic.core.hooks import PluginRegistry
 from agentic.mappers.errors import MigrationError
 from agentic.migrations.revisions import Revisions, read_revisions
 
-if TYPE_CHECKING:  # a tenth of a second, and only who migrates needs it
+if TYPE_CHECKING:  # a tenth of a second, and only migrating needs it
     from alembic.config import Config
 
 CORE = "core"
@@ -23,7 +23,7 @@ PACKAGE = "agentic.migrations"
 
 
 class SchemaState(StrEnum):
-    """How a database stands to the migrations of this installation."""
+    """State of a database, compared to the migrations of this installation."""
 
     CURRENT = "current"
     EMPTY = "empty"
@@ -33,7 +33,7 @@ class SchemaState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HistoryStatus:
-    """How far a database is in one history. ``unknown`` are revisions only a newer version knows."""
+    """State of a database in one history. Only a newer version knows the ``unknown`` revisions."""
 
     history: str
     state: SchemaState
@@ -44,11 +44,11 @@ class HistoryStatus:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A line of migrations with its own version table, so that no history waits for another's plugin.
+    """A line of migrations with its own version table, so that histories do not depend on other plugins.
 
     Attributes:
         name: ``core``, or the platform's.
-        package: Holds the folder ``versions``.
+        package: Contains the folder ``versions``.
     """
 
     name: str
@@ -56,14 +56,14 @@ class History:
 
     @property
     def version_table(self) -> str:
-        """Table that tells how far the database is."""
+        """Table with the current revision of the database."""
         return "agentic_version" if self.name == CORE else f"agentic_version_{self.name}"
 
     def config(self, attributes: Mapping[str, object] | None = None) -> Config:
-        """Return what Alembic needs to know.
+        """Return the configuration for Alembic.
 
         Args:
-            attributes: Handed to ``env.py``: the connection, and whom to tell of each step.
+            attributes: Passed to ``env.py``: the connection, and a callback for each step.
 
         Raises:
             MigrationError: The package or its folder ``versions`` cannot be found.
@@ -73,14 +73,14 @@ class History:
         config = Config(attributes={"version_table": self.version_table, **(attributes or {})})
         config.set_main_option("script_location", _escaped(Path(__file__).parent))
         config.set_main_option("version_locations", _escaped(self._versions()))
-        config.set_main_option("path_separator", "newline")  # a path may well hold a space or a colon
+        config.set_main_option("path_separator", "newline")  # a path may contain a space or a colon
         return config
 
     def status(self, connection: Connection | None) -> HistoryStatus:
-        """Return how far the database is; None stands for one that does not exist yet.
+        """Return the state of the database; None stands for one that does not exist yet.
 
         Raises:
-            MigrationError: A migration cannot be read, and not be loaded either.
+            MigrationError: A migration can be neither read nor loaded.
         """
         revisions = self._revisions()
         newest = revisions.newest
@@ -89,7 +89,7 @@ class History:
         return HistoryStatus(self.name, _state(database, newest, unknown), database, newest, unknown)
 
     def _applied(self, connection: Connection) -> tuple[str, ...]:
-        """Return the revisions the database is at, as Alembic has written them down."""
+        """Return the current revisions of the database, as recorded by Alembic."""
         if not inspect(connection).has_table(self.version_table):
             return ()
         number = column("version_num", String)
@@ -110,7 +110,7 @@ class History:
     def _revisions(self) -> Revisions:
         try:
             return read_revisions(self._versions())
-        except (SyntaxError, ValueError):  # what a migration says another way, Alembic knows
+        except (SyntaxError, ValueError):  # Alembic can load migrations with another form
             return self._revisions_by_alembic()
         except OSError as exc:
             raise MigrationError(self.name, f"{type(exc).__name__}: {exc}") from exc
@@ -128,7 +128,7 @@ class History:
 
 
 def histories(registry: PluginRegistry) -> list[History]:
-    """Return the core's history, then those of the platforms that bring tables, by name."""
+    """Return the core's history, then the histories of platforms with tables, by name."""
     platforms = sorted(registry.platforms.values(), key=lambda platform: platform.name)
     brought = [History(platform.name, platform.migrations) for platform in platforms if platform.migrations]
     return [History(CORE, PACKAGE), *brought]
@@ -143,5 +143,5 @@ def _state(database: tuple[str, ...], newest: tuple[str, ...], unknown: tuple[st
 
 
 def _escaped(path: Path) -> str:
-    """Return ``path`` for a Config, where a percent sign would begin a substitution."""
+    """Return ``path`` escaped for a Config, where a percent sign would begin a substitution."""
     return str(path).replace("%", "%%")

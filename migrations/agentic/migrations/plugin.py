@@ -1,4 +1,4 @@
-"""What this room adds to the command line and to ``agentic doctor``."""
+"""Adds migrations to the command line and to ``agentic doctor``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def agentic_commands(app: typer.Typer) -> None:
 
 @hookimpl
 def agentic_doctor() -> Iterable[str]:
-    """Tell when the database is not as this installation needs it."""
+    """Report a database that does not match this installation."""
     from agentic.core.errors import AgenticError
     from agentic.core.hooks import get_registry
     from agentic.core.settings import load_settings

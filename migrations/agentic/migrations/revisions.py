@@ -1,6 +1,6 @@
-"""What the migrations in a folder are called, and which of them are the newest.
+"""Names of the migrations in a folder, and the newest of them.
 
-Told from their text: to load Alembic takes a tenth of a second and 7 MiB, and every command wants to know.
+Read from their text: loading Alembic takes a tenth of a second and 7 MiB, and every command needs the names.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ WANTED = ("revision", "down_revision")
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """The migrations of one history: all of them, and those that no other one follows."""
+    """The migrations of one history: all, and those without a successor."""
 
     known: frozenset[str]
     newest: tuple[str, ...]
 
 
 def read_revisions(folder: Path) -> Revisions:
-    """Return what the migrations in ``folder`` are called; nothing in it is run.
+    """Return the names of the migrations in ``folder`` without running them.
 
     Raises:
-        SyntaxError: One is no Python up to its first function, or its first function is decorated.
-        ValueError: One does not say, before its first function and as plain text, which revision it is or
-            which one it follows; or that one is not there.
+        SyntaxError: One is not Python up to its first function, or its first function is decorated.
+        ValueError: One does not state, before its first function and as plain text, its revision or the
+            revision before it; or the latter is missing.
         OSError: One cannot be read.
     """
     found = [_names(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
@@ -39,8 +39,8 @@ def read_revisions(folder: Path) -> Revisions:
 
 
 def _names(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the revision a file is, and those it follows."""
-    # What a migration does is ten times as long, and nothing of it is asked for here.
+    """Return the revision of a file, and the revisions before it."""
+    # The functions of a migration are ten times as long, and not needed here.
     head, _, _ = path.read_text(encoding="utf-8").partition("\ndef ")
     tree = ast.parse(head, filename=str(path))
     stated = {name: _plain(value) for name, value in _assignments(tree) if name in WANTED}

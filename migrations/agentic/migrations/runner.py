@@ -19,11 +19,11 @@ from agentic.mappers import DatabaseNewerError, DatabaseUnavailableError, Migrat
 from agentic.mappers.database.engine import begun, make_engine, parse_url, reason_of, sqlite_path
 from agentic.migrations.histories import History, SchemaState, histories
 
-# Alembic tells each step at INFO; who asked for them gets them as a list.
+# Alembic logs each step at INFO; callers get the steps as a list.
 logging.getLogger("alembic").setLevel(logging.WARNING)
 
 LOCK_KEY = 0x61_67_65_6E_74_69_63
-"""Names the PostgreSQL lock that lets one process migrate at a time ("agentic")."""
+"""Name of the PostgreSQL lock that allows one process at a time to migrate ("agentic")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,23 +36,23 @@ class AppliedRevision:
 
 
 def upgrade(url: str, registry: PluginRegistry | None = None) -> list[AppliedRevision]:
-    """Apply every migration the database lacks: the core's, then those of each platform.
+    """Apply every missing migration: the core's, then each platform's.
 
     Each history is one transaction and takes the writer's lock first, so two processes may do this at once:
-    the second waits and finds nothing to do. A history that fails leaves nothing of itself behind; those
-    before it stay. A SQLite file and its folder are made when missing.
+    the second waits and finds nothing to do. A failed history is undone completely; the histories before it
+    stay. A missing SQLite file and its folder are created.
 
     Args:
-        url: Of the database, as ``sqlite:///runs.db``.
-        registry: Knows the platforms; all those installed when omitted.
+        url: Of the database, such as ``sqlite:///runs.db``.
+        registry: Knows the platforms; by default all installed ones.
 
     Returns:
-        What was applied, in order; empty when the database was up to date.
+        The applied migrations, in order; empty if the database was up to date.
 
     Raises:
-        DatabaseUrlError: ``url`` names no database this project can use.
+        DatabaseUrlError: ``url`` does not name a supported database.
         DatabaseUnavailableError: The database cannot be opened.
-        DatabaseNewerError: A newer version made the tables; nothing was changed.
+        DatabaseNewerError: A newer version created the tables; nothing was changed.
         MigrationError: A migration cannot be loaded or does not run.
     """
     parsed = parse_url(url)
@@ -90,7 +90,7 @@ def _upgrade(engine: Engine, history: History) -> list[AppliedRevision]:
 
 
 def _take_turn(connection: Connection) -> None:
-    """Wait until no other process migrates: by asking, as a lock that is waited for has a time limit."""
+    """Wait until no other process migrates: by polling, because a blocking lock request has a time limit."""
     while not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK_KEY))):
         time.sleep(0.1)
 
@@ -106,6 +106,6 @@ def _apply(connection: Connection, history: History) -> list[AppliedRevision]:
 
     try:
         command.upgrade(history.config({"connection": connection, "on_version_apply": note}), "heads")
-    except Exception as exc:  # what a migration of a plugin raises is anything
+    except Exception as exc:  # a migration of a plugin may raise anything
         raise MigrationError(history.name, f"{type(exc).__name__}: {reason_of(exc)}") from exc
     return applied

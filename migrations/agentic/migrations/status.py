@@ -1,4 +1,4 @@
-"""Tells how far a database is, and refuses to work with one that is not up to date."""
+"""Reports the state of a database, and refuses to work with one that is not up to date."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentic.migrations.histories import HistoryStatus, SchemaState, histories
 
 
 def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryStatus]:
-    """Return how far the database is in each history, the core's first; it is not changed.
+    """Return the state of the database in each history, the core's first, without changing it.
 
     Raises:
         DatabaseUnavailableError: The database cannot be opened.
@@ -24,11 +24,11 @@ def schema_status(database: Database, registry: PluginRegistry) -> list[HistoryS
 
 
 def require_current(database: Database, registry: PluginRegistry) -> None:
-    """Return only when the database has exactly the tables this installation works with.
+    """Check that the database has exactly the tables of this installation.
 
     Raises:
         DatabaseNotMigratedError: It lacks migrations.
-        DatabaseNewerError: A newer version made its tables.
+        DatabaseNewerError: A newer version created its tables.
         DatabaseUnavailableError: It cannot be opened.
         MigrationError: A migration cannot be read.
     """
@@ -36,7 +36,7 @@ def require_current(database: Database, registry: PluginRegistry) -> None:
 
 
 def refuse_other_than_current(url: str, statuses: Sequence[HistoryStatus]) -> None:
-    """Return only when every status is current; raises like :func:`require_current`."""
+    """Check that every status is current; raises like :func:`require_current`."""
     for status in statuses:
         if status.unknown:
             raise DatabaseNewerError(url, status.history, ", ".join(status.unknown))

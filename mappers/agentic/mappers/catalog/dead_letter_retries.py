@@ -38,12 +38,12 @@ def retry_letters(
 ) -> tuple[ExecutionModel, int]:
     """Create an execution that fetches the pages of letters; return it, and its number of letters.
 
-    It knows all pages of the crawl in which these failed, so that it fetches only these and pages that were
+    It knows all pages of the crawl where these failed, so that it fetches only these and pages that were
     never fetched. It takes over the letters: they are dropped when it ends and has fetched their pages.
 
     Args:
         session: In a transaction.
-        execution: In which the pages failed; it has succeeded.
+        execution: Where the pages failed; it has succeeded.
         agent: The agent of the execution.
         item_keys: Of the letters, each a page of the crawl; letters that no longer exist are ignored.
     """
@@ -89,8 +89,8 @@ def retry_failed_pages(
 
     Args:
         session: In a transaction.
-        execution: In which the pages failed; it has ended.
-        agent: Of the execution, as it is now: its configuration says what to read from the pages.
+        execution: Where the pages failed; it has ended.
+        agent: Of the execution, in its current state: its configuration says what to read from the pages.
     """
     count = count_failed_pages(session, execution)
     made = create_execution(session, agent)

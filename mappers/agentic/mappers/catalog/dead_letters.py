@@ -37,7 +37,7 @@ def keep_letters(session: Session, execution: ExecutionModel, result: PipelineRe
 
     Args:
         session: In a transaction.
-        execution: In which the items failed.
+        execution: Where the items failed.
         result: The result of its pipeline.
     """
     _drop_fetched(session, execution)

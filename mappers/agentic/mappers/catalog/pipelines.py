@@ -55,7 +55,7 @@ def find_stored(session: Session, project_id: str, name: str) -> PipelineModel:
         name: ``shop`` for the newest version, ``shop@2`` for version 2.
 
     Raises:
-        UnknownPipelineError: There is none.
+        UnknownPipelineError: It does not exist.
     """
     found = _REFERENCE.fullmatch(name)
     plain, version = (found["name"], found["version"]) if found else (name, None)

@@ -103,7 +103,7 @@ def find_project(session: Session, name: str) -> ProjectModel:
     """Return the project called ``name``.
 
     Raises:
-        UnknownProjectError: There is none.
+        UnknownProjectError: It does not exist.
     """
     project = session.scalar(select(ProjectModel).where(ProjectModel.name == name))
     if project is None:
@@ -112,7 +112,7 @@ def find_project(session: Session, name: str) -> ProjectModel:
 
 
 def ensure_project(session: Session, name: str) -> ProjectModel:
-    """Return the project called ``name``; add it if there is none."""
+    """Return the project called ``name``; add it if missing."""
     try:
         return find_project(session, name)
     except UnknownProjectError:

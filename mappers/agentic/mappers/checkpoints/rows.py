@@ -93,17 +93,17 @@ def _add(cursor: HotCursor, project_id: str, checkpoint: Checkpoint, statement: 
 
 
 def newest_revision(cursor: HotCursor, key: RunKey) -> int:
-    """Return the revision of a run's newest checkpoint, 0 if there is none."""
+    """Return the revision of a run's newest checkpoint, 0 without one."""
     return cursor.number(statements.NEWEST_REVISION, key)
 
 
 def read_checkpoint(
     session: Session | Connection, key: RunKey, revision: int | None
 ) -> StoredCheckpoint | None:
-    """Return a checkpoint, the newest one by default; None if there is none.
+    """Return a checkpoint, the newest one by default; None without one.
 
     Raises:
-        CorruptCheckpointError: A row does not hold what it should.
+        CorruptCheckpointError: A row has invalid data.
     """
     session.execute(statements.PREPARE_JOINS)
     wanted = statements.LATEST if revision is None else statements.AT_REVISION
@@ -111,10 +111,10 @@ def read_checkpoint(
 
 
 def checkpoint_of(rows: Sequence[Sequence[Any]]) -> StoredCheckpoint | None:
-    """Build the checkpoint from rows of :data:`checkpoint_statements.LATEST`; None if there are none.
+    """Build the checkpoint from rows of :data:`checkpoint_statements.LATEST`; None without rows.
 
     Raises:
-        CorruptCheckpointError: A row does not hold what it should.
+        CorruptCheckpointError: A row has invalid data.
     """
     head = next((row for row in rows if row[0] is None), None)
     if head is None:
@@ -128,7 +128,7 @@ def list_checkpoints(session: Session, project_id: str, wanted: Wanted) -> list[
     """Return metadata of checkpoints: of one run by revision, else by time, newest first.
 
     Raises:
-        CorruptCheckpointError: A row does not hold what it should.
+        CorruptCheckpointError: A row has invalid data.
     """
     columns = CHECKPOINTS.c
     scope = [columns.project_id == project_id]

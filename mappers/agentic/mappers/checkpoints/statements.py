@@ -193,10 +193,10 @@ ADD_CHECKPOINT = HotStatement(_add_checkpoint())
 """Binds its columns by name; adds nothing unless ``revision`` is the next one."""
 
 ADD_NEXT_CHECKPOINT = HotStatement(insert(CHECKPOINTS))
-"""Binds its columns by their names."""
+"""Binds its columns by name."""
 
 ADD_PART = HotStatement(insert(PARTS))
-"""Binds its columns by their names."""
+"""Binds its columns by name."""
 
 AT_REVISION = _whole(REVISION)
 LATEST = _whole(_newest.scalar_subquery())

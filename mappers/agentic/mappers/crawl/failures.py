@@ -1,4 +1,4 @@
-"""The pages that a crawl gave up, by the reason."""
+"""The failed pages of a crawl, by reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentic.mappers.tables.core import FrontierModel, FrontierState
 
 @dataclass(frozen=True, slots=True)
 class GivenUpPage:
-    """A page that was given up, with the reason for people."""
+    """A failed page, with a readable reason."""
 
     url: str
     message: str
@@ -37,7 +37,7 @@ def failure_tallies(session: Session, project_id: str, run: str, examples: int) 
 def failed_pages(
     session: Session, project_id: str, run: str, failure_class: str | None, limit: int | None = None
 ) -> Sequence[GivenUpPage]:
-    """Return the pages given up for one reason, in the order they were found, up to ``limit`` of them."""
+    """Return up to ``limit`` pages that failed for one reason, in the order they were found."""
     of_class = FrontierModel.failure_class == failure_class
     query = select(FrontierModel.url, FrontierModel.message).where(*_given_up(project_id, run), of_class)
     found = session.execute(query.order_by(FrontierModel.id).limit(limit)).all()

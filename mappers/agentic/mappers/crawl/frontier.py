@@ -1,4 +1,4 @@
-"""The frontier of a crawl in SQL: what to fetch, who fetches it, what came of it."""
+"""The frontier of a crawl in SQL: pages to fetch, their claims and their results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RowSink = Callable[[Session, Sequence[CrawledPage]], SaveCounts]
 GoneSink = Callable[[Session, Sequence[FailedPage]], SaveCounts]
 
 KNOWN_KEYS = 50_000
-"""Links a store remembers as known: pages of a site repeat the same ones."""
+"""How many known links a store remembers: pages of a site repeat the same links."""
 
 _OPEN = frozenset({FrontierState.NEW, FrontierState.TAKEN})
 
@@ -56,8 +56,8 @@ class SqlCrawlStore:
     """The frontier of one crawl, shared by all stores with the same project and ``run``.
 
     Implements :class:`agentic.core.pipeline.crawl.store.CrawlStore`. Several processes may claim at once:
-    each page is given to one slice, and to another only when that one is over. When two fetched the same page
-    all the same, the first commit counts; the later one stores nothing for that page.
+    each page is given to one slice, and to another only after that slice has ended. If two fetched the same
+    page anyway, the first commit counts; the later one stores nothing for that page.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class SqlCrawlStore:
         save: RowSink,
         mark_gone: GoneSink | None = None,
     ) -> None:
-        """Remember where the crawl lives; nothing is read or written yet.
+        """Create the store; nothing is read or written yet.
 
         Args:
             database: Migrated.
             project_id: Owns the crawl.
-            run: Names the crawl within its project; a later store with the same name goes on with it.
+            run: Names the crawl within its project; a later store with the same name continues it.
             save: Stores the rows of the pages, in the transaction that marks them done.
-            mark_gone: Marks the rows of pages that are not there any more, in the transaction that gives
-                them up.
+            mark_gone: Marks the rows of pages that no longer exist, in the transaction that marks them
+                failed.
         """
         self._database = database
         self._project_id = project_id
@@ -88,11 +88,11 @@ class SqlCrawlStore:
         self._known: set[str] = set()
 
     async def seed(self, urls: Sequence[FrontierLink]) -> int:
-        """Add the pages not known yet, as new, and return how many those were."""
+        """Add unknown pages as new, and return how many were added."""
         return await in_thread(self._seed, urls)
 
     async def begin(self, slice_id: SliceId) -> FrontierCounts:
-        """Make pages new again that nobody works on any more, and return how the frontier stands."""
+        """Reset abandoned pages to new, and return the counts of the frontier."""
         return await in_thread(self._begin, slice_id)
 
     async def exchange(
@@ -103,19 +103,19 @@ class SqlCrawlStore:
         *,
         without: Collection[str] = (),
     ) -> Exchange:
-        """Mark pages, add links, store rows and take up to ``limit`` pages, in the order they were found.
+        """Mark pages, add links, store rows and claim up to ``limit`` pages, in the order they were found.
 
-        A page another store has finished meanwhile is left as it is. One that failed there and was fetched
-        here becomes done.
+        A page that another store has finished meanwhile stays unchanged. A page that failed there and was
+        fetched here becomes done.
         """
         return await in_thread(self._exchange, slice_id, batch, limit, without)
 
     async def give_back(self, slice_id: SliceId, entries: Sequence[FrontierEntry]) -> None:
-        """Make pages new again that a slice took and nobody will fetch for it."""
+        """Reset pages to new that a slice claimed and will not fetch."""
         await in_thread(self._give_back, slice_id, entries)
 
     async def failures(self, examples: int) -> Sequence[FailureTally]:
-        """Return the classes of the pages given up, by name, each with up to ``examples`` messages."""
+        """Return the failure classes of pages, by name, each with up to ``examples`` messages."""
         return await in_thread(self._failures, examples)
 
     def _failures(self, examples: int) -> list[FailureTally]:
@@ -141,7 +141,7 @@ class SqlCrawlStore:
     ) -> Exchange:
         with self._database.joined(starts_hot=True) as session:
             with hot_cursor(session) as cursor:
-                if batch.done or batch.failed or batch.links:  # who only takes pages waits for nobody
+                if batch.done or batch.failed or batch.links:  # claims alone never wait
                     self._take_turn(cursor)
                 fresh, given_up, failed = self._mark(cursor, batch)
                 added = self._add(cursor, batch.links)
@@ -169,7 +169,7 @@ class SqlCrawlStore:
             cursor.run_each(GIVE_BACK, rows)
 
     def _mark(self, cursor: HotCursor, batch: CrawlBatch) -> tuple[list[CrawledPage], list[FailedPage], int]:
-        """Mark pages; return those not done before, those given up now, and how many more failed."""
+        """Mark pages; return the newly done pages, the newly failed pages, and how many more failed."""
         keys = [page.url_key for page in batch.done] + [page.url_key for page in batch.failed]
         if not keys:
             return [], [], 0
@@ -213,7 +213,7 @@ class SqlCrawlStore:
         return cursor.run_each(ADD, rows) if rows else 0
 
     def _remember(self, links: Sequence[FrontierLink]) -> None:
-        """Note links that are in the frontier for good."""
+        """Remember links that are committed to the frontier."""
         if len(self._known) > KNOWN_KEYS:
             self._known.clear()
         self._known.update(link.url_key for link in links)

@@ -24,18 +24,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 KEPT_S = 30 * 86_400.0
-"""How long an unused answer is kept."""
+"""How long an unused answer is stored."""
 
-SWEEP_EVERY = 500  # answers kept between two looks for old ones
+SWEEP_EVERY = 500  # stored answers between two removals of old ones
 
 
 class SqlHttpCache:
-    """Implements :class:`agentic.core.http.HttpCache`, shared by all with the same project.
+    """Implements :class:`agentic.core.http.HttpCache`, shared by all users of a project.
 
     Args:
         database: Migrated.
         project_id: Owns the answers.
-        kept_s: After how many seconds an answer goes that no site confirmed meanwhile.
+        kept_s: Seconds after which an answer is removed if no site confirmed it meanwhile.
     """
 
     def __init__(self, database: Database, *, project_id: str, kept_s: float = KEPT_S) -> None:
@@ -49,7 +49,7 @@ class SqlHttpCache:
         return await self._in_thread(self._load, key)
 
     async def keep(self, key: str, answer: CachedAnswer) -> None:
-        """See :meth:`HttpCache.keep`. An answer whose address has a secret in it is not kept."""
+        """See :meth:`HttpCache.keep`. An answer whose address contains a secret is not stored."""
         if mask_known(answer.url) != answer.url:
             return
         await self._in_thread(self._keep, key, answer)

@@ -1,4 +1,4 @@
-"""The statements of a crawl's frontier, each made once."""
+"""The statements of a crawl's frontier, each built once."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ MARK_FAILED = HotStatement(
 
 
 def _claim(*which: ColumnElement[bool]) -> HotStatement:
-    # A CTE, as PostgreSQL may run a plain subquery with a limit more than once.
+    # A CTE, because PostgreSQL may run a plain subquery with a limit more than once.
     oldest = (
         select(FRONTIER.c.id)
         .where(*_mine(FRONTIER), FRONTIER.c.state == FrontierState.NEW.value, *which)
@@ -118,9 +118,9 @@ def _claim(*which: ColumnElement[bool]) -> HotStatement:
 
 
 CLAIM = _claim()
-"""Takes the oldest new pages."""
+"""Claims the oldest new pages."""
 
-# Of an address, all before its path; the path of a canonical one is never empty.
+# The part of an address before its path; the path of a canonical address is never empty.
 _SITE = func.substr(FRONTIER.c.url, 1, IndexOf(func.substr(FRONTIER.c.url, 9), "/") + 8)
 
 CLAIM_ELSEWHERE = _claim(not_(_SITE.bool_op("IN")(OneOf(_text("sites")))))

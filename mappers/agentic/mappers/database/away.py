@@ -1,4 +1,4 @@
-"""Tells a database that went away from one that refuses what it was asked."""
+"""Distinguishes an unavailable database from one that refuses a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentic.core.errors import StoreUnavailableError
 from agentic.core.ledger import LedgerConflictError
 
 _GONE = ("08", "57P", "53300", "25P03")
-"""SQLSTATEs of PostgreSQL: connection lost, server going or starting, no connection free, session ended."""
+"""PostgreSQL's SQLSTATEs: connection lost, server stopping or starting, no free connection, session ended."""
 
 _IN_THE_WAY = ("40001", "40P01", "55P03")
 """Serialization failure, deadlock, lock timeout."""
@@ -32,16 +32,16 @@ _MAX_CHAIN = 50
 
 
 def went_away(error: BaseException) -> bool:
-    """Whether an error, or what caused it, says that a database cannot be used for the moment.
+    """Whether an error, or a cause of it, says that a database is unavailable at the moment.
 
-    It may come from this project, from SQLAlchemy or from the driver itself, at any statement, flush or
-    commit, and foreign code may have wrapped it.
+    It may come from this project, SQLAlchemy or the driver, at any statement, flush or commit, and foreign
+    code may have wrapped it.
     """
     return any(_is_away(one) for one in _chain(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the members of groups, and what they were raised from."""
+    """Yield an error, the members of groups, and their causes."""
     left, seen = [error], 0
     while left and seen < _MAX_CHAIN:  # a cause may lead back to its effect
         one = left.pop()
@@ -73,6 +73,6 @@ def _is_away_of_postgresql(error: BaseException) -> bool:
     if not names & {"OperationalError", "InterfaceError"}:
         return False
     state = getattr(error, "sqlstate", None)
-    if state is None:  # the driver's own: the socket is closed, nobody answers, the name is not found
+    if state is None:  # the driver's own: closed socket, no answer, unknown host name
         return "InterfaceError" not in names or "closed" in str(error)
     return str(state).startswith((*_GONE, *_IN_THE_WAY))

@@ -1,4 +1,4 @@
-"""Sessions: to read, to write, and to write together with code that commits on its own."""
+"""Sessions to read, to write, and to write together with code that commits itself."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ SessionT = TypeVar("SessionT", bound=Session)
 
 
 class Database:
-    """A database, by URL; cheap to make, connects when first used.
+    """A database, by URL; cheap to create, connects at first use.
 
-    Threads share one object. It may be made before a fork: each process gets an engine of its own, and a
-    child neither uses nor closes the connections of its parent.
+    Threads share one object. It may be created before a fork: each process gets its own engine, and a child
+    neither uses nor closes the connections of its parent.
 
-    Objects stay usable after their session, with the values they had.
+    Objects stay usable after their session, with their last values.
     """
 
     def __init__(self, url: str, *, synchronous: Synchronous = "normal") -> None:
@@ -49,8 +49,8 @@ class Database:
 
         Args:
             url: As SQLAlchemy reads it.
-            synchronous: When SQLite waits for the disk: at each commit, or (``normal``) only now and then, so
-                that the newest commits may be lost with the power. PostgreSQL has a setting of its own.
+            synchronous: When SQLite waits for the disk: at each commit, or (``normal``) only now and then: a
+                power failure may then lose the newest commits. PostgreSQL has its own setting.
 
         Raises:
             DatabaseUrlError: The URL names no database this project can use.
@@ -76,18 +76,18 @@ class Database:
         pid = os.getpid()
         if engine := self._engines.get(pid):
             return engine
-        # The engine of a parent stays in the dict: to drop it would close, here, connections it uses.
+        # A parent's engine stays in the dict: dropping it would close connections that the parent uses.
         return self._engines.setdefault(pid, make_engine(self._parsed, synchronous=self._synchronous))
 
     @property
     def is_missing(self) -> bool:
         """Whether this is a SQLite file that does not exist yet."""
-        # Asked before each transaction, where a Path takes five times as long.
+        # Called before each transaction; a Path takes five times as long.
         return self._path is not None and not os.path.exists(self._path)  # noqa: PTH110
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Open a session that sees one state of the database; what it changes is not kept.
+        """Open a session that sees one state of the database; its changes are not kept.
 
         Raises:
             DatabaseUnavailableError: The database cannot be opened.
@@ -97,10 +97,10 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
-        """Open a session whose changes are kept at the end, or not at all when the block raises.
+        """Open a session whose changes are kept at the end, or not at all if the block raises.
 
-        Writers on SQLite take turns from the start of the block, so keep it short. On PostgreSQL they meet
-        only where they write the same rows: what is read to be changed is to be locked ``with_for_update()``.
+        Writers on SQLite take turns from the start of the block, so keep it short. On PostgreSQL they only
+        conflict on the same rows: to read rows and then change them, lock them ``with_for_update()``.
 
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
@@ -111,16 +111,16 @@ class Database:
 
     @contextmanager
     def joined(self, *, starts_hot: bool = False) -> Iterator[Session]:
-        """Open a session for code that commits and rolls back on its own, inside one transaction.
+        """Open a session for code that itself commits and rolls back, inside one transaction.
 
-        ``session.commit()`` ends a part and ``session.rollback()`` undoes what came since the last end;
-        neither touches more. The transaction is committed at the end of the block, with what the last part
-        left, or rolled back whole when the block raises. Call ``session.commit()`` before handing the session
-        to foreign code, to put your own part out of its reach.
+        ``session.commit()`` ends a part and ``session.rollback()`` undoes the changes since the last end;
+        neither does more. The transaction, with the last open part, is committed at the end of the block, or
+        rolled back whole if the block raises. Call ``session.commit()`` before you pass the session to
+        foreign code, so that it cannot undo your own part.
 
         Args:
-            starts_hot: Whether hot statements begin its parts, so that these are better made by them: see
-                :class:`~agentic.mappers.database.savepoints.JoinedSession`, and what it does not do.
+            starts_hot: Whether hot statements begin its parts, which should then create the savepoints: see
+                :class:`~agentic.mappers.database.savepoints.JoinedSession` and its limits.
 
         Raises:
             DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
@@ -139,7 +139,7 @@ class Database:
 
     @contextmanager
     def _begun(self, mode: BeginMode) -> Iterator[Connection]:
-        if self.is_missing:  # to connect would leave an empty file behind
+        if self.is_missing:  # connecting would create an empty file
             raise DatabaseUnavailableError(self.url, "the file does not exist")
         with begun(self.engine, mode) as connection:
             yield connection
@@ -151,7 +151,7 @@ def _session(connection: Connection, mode: JoinTransactionMode) -> Session:
 
 @contextmanager
 def _told(session: SessionT) -> Iterator[SessionT]:
-    """Close the session at the end, and log what the database refuses."""
+    """Close the session at the end, and log refusals of the database."""
     with session:
         try:
             yield session
@@ -171,16 +171,16 @@ def _told(session: SessionT) -> Iterator[SessionT]:
 
 @contextmanager
 def hot_transaction(database: Database) -> Iterator[HotCursor]:
-    """Open a transaction that is kept at the end, or not at all when the block raises.
+    """Open a transaction that is committed at the end, or rolled back if the block raises.
 
-    Without session, events and result objects it costs 40 us where :meth:`Database.writing` costs 220; the
-    rows of a small step cost 100 (on SQLite).
+    Without session, events and result objects it costs 40 us instead of 220 for :meth:`Database.writing`;
+    the rows of a small step cost 100 (on SQLite).
 
     Raises:
         DatabaseUnavailableError: The file does not exist.
-        DBAPIError: The database refuses, by the kind of SQLAlchemy.
+        DBAPIError: The database refuses; a subclass of SQLAlchemy's.
     """
-    if database.is_missing:  # to connect would leave an empty file behind
+    if database.is_missing:  # connecting would create an empty file
         raise DatabaseUnavailableError(database.url, "the file does not exist")
     engine = database.engine
     dialect = engine.dialect
@@ -195,7 +195,7 @@ def hot_transaction(database: Database) -> Iterator[HotCursor]:
                 connection.commit()
             finally:
                 if getattr(connection.driver_connection, "closed", False):
-                    connection.invalidate()  # to give it back would be to roll back, and that fails
+                    connection.invalidate()  # returning it would roll back, and that fails
     except driver_error as exc:
         hide_detail(exc)
         raise DBAPIError.instance(None, None, exc, driver_error, dialect=dialect) from exc

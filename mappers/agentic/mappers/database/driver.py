@@ -25,8 +25,8 @@ Row = tuple[Any, ...]
 class HotStatement:
     """A statement that runs at every step.
 
-    The values are bound by the driver, by the names of the bind parameters and as they are: what SQLAlchemy
-    converts on the way (times, JSON) has to be converted before, see :func:`binders`.
+    The driver binds the values unchanged, by the names of the bind parameters: convert values that SQLAlchemy
+    would convert (times, JSON) before, see :func:`binders`.
     """
 
     def __init__(self, statement: UpdateBase | SelectBase) -> None:
@@ -34,13 +34,13 @@ class HotStatement:
         self._compiled: dict[str, CompiledStatement] = {}
 
     def compiled(self, dialect: Dialect) -> CompiledStatement:
-        """Return the statement as the driver of ``dialect`` takes it."""
+        """Return the statement in the form that the driver of ``dialect`` accepts."""
         found = self._compiled.get(dialect.name)
         return found or self._compiled.setdefault(dialect.name, _compile(self._statement, dialect))
 
 
 def binders(columns: Iterable[Column[Any]], dialect: Dialect) -> dict[str, Converter]:
-    """Return, by name of the column, what makes values fit for the driver; nothing where they are."""
+    """Return converters to driver values, by column name; columns that need none are left out."""
     found = {column.key: column.type.dialect_impl(dialect).bind_processor(dialect) for column in columns}
     return {name: converter for name, converter in found.items() if converter is not None}
 
@@ -48,12 +48,12 @@ def binders(columns: Iterable[Column[Any]], dialect: Dialect) -> dict[str, Conve
 def readers(
     columns: Iterable[Column[Any]], dialect: Dialect, type_codes: Iterable[object]
 ) -> dict[str, Converter]:
-    """Return, by name of the column, what makes values of what the driver gives; nothing where it does.
+    """Return converters from driver values, by column name; columns that need none are left out.
 
     Args:
         columns: Of a query, in order.
         dialect: Of the database.
-        type_codes: What the driver calls their types.
+        type_codes: The driver's names of their types.
     """
     found = {
         column.key: column.type.dialect_impl(dialect).result_processor(dialect, type_code)
@@ -63,7 +63,7 @@ def readers(
 
 
 class HotCursor:
-    """Runs hot statements in one transaction; ``dialect`` says of which database."""
+    """Runs hot statements in one transaction; ``dialect`` is of the database."""
 
     def __init__(self, dialect: Dialect, cursor: DBAPICursor) -> None:
         self.dialect = dialect
@@ -71,7 +71,7 @@ class HotCursor:
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether this is PostgreSQL, and not SQLite."""
+        """Whether this is PostgreSQL; otherwise it is SQLite."""
         return self.dialect.name == "postgresql"
 
     def control(self, statement: str) -> None:
@@ -97,7 +97,7 @@ class HotCursor:
 
     @property
     def type_codes(self) -> Sequence[object]:
-        """What the driver calls the types of the columns of the last query."""
+        """The driver's names of the column types of the last query."""
         return [column[1] for column in self._cursor.description or ()]
 
     def run_each(self, statement: HotStatement, rows: Sequence[Values]) -> int:
@@ -120,7 +120,7 @@ def hot_cursor(session: Session) -> Iterator[HotCursor]:
 
 @contextmanager
 def cursor_of(connection: Connection) -> Iterator[HotCursor]:
-    """Open a cursor for hot statements on a connection, in whatever it has begun.
+    """Open a cursor for hot statements on a connection, in its current transaction.
 
     Raises:
         DBAPIError: The database refuses, by the kind of SQLAlchemy.
@@ -133,7 +133,7 @@ def cursor_of(connection: Connection) -> Iterator[HotCursor]:
     except driver_error as exc:
         hide_detail(exc)
         is_lost = _is_lost(connection, exc)
-        if is_lost:  # to give it back would be to roll back, and that fails
+        if is_lost:  # returning it would roll back, and that fails
             connection.invalidate(exc)
         raise DBAPIError.instance(
             None, None, exc, driver_error, connection_invalidated=is_lost, dialect=dialect
@@ -147,7 +147,7 @@ def _is_lost(connection: Connection, error: Exception) -> bool:
 
 
 class CompiledStatement(NamedTuple):
-    """A statement as a driver takes it."""
+    """A statement in the form that a driver accepts."""
 
     text: str
     arranged: Callable[[Values], Any]  # a tuple or a dict, as the driver takes it

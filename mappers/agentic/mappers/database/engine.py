@@ -1,4 +1,4 @@
-"""Engines as this project needs them: one way to begin, wait and check on SQLite and PostgreSQL."""
+"""Engines for this project: one way to begin, wait and check on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from agentic.mappers.database.postgresql import make_postgresql_engine
 from agentic.mappers.errors import DatabaseUnavailableError, DatabaseUrlError
 
 BEGIN_OPTION = "agentic_begin"
-"""Execution option of a connection: how SQLite begins its transactions; None: they have begun already."""
+"""Execution option of a connection: how SQLite begins its transactions; None: already begun."""
 
 BeginMode = Literal["DEFERRED", "IMMEDIATE"]
 
 Synchronous = Literal["full", "normal"]
 """When SQLite waits for the disk: at each commit, or only when it moves its log into the file.
 
-After ``normal`` a loss of power may undo the newest commits; the death of a process undoes none.
+With ``normal``, a power loss may undo the newest commits; the death of a process undoes none.
 """
 
 BUSY_TIMEOUT_S = 30.0
@@ -45,14 +45,14 @@ def parse_url(url: str) -> URL:
     """Read a database URL.
 
     Raises:
-        DatabaseUrlError: It cannot be read, or names a database this project does not work with. The
-            message holds neither user name nor password.
+        DatabaseUrlError: It cannot be read, or names an unsupported database. The message contains neither
+            user name nor password.
     """
     advice = "give sqlite:////absolute/path.db or postgresql+psycopg://user:password@host/database"
     try:
         parsed = make_url(url)
     except ArgumentError:
-        # The text itself stays out: a URL that cannot be read may still hold a password.
+        # The text itself is not shown: an unreadable URL may still contain a password.
         raise DatabaseUrlError(f"AGENTIC_DATABASE_URL is not a database URL; {advice}") from None
     if parsed.drivername not in DRIVERS:
         raise DatabaseUrlError(f"{parsed.drivername!r} is not a supported database; {advice}")
@@ -101,9 +101,9 @@ def make_engine(url: URL, *, foreign_keys: bool = True, synchronous: Synchronous
 def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
     """Open a connection in a transaction, which is rolled back at the end unless committed.
 
-    A ``DEFERRED`` transaction sees one state of the database. On SQLite it fails at once when it writes after
-    another one wrote; an ``IMMEDIATE`` one waits its turn at the start. On PostgreSQL that one waits where it
-    meets a row that another one is writing, and each of its statements sees what is there by then.
+    A ``DEFERRED`` transaction sees one state of the database. On SQLite it fails at once if it writes after
+    another one wrote; an ``IMMEDIATE`` one waits for its turn at the start. On PostgreSQL, the latter waits
+    at rows that another one writes, and each of its statements sees the current state.
 
     Raises:
         DatabaseUnavailableError: The database cannot be opened, or another writer does not end.
@@ -123,7 +123,7 @@ def begun(engine: Engine, mode: BeginMode) -> Iterator[Connection]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what the driver said, in one line, without the statement and its values."""
+    """Return the driver's message in one line, without the statement and its values."""
     original = error.orig if isinstance(error, StatementError) and error.orig else error
     said = getattr(getattr(original, "diag", None), "message_primary", None) or text_of(original)
     return " ".join(said.split())
@@ -135,7 +135,7 @@ def _keep_private(engine: Engine, url: URL) -> None:
     @event.listens_for(engine, "do_connect")
     def _secure(*_: object) -> None:
         if path is not None:
-            with suppress(OSError):  # SQLite says better what is wrong with it
+            with suppress(OSError):  # SQLite explains the problem better
                 secure_sqlite(path)
 
 
@@ -149,7 +149,7 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchron
         connection.execute(f"PRAGMA synchronous={synchronous}")
         connection.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
         connection.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
-        # Ids that differ in case only are two, as on PostgreSQL: a prefix of one must not find the other.
+        # As on PostgreSQL, ids that differ only in case are two: a prefix of one must not find the other.
         connection.execute("PRAGMA case_sensitive_like=ON")
 
     @event.listens_for(engine, "begin")
@@ -160,9 +160,9 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool, synchronous: Synchron
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Turn write-ahead logging on, waiting for others that do so at the same moment.
+    """Turn write-ahead logging on, and wait for processes that do so at the same time.
 
-    SQLite answers "locked" here without its own waiting: seen in 2 of 320 starts, 8 processes at once.
+    SQLite answers "locked" here without waiting itself: seen in 2 of 320 starts, 8 processes at once.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:

@@ -1,4 +1,4 @@
-"""Expressions that SQLAlchemy lacks: one list as one value, and where a text is in another."""
+"""Expressions that SQLAlchemy lacks: a list as one value, and the position of a text in another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _one_of(element: OneOf, compiler: SQLCompiler, **kw: object) -> str:
 
 
 class IndexOf(FunctionElement[int]):
-    """Where in the first text the second one is, from 1; 0 if it is not there."""
+    """Position of the second text in the first, from 1; 0 if it is absent."""
 
     type = Integer()
     inherit_cache = True

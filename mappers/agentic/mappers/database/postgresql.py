@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL as this project needs them: none waits without end, no error shows a row."""
+"""Connections to PostgreSQL for this project: they never wait forever, and errors never show a row."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 CONNECTING = {
     "application_name": "agentic",
     "connect_timeout": "10",
-    # A server that went without a word is missed after a minute; by default of most systems after two hours.
+    # Detects a silently lost server after a minute; the default of most systems is two hours.
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
-"""Default options of the driver; those of the URL override them."""
+"""Default options of the driver; options in the URL override them."""
 
-# The first is how long SQLite waits too. The second ends the transaction, and with it the locks, of a process
-# that is frozen or cut off. Asked for here and not when connecting, as many a pooler refuses that.
+# The first is also SQLite's wait. The second ends the transaction, and with it the locks, of a frozen or
+# disconnected process. Set here and not at connect, because many poolers refuse that.
 _LIMITS = """
 SELECT set_config(name, value, false)
 FROM (VALUES ('lock_timeout', '30s'), ('idle_in_transaction_session_timeout', '60s')) AS ours (name, value)
@@ -37,7 +37,7 @@ _ABOUT_VALUES = ("22", "23", "42804", "42846", "54")
 
 
 def make_postgresql_engine(url: URL) -> Engine:
-    """Return an engine; settings that the URL, the role or the server has already stay."""
+    """Return an engine; existing settings of the URL, the role or the server stay."""
     url = url.set(query={**CONNECTING, **url.query})
     engine = create_engine(url, hide_parameters=True)
 
@@ -59,7 +59,7 @@ def make_postgresql_engine(url: URL) -> Engine:
 
 
 def hide_detail(error: BaseException, wrapped: BaseException | None = None) -> None:
-    """Take the detail out of an error of the driver and its wrapping: it shows the values of the row."""
+    """Remove the detail from a driver error and its wrapper: it shows the values of the row."""
     detail = getattr(getattr(error, "diag", None), "message_detail", None)
     for one in (error, wrapped):
         if detail and one:
@@ -67,16 +67,16 @@ def hide_detail(error: BaseException, wrapped: BaseException | None = None) -> N
 
 
 def refuses_values(error: StatementError) -> bool:
-    """Whether it is these values that the database would not take, rather than that it cannot work."""
+    """Whether the database refuses these values, and does not fail itself."""
     if state := _state(error):
         return state.startswith(_ABOUT_VALUES)
     return not isinstance(error, OperationalError | InternalError)
 
 
 def _has_news(file: int) -> bool:
-    """Whether the server said something unasked: as a rule, that it closes the connection.
+    """Whether the server sent an unexpected message: usually, that it closes the connection.
 
-    SQLAlchemy's own check asks the server, which takes as long as a statement.
+    SQLAlchemy's own check queries the server, which takes as long as a statement.
     """
     sockets = select.poll()
     sockets.register(file, select.POLLIN)
@@ -84,5 +84,5 @@ def _has_news(file: int) -> bool:
 
 
 def _state(error: StatementError) -> str:
-    """Return what PostgreSQL calls the error; empty for one of the driver, or of SQLite."""
+    """Return PostgreSQL's code of the error; empty for errors of the driver or SQLite."""
     return getattr(error.orig, "sqlstate", None) or ""

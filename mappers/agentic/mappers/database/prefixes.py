@@ -1,4 +1,4 @@
-"""Rows by how a text begins, and pages of rows in an order, found through an index on any database."""
+"""Finds rows by prefix, and pages of ordered rows, through an index on any database."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FOLLOWING = {**{str(digit): str(digit + 1) for digit in range(9)}, "9": "a"} | 
 
 
 def range_of(prefix: str) -> tuple[str, str] | None:
-    """Return from where to where texts are that begin so; None when they may be anywhere.
+    """Return the range of texts with this prefix; None if they may be anywhere.
 
-    The end is not part of the range, and other texts may be in it: of a prefix that ends in a character which
-    languages put in different places, the part before it counts.
+    The end is exclusive, and the range may contain other texts: if a prefix ends in a character that
+    languages sort differently, only the part before it counts.
     """
     known = prefix
     while known and known[-1] not in _FOLLOWING:
@@ -45,10 +45,10 @@ def range_of(prefix: str) -> tuple[str, str] | None:
 
 
 def begins_with(text: SQLColumnExpression[str], prefix: str) -> ColumnElement[bool]:
-    """Say that a text begins with ``prefix``.
+    """Return the condition that a text begins with ``prefix``.
 
-    ``LIKE`` alone reads a whole table: on SQLite it ignores case, and on PostgreSQL the index may be in the
-    order of a language. The range is never too small; ``LIKE`` then says exactly.
+    ``LIKE`` alone reads a whole table: on SQLite it ignores case, and on PostgreSQL the index may be in
+    language order. The range is never too small; ``LIKE`` then selects exactly.
     """
     exactly = text.startswith(prefix, autoescape=True)
     found = range_of(prefix)
@@ -56,22 +56,22 @@ def begins_with(text: SQLColumnExpression[str], prefix: str) -> ColumnElement[bo
 
 
 def is_within(text: SQLColumnExpression[str], run_id: str) -> ColumnElement[bool]:
-    """Say that a run is within another one: that its id goes on after that and a slash."""
+    """Return the condition that a run is within another: its id begins with that id and a slash."""
     return begins_with(text, f"{run_id}/")
 
 
 def follows(
     time: SQLColumnExpression[TimeT], last_time: TimeT, name: SQLColumnExpression[str], last_name: str
 ) -> ColumnElement[bool]:
-    """Say that a row comes after the last one of a page, the newest first, and by name where times are equal.
+    """Return the condition that a row follows the last one of a page: newest first, equal times by name.
 
-    ``time <= ...`` stands apart, as no database looks for a range in an ``OR``.
+    ``time <= ...`` stands apart, because no database finds a range inside an ``OR``.
     """
     return and_(time <= last_time, or_(time < last_time, name > last_name))
 
 
 def as_pairs(given: ColumnElement[str], first: str, second: str, *, is_sqlite: bool) -> FromClause:
-    """Return the names and texts of a JSON object as a table of two columns, to be read or joined."""
+    """Return the names and texts of a JSON object as a table of two columns, to read or join."""
     function = func.json_each if is_sqlite else func.json_each_text
     pairs = function(given if is_sqlite else given.cast(JSON)).table_valued(
         column("key", Text), column("value", Text), name="given"
@@ -80,26 +80,25 @@ def as_pairs(given: ColumnElement[str], first: str, second: str, *, is_sqlite: b
 
 
 def as_table(columns: Sequence[ColumnClause[Any]], rows: Sequence[Mapping[str, object]]) -> FromClause:
-    """Return rows, of which the columns are, as a table of PostgreSQL: one value, however many they are.
+    """Return rows with these columns as a PostgreSQL table: one value for any number of rows.
 
-    The driver takes three times as long to write the rows one by one, and five times for arrays of texts.
+    The driver takes three times as long for single rows, and five times as long for arrays of texts.
     """
     given = literal(json.dumps(rows), Text).cast(JSON(none_as_null=True))
     return func.json_to_recordset(given).table_valued(*columns, name="given").render_derived(with_types=True)
 
 
 def is_among(text: ColumnElement[str], given: ColumnElement[str], *, is_sqlite: bool) -> ColumnElement[bool]:
-    """Say that a text is one of some, given as a JSON list."""
+    """Return the condition that a text is in a JSON list."""
     if is_sqlite:
         return text.in_(select(func.json_each(given).table_valued("value", name="texts").c.value))
     return is_any(text, select(func.json_array_elements_text(given.cast(JSON)).column_valued("texts")))
 
 
 def is_any(value: ColumnElement[Any], query: Select[Any]) -> ColumnElement[bool]:
-    """Say that a value is one of those that a query of PostgreSQL gives.
+    """Return the condition that a value is in the result of a PostgreSQL query.
 
-    As an array they are looked for in one walk through the index, from the least to the greatest. With ``IN``
-    that would be a join, of as many walks as there are values, whose rows are sorted afterwards: 26 ms where
-    this takes two.
+    As an array, the values are found in one walk through the index, from the least to the greatest. ``IN``
+    would be a join with one walk per value and a sort of the rows afterwards: 26 ms instead of two.
     """
     return value == any_(func.array(query.scalar_subquery(), type_=ARRAY(value.type)))

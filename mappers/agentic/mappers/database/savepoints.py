@@ -1,4 +1,4 @@
-"""Parts of a transaction: what a session, or hot statements, do and undo by themselves."""
+"""Parts of a transaction that a session, or hot statements, can undo separately."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _UNDO = ("ROLLBACK TO SAVEPOINT agentic_part", "RELEASE SAVEPOINT agentic_part")
 
 
 class JoinedSession(Session):
-    """A session inside a transaction that is not its own: it commits and rolls back parts of it.
+    """A session inside an outer transaction: it commits and rolls back parts of it.
 
-    SQLAlchemy makes a savepoint for a part, which takes 100 us. One that begins with hot statements gets its
-    savepoint from them, in a tenth; whatever else is in that part lies inside. Only the session's own methods
-    end it: its ``SessionTransaction`` knows of what SQLAlchemy began, and no more.
+    SQLAlchemy creates a savepoint per part, which takes 100 us. If a part begins with hot statements, they
+    create its savepoint in a tenth of the time; the rest of the part lies inside. Only the session's own
+    methods end it: its ``SessionTransaction`` knows only savepoints of SQLAlchemy.
 
     Args:
         connection: In a transaction.
@@ -36,7 +36,7 @@ class JoinedSession(Session):
         self._end("RELEASE SAVEPOINT agentic_part")
 
     def rollback(self) -> None:
-        """Undo what came since the last end of a part."""
+        """Undo all changes since the last end of a part."""
         super().rollback()
         self._end(*_UNDO)
 
@@ -45,17 +45,17 @@ class JoinedSession(Session):
         return self._is_hot or super().in_transaction()
 
     def invalidate(self) -> None:
-        """Let go of the connection: the transaction is lost, and all of its parts."""
+        """Drop the connection: the transaction is lost with all its parts."""
         self._is_hot = False
         super().invalidate()
 
     def close(self) -> None:
-        """Undo what came since the last end of a part, and let go of all objects."""
+        """Undo all changes since the last end of a part, and release all objects."""
         super().close()
         self._undo_what_is_left()
 
     def reset(self) -> None:
-        """Do as :meth:`close`, to be used again."""
+        """Do the same as :meth:`close`; the session can be used again."""
         super().reset()
         self._undo_what_is_left()
 
@@ -73,14 +73,14 @@ class JoinedSession(Session):
             yield cursor
 
     def _undo_what_is_left(self) -> None:
-        with suppress(SQLAlchemyError):  # closed because the transaction has failed, and is rolled back whole
+        with suppress(SQLAlchemyError):  # closed after a failed transaction, which is rolled back whole
             self._end(*_UNDO)
 
     def _end(self, *statements: str) -> None:
         if not self._is_hot:
             return
         self._is_hot = False
-        if self._around.invalidated:  # the connection is lost, and with it all there was to be ended
+        if self._around.invalidated:  # the connection is lost, so nothing is left to end
             return
         with cursor_of(self._around) as cursor:
             for statement in statements:
@@ -89,7 +89,7 @@ class JoinedSession(Session):
 
 @contextmanager
 def hot_savepoint(session: Session) -> Iterator[HotCursor]:
-    """Open a cursor as a part of what ``session`` does: undone alone when the block raises.
+    """Open a cursor in its own part of the session's work: undone separately if the block raises.
 
     Raises:
         DBAPIError: The database refuses, by the kind of SQLAlchemy.

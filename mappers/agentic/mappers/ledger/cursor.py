@@ -57,7 +57,7 @@ class LedgerCursor(HotCursor):
             self._control("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Keep what was written."""
+        """Commit the transaction."""
         if self._is_lost:
             raise self._lost()
         try:

@@ -70,7 +70,7 @@ class LedgerReader:
         """Return the run with the id ``name``, else the one run with this prefix that is not a child run.
 
         Raises:
-            UnknownRunError: There is none.
+            UnknownRunError: It does not exist.
             LedgerError: There are several, or the name is empty.
         """
         if not name:  # a prefix of every id

@@ -103,7 +103,7 @@ def _uncounted(database: Database, project_id: str, kind: TotalsKind) -> list[in
     with database.reading() as session:
         kept = select(_KEPT.c.week).where(*_own(project_id, kind), _KEPT.c.totals.is_not(None))
         known = set(session.scalars(kept))
-        # A row of last week may still change by this machine's clock: its totals are not stored yet.
+        # A transaction that began last week may still change a row of it: its totals are not stored yet.
         end = _week(session.scalar(select(NOW)) or 0.0) - 1
         week: int | None = None
         while True:

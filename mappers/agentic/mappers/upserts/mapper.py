@@ -1,4 +1,4 @@
-"""Results to rows: what every platform's mapper shares."""
+"""Results to rows: the shared base of all platform mappers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class ResultMapper(ABC):
             self.save_rows(StoryModel, ({"id": s["id"], "title": s["title"]} for s in results["stories"]))
             return True
 
-    It may call ``self.db_session.commit()`` or ``rollback()``; inside an execution these touch only what it
-    wrote itself (:meth:`Database.joined`). What it writes belongs to the agent's project and to no other.
+    It may call ``self.db_session.commit()`` or ``rollback()``; inside an execution these affect only its own
+    writes (:meth:`Database.joined`). Its rows belong to the agent's project only.
 
     Attributes:
         counts: Rows so far.
-        warnings: A sentence for each row rejected and each value removed, so far.
+        warnings: A sentence for each rejected row and each removed value so far.
     """
 
     def __init__(self, session: Session, execution_id: str, agent: AgentModel) -> None:
@@ -53,16 +53,16 @@ class ResultMapper(ABC):
 
     @abstractmethod
     def save_results(self, results: Mapping[str, object]) -> bool:
-        """Store all of ``results``; return False when they are those of a failure.
+        """Store all of ``results``; return False if they report a failure.
 
-        Called again with the same results, it leaves the same rows.
+        A second call with the same results leaves the same rows.
         """
 
     def save_agent_result(self, results: Mapping[str, object]) -> bool:
-        """Store the short form of ``results`` as the one general result of this execution.
+        """Store a summary of ``results`` as the one general result of this execution.
 
         Returns:
-            False when ``results`` carry an ``error``: it is stored, and there is nothing more to store.
+            False if ``results`` contain an ``error``: it is stored, and nothing else needs storing.
         """
         summary, removed = summarise(results)
         for sentence in removed:
@@ -93,14 +93,14 @@ class ResultMapper(ABC):
     ) -> SaveCounts:
         """Upsert ``rows`` as rows of this project, and add to ``counts`` and ``warnings``.
 
-        Give all rows of a table at once: on PostgreSQL writers then lock rows in one order, whoever they are.
+        Pass all rows of a table at once: then all writers on PostgreSQL lock rows in one order.
 
         Args:
             model: The platform's mapped class.
             rows: Column name -> value; project, agent and execution are filled in here.
-            key: Columns of the natural key; the primary key when left out.
+            key: Columns of the natural key; by default the primary key.
             volatile: Columns whose change alone does not count, as in :func:`upsert`.
-            counters: Numbers to be followed in ``metric_snapshots``: name there -> column of the table, as
+            counters: Numbers to record in ``metric_snapshots``: name there -> column of the table, such as
                 ``{"score": "points", "comments": "replies"}``.
         """
         owner = {
@@ -121,12 +121,12 @@ class ResultMapper(ABC):
         return counts
 
     def accepted(self, model: type[EntryT], entries: Iterable[object], noun: str) -> Iterator[EntryT]:
-        """Yield each entry as ``model``; one that is none is rejected with a warning.
+        """Yield each entry as ``model``; reject others with a warning.
 
         Args:
-            model: What an entry has to be.
-            entries: As they came.
-            noun: What one is called in the warning: ``"story"``.
+            model: Required type of an entry.
+            entries: As received.
+            noun: Name of an entry in the warning: ``"story"``.
         """
         for index, entry in enumerate(entries):
             try:
@@ -138,8 +138,8 @@ class ResultMapper(ABC):
                 self.counts = replace(self.counts, rejected=self.counts.rejected + 1)
 
     def warn(self, sentence: str) -> None:
-        """Note something that went wrong with a part of the results, and go on."""
-        # No louder: it is kept with the execution, and everything that shows one shows it.
+        """Record a problem with a part of the results, and continue."""
+        # No higher level: it is stored with the execution, and shown wherever the execution is.
         log.info("result.warned", execution_id=self.execution_id, reason=sentence)
         self.warnings.append(sentence)
 
@@ -148,6 +148,6 @@ def get_result_mapper(platform: str, session: Session, execution_id: str, agent:
     """Return the mapper of ``platform`` for one execution of ``agent``.
 
     Raises:
-        UnknownPlatformError: No installed plugin brings that platform.
+        UnknownPlatformError: No installed plugin provides that platform.
     """
     return get_registry().platform(platform).mapper(session, execution_id, agent)

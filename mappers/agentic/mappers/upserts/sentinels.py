@@ -1,4 +1,4 @@
-"""How a row says that its source has nothing to say of a column, or that there is nothing."""
+"""How a row says that its source omits a value, or that the value does not exist."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class Cleared(Enum):
 
 
 CLEARED: Final[Literal[Cleared.CLEARED]] = Cleared.CLEARED
-"""Used as a value: the source says that there is none, so the stored value is removed.
+"""A value of a row: the source reports its absence, so the stored one is removed.
 
-The column becomes as in a row that never had a value: its default, or else NULL. Not for a placeholder of
-something that is gone (``[deleted]``): mark that in another column, and keep the text.
+The column gets its default, or else NULL, as if it never had a value. Do not use it for placeholders of
+deleted things (``[deleted]``): mark them in another column, and keep the text.
 """
 
 
 def stated(thing: BaseModel, field: str, value: object) -> object:
-    """Return what a row is to say of a field of ``thing``.
+    """Return the row's value for a field of ``thing``.
 
     Args:
-        thing: What the source said, validated.
+        thing: Validated data of the source.
         field: Name of the field in its model.
-        value: What the row makes of it; None where there is nothing.
+        value: The converted value; None without one.
 
     Returns:
-        ``value``; where that is None, ``CLEARED`` if the source gave the field (as null, or as what means
-        nothing, like ``""``), and None, which keeps what is stored, if it left it out.
+        ``value``. If that is None: ``CLEARED`` if the source sent the field (as null, or empty, like ``""``),
+        or None, which keeps the stored value, if it left the field out.
     """
     return CLEARED if value is None and field in thing.model_fields_set else value

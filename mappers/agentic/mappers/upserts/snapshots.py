@@ -1,4 +1,4 @@
-"""How numbers of a source moved: a row each time that one of them was found to be another."""
+"""History of a source's numbers: a row each time that one of them changed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Row = Mapping[str, object]
 class MetricSnapshotModel(Base):
     """The numbers of one row of a platform's table at one time.
 
-    There is a snapshot of when the row was made, and one of each time that a source gave another number;
-    until the next one they stayed as they are. ``last_seen_at`` of the row tells until when that is known.
+    A snapshot exists for the creation of the row, and for each time that a source returned another number;
+    numbers stay valid until the next snapshot. ``last_seen_at`` of the row says until when this is known.
 
     Attributes:
-        platform: Whose agent found it: ``"hackernews"``.
+        platform: Platform of the agent that found it: ``"hackernews"``.
         table_name: Table of the row.
-        natural_key: Its key in there without the project; parts of a longer key are joined by a space.
+        natural_key: Its key there without the project; a space joins the parts of a longer key.
         observed_at: When it was found.
-        score: What the source calls score, points, stars or likes.
-        comments: How many answers there are.
-        others: Numbers beyond these two, by name.
+        score: The source's score, points, stars or likes.
+        comments: Number of answers.
+        others: Other numbers, by name.
     """
 
     __tablename__ = "metric_snapshots"
@@ -56,7 +56,7 @@ NAMED = ("score", "comments")
 def _adding(is_postgresql: bool) -> HotStatement:
     insert = (postgresql_insert if is_postgresql else sqlite_insert)(SNAPSHOTS)
     values = {column.key: bindparam(column.key, type_=column.type) for column in SNAPSHOTS.c}
-    # Two who store one row at the same microsecond found the same.
+    # Two writers that store one row in the same microsecond found the same numbers.
     return HotStatement(insert.values(values).on_conflict_do_nothing())
 
 
@@ -65,11 +65,11 @@ _ADDING = {True: _adding(is_postgresql=True), False: _adding(is_postgresql=False
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Which columns of a table are numbers to be followed.
+    """Which columns of a table are numbers to record.
 
     Attributes:
         platform: Of the agent.
-        columns: Name in the snapshot -> column of the table, as ``{"score": "points", "shares": "shares"}``.
+        columns: Name in the snapshot -> column of the table: ``{"score": "points", "shares": "shares"}``.
             Names other than ``score`` and ``comments`` go to ``others``.
     """
 
@@ -77,17 +77,17 @@ class Counters:
     columns: Mapping[str, str]
 
     def moved(self, before: Row | None, after: Row) -> bool:
-        """Whether a number of ``after`` is another than that of ``before``; None stands for no row."""
+        """Whether a number differs between ``before`` and ``after``; None stands for no row."""
         if before is None:
             return any(after[column] is not None for column in self.columns.values())
         return any(after[column] != before[column] for column in self.columns.values())
 
     def snapshot(self, table: Table, key: Sequence[str], record: Row) -> dict[str, object]:
-        """Return the snapshot of a row that was just stored.
+        """Return the snapshot of a just stored row.
 
         Args:
-            table: Where it is.
-            key: Its key's columns.
+            table: Its table.
+            key: Its key columns.
             record: All its values.
         """
         numbers = {name: record[column] for name, column in self.columns.items()}

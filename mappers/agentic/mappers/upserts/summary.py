@@ -1,4 +1,4 @@
-"""The short form of a result, for the one row an execution leaves behind."""
+"""The summary of a result, for the one row of an execution."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_TEXT = 2_000
 
 
 def summarise(results: Mapping[str, object]) -> tuple[dict[str, JSONValue], list[str]]:
-    """Return what is worth keeping of ``results``, and a sentence for each part that is no JSON.
+    """Return a summary of ``results``, and a sentence for each part that is not JSON.
 
-    A list of up to 20 plain values stays; any other becomes its length, under its name with ``_count``
-    added, as its items are rows of the platform's own tables. Text is cut after 2,000 characters.
+    A list of up to 20 plain values stays; any other list becomes its length, under its name plus
+    ``_count``, because its items are rows of the platform's tables. Text is cut after 2,000 characters.
     """
     plain, removed = clean(dict(results))
     return (_short_mapping(plain) if isinstance(plain, dict) else {}), removed

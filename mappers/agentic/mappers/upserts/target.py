@@ -1,4 +1,4 @@
-"""The table of an upsert: how a row of a source becomes a row of the table, and the statements."""
+"""The table of an upsert: converts rows of a source to rows of the table, and builds the statements."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Key = tuple[object, ...]
 Row = Mapping[str, object]
 
 SEEN = ("content_hash", "last_seen_at", "execution_id", "agent_id")
-"""Columns about the newest sight of a row: always written, never part of the content."""
+"""Columns about the newest observation of a row: always written, never part of the content."""
 
 SHORT = 4_000
 """Bytes of JSON that cannot contain a number with too many digits for Python (4,300)."""
@@ -52,20 +52,20 @@ SHORT = 4_000
 
 @record
 class Entry:
-    """A row on its way into the table. ``removed`` has a sentence for each part that was not JSON."""
+    """A row to store in the table. ``removed`` has a sentence for each part that was not JSON."""
 
     key: Key
     values: Row
     removed: tuple[str, ...]
 
     def followed_by(self, later: Entry) -> Entry:
-        """Return both as one: the values of ``later`` where it has any."""
+        """Merge both: values of ``later`` win where it has any."""
         given = {name: value for name, value in later.values.items() if value is not None}
         return Entry(self.key, {**self.values, **given}, ())
 
 
 class Target:
-    """A table with :class:`SourceColumns`, by the part each column plays in an upsert.
+    """A table with :class:`SourceColumns`, and the role of each column in an upsert.
 
     Raises:
         UnknownColumnError: ``key`` or ``volatile`` names a column the table does not have.
@@ -92,7 +92,7 @@ class Target:
         self._texts = frozenset(column.key for column in self.table.c if isinstance(column.type, String))
 
     def entry(self, row: Row) -> Entry:
-        """Return ``row`` with its key and with values fit to store.
+        """Return ``row`` with its key and with storable values.
 
         Raises:
             UnknownColumnError: It names a column the table does not have.
@@ -101,7 +101,7 @@ class Target:
         self.refuse_unknown(row)
         removed: list[str] = []
         values = {
-            # The texts that clean_text would leave as they are, without a call for each.
+            # Texts that clean_text would not change, without a call for each.
             name: value
             if value is None or (type(value) is str and value.isascii() and "\0" not in value)
             else self._fit(name, value, removed)
@@ -112,7 +112,7 @@ class Target:
         return Entry(tuple([values[name] for name, _ in self._key_kinds]), values, tuple(removed))
 
     def order(self, entry: Entry) -> tuple[int | str, ...]:
-        """Return what entries are sorted by, as the query sorts the rows that it locks."""
+        """Return the sort key of an entry, in the order of the query's row locks."""
         if self._is_key_plain:
             return cast("tuple[int | str, ...]", entry.key)
         return tuple(
@@ -123,7 +123,7 @@ class Target:
     def record(self, values: Row, stored: Row | None, now: datetime) -> dict[str, object]:
         """Return all columns for ``values``.
 
-        What they leave out is as stored, or else the default; what they clear is the default.
+        Omitted columns keep the stored value, or else the default; cleared columns get the default.
         """
         data: dict[str, object] = {}
         for name, default in self._defaults:
@@ -145,20 +145,20 @@ class Target:
         return data
 
     def refuse_unknown(self, names: Collection[str]) -> None:
-        """Look that the table has those columns.
+        """Check that the table has those columns.
 
         Raises:
-            UnknownColumnError: It does not have one of them.
+            UnknownColumnError: One of them is missing.
         """
         if not self._names.issuperset(names):
             unknown = sorted(set(names) - self._names)
             raise UnknownColumnError(self.table.name, unknown, sorted(self._names))
 
     def bound(self, record: Row, dialect: Dialect) -> Row:
-        """Return a record as the driver of ``dialect`` takes it.
+        """Return a record in the form that the driver of ``dialect`` accepts.
 
         Raises:
-            StatementError: A value is not of its column's type.
+            StatementError: A value does not have its column's type.
         """
         try:
             return _converted(record, self._binders(dialect))
@@ -166,7 +166,7 @@ class Target:
             raise StatementError(str(exc), None, None, exc) from exc
 
     def read(self, cursor: HotCursor, keys: Sequence[Key]) -> list[Row]:
-        """Return the stored rows with those keys, by name of the column; perhaps others, too."""
+        """Return the stored rows with those keys, by column name; perhaps others, too."""
         found = cursor.rows(self.stored, self.wanted(keys, cursor.dialect))
         if self._made_readers is None:
             columns = (self.table.c[name] for name in self._read_names)
@@ -179,19 +179,19 @@ class Target:
         return tuple(row[column.key] for column in self.key)
 
     def named(self, key: Key) -> str:
-        """Return words for the row with that key, the project left out."""
+        """Describe the row with that key in words, without the project."""
         parts = (str(part) for column, part in zip(self.key, key, strict=True) if column.key != "project_id")
         return f"{self.table.name} {' '.join(parts)}"
 
     @cached_property
     def stored(self) -> HotStatement:
-        """The query for rows by their keys, given as :meth:`wanted`; each as its key, its data and its hash.
+        """The query for rows by keys from :meth:`wanted`; each row has its key, its data and its hash.
 
         On SQLite it may find more: other combinations of the same parts.
         """
         columns = [self.table.c[name] for name in self._read_names]
-        # On PostgreSQL the rows stay as read until the upsert, and all writers lock them in one order; on
-        # SQLite the writer is alone anyway.
+        # On PostgreSQL the rows stay unchanged until the upsert, and all writers lock them in one order;
+        # SQLite has only one writer anyway.
         order = [
             collate(cast("Column[str]", column), "C") if self._is_collated(column) else column
             for column in self.key
@@ -214,7 +214,7 @@ class Target:
 
     def _are(self) -> list[ColumnElement[bool]]:
         if not self._is_postgresql:
-            # For `(a, b) IN ((1, 2), ...)` it scans the whole table, for `a IN (1) AND b IN (2, ...)` not.
+            # It scans the whole table for `(a, b) IN ((1, 2), ...)`, not for `a IN (1) AND b IN (2, ...)`.
             return [
                 column.bool_op("IN")(OneOf(bindparam(f"keys_{column.key}", type_=String)))
                 for column in self.key
@@ -226,7 +226,7 @@ class Target:
 
     @cached_property
     def adding(self) -> HotStatement:
-        """The statement for rows that are not stored; those that are there stay as they are."""
+        """The statement for rows that are not stored; existing rows stay unchanged."""
         return HotStatement(self._insert().on_conflict_do_nothing(index_elements=self.key))
 
     @cached_property
@@ -234,7 +234,7 @@ class Target:
         """The statement for rows that are stored."""
         insert = self._insert()
         new = insert.excluded
-        # What a row leaves out was put in by `record`, from the row read under a lock; `raw` is not read.
+        # `record` filled in omitted columns from the row read under a lock; `raw` is not read.
         kept = {"raw": func.coalesce(new["raw"], self.table.c["raw"])}
         changes = {**kept, **{name: new[name] for name in (*self._data, *SEEN)}}
         return HotStatement(insert.on_conflict_do_update(index_elements=self.key, set_=changes))
@@ -246,7 +246,7 @@ class Target:
     def _binders(self, dialect: Dialect) -> Mapping[str, Converter]:
         if self._made_binders is None:
             made = binders(self.table.c, dialect)
-            if not self._is_postgresql:  # whose driver makes the text by itself
+            if not self._is_postgresql:  # whose driver creates the text itself
                 made |= {name: _to_json(made[name]) for name in self._json}
             seen_at = _remembering(made["last_seen_at"])  # the same for a whole batch
             self._made_binders = {**made, "first_seen_at": seen_at, "last_seen_at": seen_at}
@@ -273,10 +273,10 @@ def _converted(row: Row, converters: Mapping[str, Converter]) -> Row:
 
 
 def _to_json(usual: Converter) -> Converter:
-    """Return what makes text of most values in a third of the time of ``usual``, and leaves it the others.
+    """Return a converter that is three times as fast as ``usual`` for most values, and uses it for others.
 
-    Those are long ones, in which there may be numbers that Python refuses to read again, and what an earlier
-    version has stored that is no Unicode.
+    Others are long values, which may contain numbers that Python refuses to read again, and values of an
+    earlier version that are not Unicode.
     """
     absent = usual(None)
 
@@ -293,7 +293,7 @@ def _to_json(usual: Converter) -> Converter:
 
 
 def _remembering(convert: Converter) -> Converter:
-    """Return a converter that is not asked twice for what was converted last."""
+    """Return a converter that remembers its last result."""
     last: tuple[object, object] = (None, None)
 
     def remembered(value: object) -> object:
@@ -318,7 +318,7 @@ def _default(column: Column[object]) -> Callable[[], object]:
 
 
 def _key_value(name: str, kind: type, value: object) -> object:
-    """Return ``value`` as the column gives it back, so that it is found again."""
+    """Return ``value`` as the column returns it, so that it is found again."""
     if value is None or value == "":
         raise ValueError(f"it has no {name}")
     if type(value) is kind or kind not in (int, str):

@@ -1,4 +1,4 @@
-"""Rows into a platform's table: batch by batch, nothing doubled, nothing erased, all counted."""
+"""Stores rows in a platform's table: in batches, without duplicates or losses, all counted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from agentic.mappers.upserts.snapshots import Counters, add_snapshots
 from agentic.mappers.upserts.target import Entry, Key, Row, Target
 
 BATCH_SIZE = 500
-"""Rows selected and stored together: few enough for the 32,766 variables of a statement of SQLite."""
+"""Rows selected and stored together: few enough for SQLite's 32,766 variables per statement."""
 
 T = TypeVar("T")
 
@@ -44,30 +44,30 @@ def upsert(  # noqa: PLR0913  # where, and what, and how each column is meant
     counters: Counters | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> SaveCounts:
-    """Insert ``rows``, or update those whose key is stored already.
+    """Insert ``rows``, or update rows whose key exists already.
 
-    What a row leaves out, or gives as None, keeps its stored value: a source that omits something never
-    erases it. What the source says is not there the row gives as ``CLEARED``. Several rows with one key count
-    as one, as if they had come one after the other. A row the database refuses is rejected with a reason and
-    the others are stored. Whatever is no JSON is taken out of JSON columns, with a warning. ``last_seen_at``,
-    ``execution_id`` and ``agent_id`` become the newest.
+    A column that a row omits or sets to None keeps its stored value: an omission never erases a value. If the
+    source says that a value does not exist, the row has ``CLEARED``. Several rows with one key count as one,
+    as if they came one after the other. A row that the database refuses is rejected with a reason, and the
+    others are stored. Values that are not JSON are removed from JSON columns, with a warning.
+    ``last_seen_at``, ``execution_id`` and ``agent_id`` become the newest.
 
     Args:
-        session: In a transaction; what is refused is rolled back by savepoint.
+        session: In a transaction; refused rows are rolled back by savepoint.
         model: A mapped class with :class:`SourceColumns`.
         rows: Column name -> value, with ``project_id``, ``execution_id`` and ``agent_id``. ``content_hash``
-            may tell of something in no column (the body of a page): it goes into the stored hash.
+            may cover data outside of columns (the body of a page): it goes into the stored hash.
         key: Columns of the natural key, ``project_id`` among them; unique in the table.
-        volatile: Columns that are stored but whose change alone is none: a rank, a time of fetching.
-        counters: Columns whose numbers are followed: a snapshot of them is kept when one of them changes.
-        warn: Told of each rejected row and each removed value in a sentence; they are logged when omitted.
+        volatile: Columns whose change alone is not an update: a rank, a time of fetching.
+        counters: Columns with numbers to record: a snapshot is stored when one of them changes.
+        warn: Gets a sentence for each rejected row and each removed value; by default they are logged.
 
     Returns:
         Rows inserted, updated, unchanged (by content hash) and rejected.
 
     Raises:
-        UnknownColumnError: A row, ``key``, ``volatile`` or ``counters`` names a column that is not there.
-        DBAPIError: The database itself failed, whatever the rows.
+        UnknownColumnError: A row, ``key``, ``volatile`` or ``counters`` names a missing column.
+        DBAPIError: The database itself failed, independent of the rows.
     """
     target = _target(cast("Hashable", model), tuple(key), tuple(volatile), session.get_bind().dialect.name)
     if counters is not None:
@@ -83,11 +83,11 @@ def _target(model: Hashable, key: tuple[str, ...], volatile: tuple[str, ...], di
 
 
 class _Upsert:
-    """Stores entries, each batch by one statement a purpose.
+    """Stores entries, with one statement per purpose and batch.
 
-    Two writers that lock the same rows in another order would wait for each other. So all stored rows are
-    locked before the first row is written, then the new ones come in, both by key, however the batches are
-    cut. Who finds then that a row came in meanwhile lets go of everything, and begins anew.
+    Two writers that lock the same rows in different orders would deadlock. So all stored rows are locked
+    before the first write, and new rows are inserted afterwards, both in key order, independent of batches.
+    If another writer inserted a row meanwhile, all locks are released and the upsert begins again.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class _Upsert:
         self._refused: dict[Key, str] = {}
 
     def entries(self, rows: Iterable[Row]) -> tuple[list[Entry], SaveCounts]:
-        """Return one entry a key, by key, and the count of rows without a usable key."""
+        """Return one entry per key, in key order, and the count of rows without a usable key."""
         found: dict[Key, Entry] = {}
         rejected = 0
         for index, row in enumerate(rows):
@@ -115,7 +115,7 @@ class _Upsert:
         return sorted(found.values(), key=self._target.order), SaveCounts(rejected=rejected)
 
     def store(self, entries: Sequence[Entry]) -> SaveCounts:
-        """Store all at once; when the database refuses, find the bad rows and store the others."""
+        """Store all at once; if the database refuses, find the bad rows and store the others."""
         is_doubtful = False
         restarts = 0
         while True:
@@ -147,7 +147,7 @@ class _Upsert:
         return counts
 
     def _halving(self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry]) -> list[T]:
-        """Do a part for all entries; when the database refuses, halve until the bad ones are alone."""
+        """Do a part for all entries; if the database refuses, halve until the bad ones are alone."""
         try:
             with hot_savepoint(self._session) as cursor:
                 return [part(cursor, entries)]
@@ -166,7 +166,7 @@ class _Upsert:
 
     def _write(self, cursor: HotCursor, entries: Sequence[Entry], stored: Mapping[Key, Row]) -> SaveCounts:
         target, dialect = self._target, cursor.dialect
-        now = utc_now()  # who waited for others' locks stores what it has after them
+        now = utc_now()  # after a wait for locks, this write is the later one
         new = [target.record(entry.values, None, now) for entry in entries if entry.key not in stored]
         added = [target.bound(record, dialect) for record in new]
         if added and cursor.run_each(target.adding, added) < len(added):
@@ -195,7 +195,7 @@ class _Upsert:
 
 
 class _Do(Protocol):
-    """Does a part of the work for a batch, and gives what it comes to: once, or for pieces of it."""
+    """Does a part of the work for a batch and returns the result: once, or for pieces of it."""
 
     def __call__(
         self, part: Callable[[HotCursor, Sequence[Entry]], T], entries: Sequence[Entry], /
@@ -204,7 +204,7 @@ class _Do(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """Does it for the batch as it is."""
+    """Does it for the whole batch."""
 
     cursor: HotCursor
 
@@ -219,12 +219,12 @@ def _batches(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Tell whether the database does not take a value, from one that itself fails."""
+    """Whether the database refuses a value, and does not fail itself."""
     return not isinstance(error, StatementError) or refuses_values(error)
 
 
 class _CameBetweenError(Exception):
-    """On PostgreSQL, another writer inserted a row of ours after we had looked for it."""
+    """On PostgreSQL, another writer inserted one of our rows after we had searched for it."""
 
 
 def _log_warning(sentence: str) -> None:

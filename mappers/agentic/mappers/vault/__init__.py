@@ -1,1 +1,1 @@
-"""The secrets, sessions and memory of projects, encrypted where they are secret."""
+"""The secrets, sessions and memory of projects; secret data is encrypted."""

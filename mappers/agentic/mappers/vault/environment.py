@@ -1,7 +1,7 @@
-"""Secrets that the environment gives: each to one project.
+"""Secrets from environment variables, each for one project.
 
 ``AGENTIC_SECRET_<PROJECT>__<NAME>`` is a secret of that project, both in upper case with ``_`` for all but
-letters and digits. Where a database has a single project, ``AGENTIC_SECRET_<NAME>`` serves as well.
+letters and digits. If a database has a single project, ``AGENTIC_SECRET_<NAME>`` works, too.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GivenSecret:
-    """What the environment has for a project under a name.
+    """The environment's secret for a project and a name.
 
     Attributes:
-        value: The secret; None if there is none.
-        refusal: Why a variable that is set does not count, "" if there is no such variable.
+        value: The secret, or None.
+        refusal: Why an existing variable does not count, "" without such a variable.
     """
 
     value: str | None = None
@@ -41,7 +41,7 @@ class GivenSecret:
 
 
 def given_secret(session: Session, project_id: str, name: str, environment: Mapping[str, str]) -> GivenSecret:
-    """Return what ``environment`` has for a project, and for no other one, under ``name``."""
+    """Return the secret ``name`` in ``environment`` for this project only."""
     if secret_name_fault(name) or not _may_be_given(name, environment):
         return GivenSecret()
     projects = _project_names(session)
@@ -60,7 +60,7 @@ def given_secret(session: Session, project_id: str, name: str, environment: Mapp
 
 
 def stray_variables(session: Session, environment: Mapping[str, str]) -> list[str]:
-    """Return the variables of secrets that no project can read, or that several could, by name."""
+    """Return the secret variables that no project can read, or that several could, by name."""
     names = sorted(name for name in environment if name.startswith(VARIABLE) and name != KEYS_VARIABLE)
     projects = [*_project_names(session).values()]
     is_alone = len(projects) <= 1
@@ -73,7 +73,7 @@ def stray_variables(session: Session, environment: Mapping[str, str]) -> list[st
 
 
 def _may_be_given(name: str, environment: Mapping[str, str]) -> bool:
-    """Whether any variable ends like the name: most secrets are stored, and then no project is looked for."""
+    """Whether any variable ends like the name: for most secrets, which are stored, this saves a query."""
     ending = variable_of(name).removeprefix(VARIABLE)
     return any(variable.startswith(VARIABLE) and variable.endswith(ending) for variable in environment)
 
@@ -100,7 +100,7 @@ def _project_names(session: Session) -> dict[str, str]:
 
 @lru_cache(maxsize=1_000)
 def _warn(variable: str, better: str) -> None:
-    """Say it once in a process."""
+    """Warn once per process."""
     log.warning(
         "secret.unscoped",
         variable=variable,

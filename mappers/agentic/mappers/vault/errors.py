@@ -1,4 +1,4 @@
-"""What can go wrong with stored secrets and sessions; no message holds a value or a key."""
+"""Errors of stored secrets and sessions; no message contains a value or a key."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Sealed = Literal["secret", "session"]
 
 
 class VaultError(DataError, ActorError):
-    """Something about stored secrets; to an error policy it is ``auth_required``."""
+    """Base of errors about stored secrets; error policies see ``auth_required``."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, failure_class="auth_required")
 
 
 class NoSecretKeyError(VaultError):
-    """There is no key to encrypt or decrypt with."""
+    """A key to encrypt or decrypt is missing."""
 
     def __init__(self, kind: Sealed, name: str) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class NoSecretKeyError(VaultError):
 
 
 class BadSecretKeyError(VaultError, ValueError):
-    """What is set as a key is none."""
+    """A configured key is invalid."""
 
     def __init__(self, position: int, count: int) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class BadSecretKeyError(VaultError, ValueError):
 
 
 class UnreadableSecretError(VaultError):
-    """None of the keys decrypts what is stored, or it was stored under another name."""
+    """No key decrypts the stored value, or it was stored under another name."""
 
     def __init__(self, kind: Sealed, name: str) -> None:
         again = f"`agentic secrets set {name}`" if kind == "secret" else "log in again"
@@ -55,7 +55,7 @@ class UnreadableSecretError(VaultError):
 
 
 class SecretNameError(VaultError, ValueError):
-    """No secret can have that name."""
+    """A secret cannot have that name."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name!r} is not a valid secret name: {reason}; choose another name")

@@ -1,7 +1,7 @@
 """Encryption of secrets at rest: Fernet (AES-128-CBC and HMAC-SHA256), several keys for rotation.
 
-What is encrypted is an envelope that says whose secret it is. A row copied to another name, project or table
-does not open.
+The encrypted envelope includes the owner of the secret. A row copied to another name, project or table does
+not open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """Whose an encrypted value is: it opens under no other label."""
+    """Owner of an encrypted value: it opens only under this label."""
 
     project_id: str
     kind: Sealed
@@ -45,10 +45,10 @@ class _Envelope(BaseModel):
 
 
 class SecretKeys:
-    """The keys of an installation: the first encrypts, all decrypt. They are shown nowhere.
+    """The keys of an installation: the first encrypts, all decrypt. They are never shown.
 
     Args:
-        text: Keys as ``new_key`` makes them, separated by commas or blanks; none is allowed.
+        text: Keys from ``new_key``, separated by commas or blanks; may be empty.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -56,7 +56,7 @@ class SecretKeys:
 
     @classmethod
     def configured(cls, settings: Settings) -> Self:
-        """Return the keys of the settings. Whether they can be used shows with the first use."""
+        """Return the keys of the settings. They are checked at the first use."""
         return cls(settings.secret_keys.get_secret_value())
 
     @staticmethod
@@ -73,10 +73,10 @@ class SecretKeys:
         return f"SecretKeys({len(self._texts)} keys)"
 
     def check(self) -> None:
-        """Look whether every key is one.
+        """Check that every key is valid.
 
         Raises:
-            BadSecretKeyError: One is not.
+            BadSecretKeyError: A key is invalid.
         """
         if self:
             _ = self._fernet
@@ -85,20 +85,20 @@ class SecretKeys:
         """Return ``value`` encrypted with the first key.
 
         Raises:
-            NoSecretKeyError: There is none.
-            BadSecretKeyError: One of them is no key.
+            NoSecretKeyError: A key is missing.
+            BadSecretKeyError: One of them is invalid.
         """
         self._require(label)
         envelope = _Envelope(project_id=label.project_id, kind=label.kind, name=label.name, value=value)
-        # In ASCII: halves of surrogate pairs are no UTF-8.
+        # In ASCII: halves of surrogate pairs are not valid UTF-8.
         return self._fernet.encrypt(json.dumps(envelope.model_dump()).encode()).decode()
 
     def open(self, label: Label, sealed: str) -> str:
-        """Return what was sealed under that label.
+        """Return the value sealed under that label.
 
         Raises:
-            NoSecretKeyError: There is no key.
-            BadSecretKeyError: One of them is no key.
+            NoSecretKeyError: A key is missing.
+            BadSecretKeyError: One of them is invalid.
             UnreadableSecretError: No key fits, or it was sealed under another label.
         """
         from cryptography.fernet import InvalidToken

@@ -19,7 +19,7 @@ class SqlMemory:
 
     Args:
         database: Migrated.
-        project_id: Whose memory it is.
+        project_id: Owns the memory.
     """
 
     def __init__(self, database: Database, project_id: str) -> None:
@@ -27,14 +27,14 @@ class SqlMemory:
         self._project_id = project_id
 
     async def get(self, key: str) -> JSONValue:
-        """Return what was put under ``key``, None if nothing was."""
+        """Return the value of ``key``, or None."""
         return await in_thread(self._get, clean_text(key))
 
     async def put(self, key: str, value: JSONValue) -> None:
         """Remember ``value``; None forgets it.
 
         Raises:
-            ValueError: It has a number in it that is no JSON: NaN or an infinite one.
+            ValueError: It contains a number that is not JSON: NaN or infinity.
         """
         text = None if value is None else json.dumps(value, allow_nan=False)
         await in_thread(self._put, clean_text(key), text)

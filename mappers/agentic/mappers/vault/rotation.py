@@ -1,4 +1,4 @@
-"""All secrets and sessions at once: encrypted anew, or looked at."""
+"""All secrets and sessions at once: encrypt again, or check."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _KINDS: tuple[tuple[Sealed, type[SealedModel]], ...] = (("secret", SecretModel),
 
 @dataclass(slots=True)
 class Rotation:
-    """What came of encrypting anew.
+    """The result of a rotation.
 
     Attributes:
-        counts: How many of each kind are encrypted with the first key now.
-        unreadable: A sentence for each that no key decrypts; it is left as it is.
+        counts: How many of each kind are now encrypted with the first key.
+        unreadable: A sentence for each that no key decrypts; it stays unchanged.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: {"secret": 0, "session": 0})
@@ -36,12 +36,12 @@ class Rotation:
 def rotate(database: Database, keys: SecretKeys, *, batch_size: int = BATCH_SIZE) -> Rotation:
     """Encrypt every secret and session of all projects with the first key.
 
-    In transactions of ``batch_size`` rows: cut off, it is begun again. What is written meanwhile is encrypted
-    with the first key anyway.
+    In transactions of ``batch_size`` rows: after an interruption, start it again. Secrets written meanwhile
+    use the first key anyway.
 
     Raises:
-        NoSecretKeyError: There is something to encrypt, and no key.
-        BadSecretKeyError: One of the keys is none.
+        NoSecretKeyError: There are values to encrypt, but no key.
+        BadSecretKeyError: One of the keys is invalid.
     """
     keys.check()
     done = Rotation()
@@ -56,8 +56,8 @@ def unreadable(database: Database, keys: SecretKeys) -> Iterator[str]:
     """Yield a sentence for each secret and session that cannot be decrypted.
 
     Raises:
-        NoSecretKeyError: There is one, and no key.
-        BadSecretKeyError: One of the keys is none.
+        NoSecretKeyError: There is one, but no key.
+        BadSecretKeyError: One of the keys is invalid.
     """
     keys.check()
     for kind, model in _KINDS:
@@ -77,7 +77,7 @@ def _rotate_batch(
     size: int,
     rotate_one: Callable[[SealedModel], None],
 ) -> tuple[str, str] | None:
-    """Do the rows that follow ``after``; return the key of the last one, None if there are no more."""
+    """Process the rows after ``after``; return the key of the last one, None at the end."""
     key = tuple_(model.project_id, model.name)
     query = select(model).where(key > after).order_by(model.project_id, model.name).limit(size)
     with database.writing() as session:

@@ -1,4 +1,4 @@
-"""One way to write a row whose key may be taken."""
+"""One way to write a row whose key may exist."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from agentic.mappers.tables.columns import Base
 def put_row(
     session: Session, model: type[Base], row: Mapping[str, object], *, keep: Collection[str] = ()
 ) -> None:
-    """Insert a row, or change the one with its key.
+    """Insert a row, or change the existing row with its key.
 
     Args:
         session: In a transaction.
         model: Its table.
         row: Column name -> value.
-        keep: Columns that stay as they are if the row is there.
+        keep: Columns that stay unchanged if the row exists.
     """
     table = cast(Table, model.__table__)
     is_postgresql = session.get_bind().dialect.name == "postgresql"

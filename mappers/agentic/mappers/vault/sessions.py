@@ -1,4 +1,4 @@
-"""The sessions of a project: what sites know it by, encrypted."""
+"""The sessions of a project with sites, encrypted."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class _Stored(BaseModel):
 class SqlSessions:
     """The sessions of one project. Implements :class:`agentic.core.actors.SessionStore`.
 
-    All who load a session in one process share the object, and so its cookies, until another process writes
-    it; of two that write, the later one counts. For one event loop.
+    All users of a session in one process share the object and its cookies, until another process writes it;
+    the later write wins. For one event loop.
 
     Args:
         database: Migrated.
         project_id: Owns the sessions.
-        keys: What they are encrypted with.
+        keys: For encryption.
     """
 
     def __init__(self, database: Database, project_id: str, keys: SecretKeys) -> None:
@@ -51,11 +51,11 @@ class SqlSessions:
         self._turn = asyncio.Lock()
 
     async def load(self, name: str) -> HttpSession | None:
-        """Return the session of that name; None if there is none.
+        """Return the session with that name, or None.
 
         Raises:
-            NoSecretKeyError: There is one, and no key.
-            UnreadableSecretError: There is one, and no key fits.
+            NoSecretKeyError: It exists, but no key does.
+            UnreadableSecretError: It exists, but no key fits.
         """
         async with self._turn:
             row = await in_thread(self._read, name)
@@ -69,10 +69,10 @@ class SqlSessions:
             return session
 
     async def keep(self, session: HttpSession) -> None:
-        """Write a session down under its name, in place of an earlier one.
+        """Store a session under its name; replace an earlier one.
 
         Raises:
-            NoSecretKeyError: There is no key to encrypt with.
+            NoSecretKeyError: The key to encrypt with is missing.
         """
         async with self._turn:
             self._live[session.name] = await in_thread(self._write, session), session
@@ -107,7 +107,7 @@ class SqlSessions:
                 cookies=CookieJar.from_data(stored.cookies),
                 storage=stored.storage,
             )
-        except ValueError:  # of another version; what it says might quote what is in it
+        except ValueError:  # of another version; its message might quote the content
             raise UnreadableSecretError("session", row.name) from None
 
     def _label(self, name: str) -> Label:

@@ -1,4 +1,4 @@
-"""The secrets of projects: stored encrypted, or given by the environment."""
+"""The secrets of projects: stored encrypted, or from the environment."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class SqlSecrets:
     """The secrets of one project. Implements :class:`agentic.core.actors.SecretStore`.
 
     The environment comes first (:mod:`agentic.mappers.vault.environment`), then the table. Names that differ
-    in case only are one.
+    only in case are the same.
 
     Args:
         database: Migrated.
         project_id: Owns the secrets.
-        keys: What they are encrypted with.
-        environment: Where to look first; that of this process when omitted.
+        keys: For encryption.
+        environment: Where to look first; by default the environment of this process.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class SqlSecrets:
         self._environment = os.environ if environment is None else environment
 
     async def secret(self, name: str) -> SecretStr:
-        """Return a secret; the logs of this process mask it from now on.
+        """Return a secret; logs of this process mask it from now on.
 
         Raises:
             SecretNameError: No secret can have that name.
-            UnknownSecretError: There is none of that name.
-            NoSecretKeyError: There is one, and no key.
-            UnreadableSecretError: There is one, and no key fits.
+            UnknownSecretError: It does not exist.
+            NoSecretKeyError: It exists, but no key does.
+            UnreadableSecretError: It exists, but no key fits.
         """
         check_name(name)
         found = await in_thread(self._find, name)
@@ -79,11 +79,11 @@ class SqlSecrets:
 
 
 def set_secret(session: Session, project_id: str, keys: SecretKeys, name: str, value: str) -> str:
-    """Store a secret, in place of one that has the name already, and return its kind.
+    """Store a secret, replace any earlier one with that name, and return its kind.
 
     Raises:
-        SecretNameError: ``name`` cannot be one.
-        NoSecretKeyError: There is no key to encrypt with.
+        SecretNameError: ``name`` is not a valid name.
+        NoSecretKeyError: The key to encrypt with is missing.
     """
     check_name(name)
     found = _find(session, project_id, name)
@@ -112,7 +112,7 @@ def list_secrets(session: Session, project_id: str) -> Sequence[SecretModel]:
 
 
 def missing_secrets(session: Session, project_id: str, names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` that neither the environment of this process nor the table has."""
+    """Return the ``names`` that are neither in the environment of this process nor in the table."""
     stored = {folded_name(secret.name) for secret in list_secrets(session, project_id)}
     return [
         name for name in names if folded_name(name) not in stored and not _is_given(session, project_id, name)
@@ -126,10 +126,10 @@ def list_sessions(session: Session, project_id: str) -> Sequence[SessionModel]:
 
 
 def remove_secret(session: Session, project_id: str, name: str) -> None:
-    """Remove a secret, and the session that is kept under its name.
+    """Remove a secret, and the session stored under its name.
 
     Raises:
-        UnknownSecretError: There is neither.
+        UnknownSecretError: Neither exists.
     """
     wanted = folded_name(name)
     secrets = delete(SecretModel).where(
@@ -151,7 +151,7 @@ def remove_secret(session: Session, project_id: str, name: str) -> None:
 
 
 def secret_label(row: SecretModel) -> Label:
-    """Return the label that a row's secret is sealed under."""
+    """Return the label of a row's sealed secret."""
     return Label(project_id=row.project_id, kind="secret", name=row.name)
 
 
@@ -176,7 +176,7 @@ def _find(session: Session, project_id: str, name: str) -> SecretModel | None:
 
 
 def _kind_of(value: str) -> str:
-    """Tell what ``authenticate`` reads from any other text."""
+    """Distinguish logins for ``authenticate`` from other texts."""
     try:
         data = json.loads(value)
     except (ValueError, RecursionError):
