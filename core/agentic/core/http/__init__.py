@@ -1,4 +1,4 @@
-"""HTTP for plugins and actors: polite, limited, and closed towards the own network.
+"""HTTP for plugins and actors: polite, limited, and without access to private networks.
 
     async with open_fetcher(HttpPolicy(requests_per_second=2)) as fetcher:
         page = await fetcher.fetch("https://example.org/")
@@ -122,5 +122,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Loaded at the first use of a name: loading all modules would delay every command.
     return loaded(__name__, _HOMES, name)

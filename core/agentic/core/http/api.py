@@ -1,4 +1,4 @@
-"""Asks an API for JSON of a known shape: what the platforms that are APIs share."""
+"""Requests JSON of a known shape from an API; shared by all API platforms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ API_URL = r"^https?://[^\s?#@]+$"
 
 
 class ApiSettings(BaseModel):
-    """What an agent of any API can be told; a platform gives ``base_url`` a default, and adds its own."""
+    """Settings of an agent for any API; a platform sets a default ``base_url``, and adds its own settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -40,11 +40,11 @@ class ApiSettings(BaseModel):
 
     @property
     def max_parallel(self) -> int:
-        """How many requests may be on their way at the same time."""
+        """How many requests may run at the same time."""
         return 1
 
     def policy(self) -> HttpPolicy:
-        """Return how to fetch. robots.txt is for crawlers; this is a documented API, so it is not asked."""
+        """Return the policy. robots.txt is for crawlers; this is a documented API, so it is not checked."""
         return HttpPolicy(
             timeout_s=self.timeout_s,
             allow_private_hosts=self.allow_private_hosts,
@@ -55,7 +55,7 @@ class ApiSettings(BaseModel):
 
 
 class UnexpectedAnswerError(HttpError, ValueError):
-    """An API answered JSON of another shape."""
+    """An API answered with JSON of another shape."""
 
     failure_class = FailureClass.SCHEMA_INVALID.value
 
@@ -73,7 +73,7 @@ class JsonApi:
     Args:
         service: Its name, for messages: ``"Hacker News"``.
         base_url: Its root, with or without a slash at the end.
-        connect: Where the fetcher comes from.
+        connect: Returns the fetcher.
         headers: Sent with every request.
     """
 
@@ -86,16 +86,16 @@ class JsonApi:
         self._headers = dict(headers or {})
 
     async def get(self, path: str, answer: TypeAdapter[AnswerT]) -> AnswerT:
-        """Return what stands at ``path``, which is a path below the root or a whole URL.
+        """Return the content at ``path``: a path below the root or a whole URL.
 
         Raises:
-            FetchError: The answer did not come, or is no JSON.
-            UnexpectedAnswerError: It is of another shape.
+            FetchError: The answer did not come, or is not JSON.
+            UnexpectedAnswerError: It has another shape.
         """
         return self.read(await self.ask(path), answer)
 
     async def ask(self, path: str, session: HttpSession | None = None) -> HttpResponse:
-        """Return the answer itself, for those who need its headers.
+        """Return the answer itself, with its headers.
 
         Raises:
             FetchError: It did not come.
@@ -105,11 +105,11 @@ class JsonApi:
             return await fetcher.fetch(HttpRequest(url=url, headers=self._headers, session=session))
 
     def read(self, response: HttpResponse, answer: TypeAdapter[AnswerT]) -> AnswerT:
-        """Return what an answer says.
+        """Return the content of an answer.
 
         Raises:
-            FetchError: It is no JSON.
-            UnexpectedAnswerError: It is of another shape.
+            FetchError: It is not JSON.
+            UnexpectedAnswerError: It has another shape.
         """
         try:
             return answer.validate_python(response.json())
@@ -118,6 +118,6 @@ class JsonApi:
 
 
 def first_fault(exc: ValidationError) -> str:
-    """Return the first thing that is wrong, and where, in words that show no value."""
+    """Return the first fault and its place, without showing a value."""
     fault = exc.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, fault['loc'])) or 'the answer'}: {fault['msg']}"

@@ -1,7 +1,7 @@
-"""Pages that stand before a page: challenges and captchas, told by what only they have.
+"""Pages shown instead of a page: challenges and captchas, recognized by their unique markup.
 
-Many come with status 200. A rule asks for markup that runs or shows something (a script that sets a variable,
-an element with an id), which an article about the matter has at most in escaped form.
+Many come with status 200. A rule requires markup that runs or shows something (a script that sets a variable,
+an element with an id). An article about captchas has such markup at most in escaped form.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ CHALLENGE = "challenge"
 CAPTCHA = "captcha"
 
 SMALL_BYTES = 16 * 1024  # such a page is small
-REFUSED_BYTES = 48 * 1024  # with a status from 400 on a larger one can hardly be mistaken
-FEW_CHARACTERS = 1_500  # of text to be read on a page that is nothing but a captcha
+REFUSED_BYTES = 48 * 1024  # with a status from 400 on, a larger one is hardly a mistake
+FEW_CHARACTERS = 1_500  # of visible text on a page that is only a captcha
 
 TOKENS = "captcha|_cf_chl_opt|gokuProps|_Incapsula|cf-turnstile"
 """Without one of them no rule can match."""
-# Rust's regular expressions look for all of them at once: in a tenth of what `in` takes for one by one.
+# Rust's regular expressions search for all of them at once: in a tenth of the time of `in` for each.
 _mentions = SchemaValidator(core_schema.str_schema(pattern=TOKENS)).isinstance_python
 
 RULES: tuple[tuple[re.Pattern[bytes], str], ...] = (
@@ -51,7 +51,7 @@ UNSEEN = re.compile(rb"<(script|style|head|noscript)\b.*?(?:</\1|\Z)|<[^<>]*>", 
 
 
 def challenge_in(response: HttpResponse) -> str:
-    """Return what stands before the page: ``"challenge"``, ``"captcha"``, or ``""`` if nothing does."""
+    """Return the obstacle before the page: ``"challenge"``, ``"captcha"``, or ``""`` if there is none."""
     for name, words in HEADERS.items():
         if name in response.headers and (word := words.get(response.headers[name].strip().lower())):
             return word
@@ -67,7 +67,7 @@ def _wall_in(body: bytes) -> str:
 
 
 def _is_captcha_page(body: bytes) -> bool:
-    """Tell a page that is nothing but a captcha from one that has a captcha in a form."""
+    """Whether a page is only a captcha; other pages may have one in a form."""
     title = TITLE.search(body)
     if (
         title is None

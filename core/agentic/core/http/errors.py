@@ -1,4 +1,4 @@
-"""What can go wrong on the way to a page, with the word that error policies are keyed by."""
+"""Errors of fetching a page, with the word that error policies use as their key."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class FailureClass(StrEnum):
 
 
 class HttpError(AgenticError):
-    """Something about fetching over HTTP."""
+    """Base class of HTTP errors."""
 
 
 _NOT_FETCHED, _BECAUSE = " was not fetched (", "): "
 
 
 def reason_in(message: str, url: str) -> str:
-    """Return what the message of a :class:`FetchError` says besides ``url`` and class; others as they are."""
+    """Return the message of a :class:`FetchError` without ``url`` and class; other messages unchanged."""
     named, mark, rest = message.partition(_NOT_FETCHED)
     if not mark or not url.startswith(named.removesuffix("...")):
         return message
@@ -61,17 +61,17 @@ def reason_in(message: str, url: str) -> str:
 class FetchError(HttpError):
     """A URL was not fetched.
 
-    A server may say back what it was sent: secrets that this process has read are masked in ``reason`` and
+    A server may repeat parts of a request: secrets that this process has read are masked in ``reason`` and
     ``url``.
 
     Attributes:
-        url: What was asked for, without user name, password and query (these may be secret).
+        url: The requested URL, without user name, password and query (these may be secret).
         failure_class: A word of :class:`FailureClass`, or ``http_404`` and the like.
         status: HTTP status of the last answer; None when there was none.
-        retry_after_s: Seconds after which it is worth another try, where somebody said so.
-        detail: A word more, where there is one: for ``rate_limited`` whose limit it is (``host``,
+        retry_after_s: Seconds after which a retry makes sense, if known.
+        detail: One more word, if there is one. For ``rate_limited`` the source of the limit (``host``,
             ``account``, ``resource`` for one part of the host, ``rate`` for the policy's own, or ``budget``
-            when turns cannot be asked for), for ``blocked`` by what (``challenge``, ``captcha``,
+            when the budget is unavailable), for ``blocked`` the obstacle (``challenge``, ``captcha``,
             ``html_for_json``).
     """
 
@@ -98,14 +98,14 @@ class FetchError(HttpError):
 
 
 class InvalidUrlError(FetchError, ValueError):
-    """The URL cannot be asked for as it is written."""
+    """The URL is invalid and cannot be requested."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, FailureClass.INVALID_URL, f"{reason}; give an absolute http:// or https:// URL")
 
 
 class MissingProxyError(HttpError, LookupError):
-    """The proxy is a secret, and there is nothing here to read secrets with."""
+    """The proxy is a secret, but secrets cannot be read here."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -115,7 +115,7 @@ class MissingProxyError(HttpError, LookupError):
 
 
 class PrivateAddressError(HttpError):
-    """A host leads to an address inside the own network, and the policy does not name it."""
+    """A host resolves to a private address, and the policy does not allow it."""
 
     def __init__(self, host: str, port: int, address: str) -> None:
         seen = host if host == address else f"{host} leads to {address}, which"

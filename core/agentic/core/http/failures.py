@@ -1,4 +1,4 @@
-"""From an answer to the reason it is no good: pure rules."""
+"""Rules that classify answers as failures. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ HTML_FOR_JSON = "html_for_json"
 
 
 class Verdict(Protocol):
-    """Tells failures from answers: a function like :func:`failure_of`, with a service's own rules."""
+    """Detects failures: a function like :func:`failure_of`, with a service's own rules."""
 
     def __call__(self, request: HttpRequest, response: HttpResponse, now: datetime, /) -> FetchError | None:
-        """Return why ``response`` is a failure; None if it is what was asked for. See :func:`failure_of`."""
+        """Return why ``response`` is a failure; None if it is not. See :func:`failure_of`."""
         ...
 
 
@@ -34,15 +34,15 @@ ADVICE = {
 
 
 def failure_of(request: HttpRequest, response: HttpResponse, now: datetime) -> FetchError | None:
-    """Return why ``response`` is a failure, or None if it is what was asked for.
+    """Return why ``response`` is a failure, or None if it is not.
 
-    A status below 400 is one only if a challenge stands in place of the page.
+    An answer with a status below 400 is a failure only if a challenge replaces the page.
 
     Args:
-        request: What was asked; its ``Accept`` tells a blocked API call from a plain refusal, its session a
-            login that has ended from one that is missing.
+        request: The request. Its ``Accept`` distinguishes a blocked API call from a plain refusal; its
+            session distinguishes an expired login from a missing one.
         response: The answer.
-        now: Wall clock with a time zone, for a moment given as a date.
+        now: Wall clock with a time zone, for times given as a date.
     """
     word, detail = _verdict(request, response)
     if not word:
@@ -61,7 +61,7 @@ def failure_of(request: HttpRequest, response: HttpResponse, now: datetime) -> F
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds a ``Retry-After`` (number or date) asks for, a day at most; None without one."""
+    """Return the seconds of a ``Retry-After`` (number or date), at most a day; None without one."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return min(float(value), LONGEST_S)
@@ -73,7 +73,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to ``x-ratelimit-reset``: given as such, as a Unix time, or as a date."""
+    """Return the seconds to ``x-ratelimit-reset``, which has seconds, a Unix time, or a date."""
     value = headers.get("x-ratelimit-reset", "").strip() or headers.get("ratelimit-reset", "").strip()
     try:
         if RESET.fullmatch(value):
@@ -87,7 +87,7 @@ def reset_s(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _verdict(request: HttpRequest, response: HttpResponse) -> tuple[str, str]:
-    """Return failure class and detail; nothing for an answer that is none."""
+    """Return failure class and detail; both empty for an answer that is not a failure."""
     if _is_rate_limit(response):
         return FailureClass.RATE_LIMITED, _scope(request)
     if wall := _wall(request, response):
@@ -114,20 +114,20 @@ def _is_rate_limit(response: HttpResponse) -> bool:
             return True
         case 503:
             return "retry-after" in headers
-        case 403:  # GitHub says so with a 403
+        case 403:  # GitHub's rate limit is a 403
             return headers.get("x-ratelimit-remaining", "").strip() == "0"
         case _:
             return False
 
 
 def _scope(request: HttpRequest) -> str:
-    """Return whom a limit is for: services count a login's requests by themselves."""
+    """Return the scope of a limit: services count the requests of each login separately."""
     is_known = request.session is not None or _field(request, "authorization")
     return "account" if is_known else "host"
 
 
 def _wall(request: HttpRequest, response: HttpResponse) -> str:
-    """Tell a wall put before the site from the site's own answer; say what it is."""
+    """Return the kind of obstacle before the site; empty for the site's own answer."""
     if found := challenge_in(response):
         return found
     is_html = response.status == 403 and response.content_type == "text/html"

@@ -1,4 +1,4 @@
-"""Fetches pages: politely to every host, within limits, never into the own network."""
+"""Fetches pages: politely to every host, within limits, never from private networks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ async def open_fetcher(
     budget: HostBudget = PROCESS_BUDGET,
     cache: HttpCache = PROCESS_CACHE,
 ) -> AsyncIterator[Fetcher]:
-    """Open a fetcher with connections of its own; they are closed at the end of the ``async with``.
+    """Open a fetcher with its own connections; they are closed at the end of the ``async with``.
 
     Args:
-        policy: Limits and manners; the defaults when omitted.
-        budget: When each host may be asked again; unless told otherwise, shared by this process.
-        cache: Where answers are kept, if the policy wants that; unless told otherwise, in this process.
+        policy: Limits and politeness; the defaults when omitted.
+        budget: When each host may be requested again; by default, shared by this process.
+        cache: Keeps answers, if the policy allows it; by default, in this process.
 
     Raises:
         MissingTransportError: The policy's transport is not installed.
@@ -53,24 +53,24 @@ async def open_fetcher(
 class Fetcher:
     """Fetches URLs by the rules of one policy.
 
-    A fetch asks robots.txt, waits for the host's turn, sends, and follows redirects; each hop is checked,
-    waited for and limited like the first. Turns and ``Retry-After`` of a host are shared by all fetchers that
-    share ``budget``; unless told otherwise, those of this process.
+    A fetch checks robots.txt, waits for the host's turn, sends, and follows redirects; each hop is checked,
+    delayed and limited like the first. Fetchers with the same ``budget`` share turns and ``Retry-After`` of a
+    host; by default, all fetchers of this process.
 
     Attributes:
-        policy: Limits and manners.
-        guard: Which addresses may be connected to; for whatever connects by itself, as a browser does.
-        robots: What sites ask of crawlers; there whether or not the policy obeys.
+        policy: Limits and politeness.
+        guard: The allowed addresses; for clients with their own connections, such as a browser.
+        robots: The robots.txt rules of sites; available even if the policy ignores them.
 
     Args:
-        policy: Limits and manners.
+        policy: Limits and politeness.
         transport: Sends single requests.
-        budget: When each host may be asked again.
-        cache: Where answers are kept, if the policy wants that.
-        verdict: Tells which answers are failures; for an API with rules of its own.
-        resource_of: Which part of a host a URL is of, where the host keeps a limit for each.
+        budget: When each host may be requested again.
+        cache: Keeps answers, if the policy allows it.
+        verdict: Decides which answers are failures; for an API with its own rules.
+        resource_of: The part of a host that a URL belongs to, if the host has a limit for each part.
         clock: Monotonic seconds, for robots.txt; a budget has its own.
-        sleep: Waits that many seconds.
+        sleep: Waits a number of seconds.
     """
 
     def __init__(  # noqa: PLR0913 - all but two are for tests and for the rooms above
@@ -101,14 +101,14 @@ class Fetcher:
         """Return the answer at the end of all redirects.
 
         Args:
-            request: A URL is short for a GET of it.
+            request: A URL means a GET of it.
 
         Returns:
             An answer with a status below 400.
 
         Raises:
-            FetchError: There is none; ``failure_class`` says why. Nothing is retried here: that is for the
-                error policy of whoever asks.
+            FetchError: There is none; ``failure_class`` says why. Nothing is retried here: the error policy
+                of the caller does that.
         """
         asked = HttpRequest(url=request) if isinstance(request, str) else request
         response = await self._follow(asked, self._obeyed if asked.obey_robots else None)
@@ -117,16 +117,16 @@ class Fetcher:
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
-        """Wait until ``url`` may be loaded by other means than :meth:`fetch`, a browser say::
+        """Wait until ``url`` may be loaded without :meth:`fetch`, for example by a browser::
 
             async with fetcher.turn(url):
                 await page.goto(url)
 
-        Asks robots.txt and waits for one of the host's connections and for its turn; the connection is
-        kept until the end of the ``async with``. What came of it is for :meth:`judge` to hear.
+        Checks robots.txt and waits for one of the host's connections and for its turn; the connection is
+        kept until the end of the ``async with``. Pass the answer to :meth:`judge`.
 
         Raises:
-            FetchError: As from :meth:`fetch`, for what there is before a page is loaded.
+            FetchError: As from :meth:`fetch`, for faults before a page is loaded.
         """
         leave = await self._begin(url, self._obeyed)
         note_begun()
@@ -136,19 +136,19 @@ class Fetcher:
             leave()
 
     async def judge(self, request: HttpRequest, response: HttpResponse) -> None:
-        """Refuse an answer that is a failure, and let nobody ask its host again before it wants to be asked.
+        """Refuse an answer that is a failure, and block its host for as long as it asks.
 
         Raises:
-            FetchError: It is one; ``failure_class`` says which.
+            FetchError: It is a failure; ``failure_class`` says which.
         """
         if failure := self._verdict(request, response, datetime.now(UTC)):
             await self._turns.note(failure, response.url)
             raise failure
 
     async def leave_alone(self, url: str, seconds: float) -> None:
-        """Let nobody ask the host of ``url`` for so long: what its answers said of a limit is all used up.
+        """Block the host of ``url`` for that time: the limit that its answers reported is used up.
 
-        Whoever asks all the same waits, or fails with ``rate_limited`` if that is longer than ``max_wait_s``.
+        Requests to it wait, or fail with ``rate_limited`` if the wait is longer than ``max_wait_s``.
         """
         await self._turns.block(host_of(url), seconds)
 
@@ -186,7 +186,7 @@ class Fetcher:
     async def _send(
         self, request: HttpRequest, *, robots: RobotsGate | None, timeout_s: float, is_secure: bool
     ) -> HttpResponse:
-        """Send one request, with what its session has for that URL, and keep the cookies that come."""
+        """Send one request with its session's headers for that URL, and keep the cookies that come."""
         dressed = _dressed(request, is_secure=is_secure)
         learn_credentials(dressed.headers)
         leave = await self._begin(request.url, robots)
@@ -201,13 +201,13 @@ class Fetcher:
         return response
 
     async def _begin(self, url: str, robots: RobotsGate | None) -> Callable[[], None]:
-        """Wait until ``url`` may be asked for; return what ends the turn."""
+        """Wait until ``url`` may be requested; return a function that ends the turn."""
         delay_s = await robots.check(url) if robots else 0.0
         return await self._turns.begin(url, delay_s)
 
 
 def _dressed(request: HttpRequest, *, is_secure: bool) -> HttpRequest:
-    """Return the request with what its session has for that URL; its own fields stand."""
+    """Return the request with its session's headers for that URL; its own fields stay."""
     if request.session is None:
         return request
     learn_session(request.session)

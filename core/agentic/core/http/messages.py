@@ -1,4 +1,4 @@
-"""What is asked and what is answered, free of any client library's types."""
+"""Requests and answers, without types of any client library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKS = frozenset({b"\xef", b"\xfe", b"\xff", b"\0"})
 
 
 class Headers(Mapping[str, str]):
-    """Header fields by name, whatever its case; one sent several times is joined by ``", "``."""
+    """Header fields by name in any case; repeated fields are joined by ``", "``."""
 
     __slots__ = ("_fields",)
 
@@ -41,7 +41,7 @@ class Headers(Mapping[str, str]):
     @overload
     def get(self, name: str, /, default: str | T) -> str | T: ...
     def get(self, name: str, /, default: object = None) -> object:
-        """Return a field, or the default, without the exception that a mapping raises on the way."""
+        """Return a field, or the default, without the internal exception of a mapping."""
         return self._fields.get(name.lower(), default)
 
     def __contains__(self, name: object) -> bool:
@@ -64,14 +64,14 @@ class HttpRequest:
     Attributes:
         url: Absolute, http or https.
         method: In upper case.
-        headers: Names in any case; one that the session sets too is sent as it stands here.
-        body: Sent as it is.
+        headers: Names in any case; they override the session's.
+        body: Sent unchanged.
         timeout_s: Overrides the policy's.
-        session: What is sent along to show who asks; where it may go, it says itself.
-        stays_at_origin: A redirect to another origin fails: for what would be no use there without its body
-            and its secrets, which do not go along.
-        obey_robots: Whether robots.txt counts, if the policy obeys it at all: what is no crawling, a message
-            to the user's own endpoint say, needs nobody's leave.
+        session: The login to send; it decides where it may go.
+        stays_at_origin: A redirect to another origin fails: for requests that are useless there, because
+            body and secrets are not sent there.
+        obey_robots: Whether robots.txt counts, if the policy obeys it at all. Requests other than crawling,
+            such as a message to the user's own endpoint, need no permission.
     """
 
     url: str
@@ -86,19 +86,19 @@ class HttpRequest:
 
 @record
 class HttpResponse:
-    """One answer, read whole.
+    """One complete answer.
 
     Attributes:
-        url: Where it came from in the end, after redirects; without user name, password and fragment.
+        url: Its final source, after redirects; without user name, password and fragment.
         status: HTTP status.
         headers: Looked up in any case.
         body: After decompression.
         elapsed_s: Seconds from sending the request to the last byte of this answer.
-        set_cookies: The ``Set-Cookie`` fields, each by itself: joined, as in ``headers``, they mean nothing.
-        is_unchanged: It is the answer that was kept from an earlier fetch: the site said that it still holds,
-            or was not asked, as it is young enough.
-        moved_to: Where to ask from now on, if that is not where was asked: the end of the redirects that are
-            permanent (301, 308) and come before any other.
+        set_cookies: The separate ``Set-Cookie`` fields: joined, as in ``headers``, they are useless.
+        is_unchanged: The answer is from the cache: the site confirmed it, or was not asked because it is
+            young enough.
+        moved_to: The new URL for later requests, if it changed: the end of the permanent redirects (301, 308)
+            that come before any other.
     """
 
     url: str
@@ -112,29 +112,29 @@ class HttpResponse:
 
     @property
     def content_type(self) -> str:
-        """Media type in lower case without parameters: ``"text/html"``; empty if not given."""
+        """Media type in lower case without parameters: ``"text/html"``; empty if missing."""
         return _media_type(self.headers.get("content-type", ""))
 
     @property
     def text(self) -> str:
-        """The body as text; what cannot be decoded becomes U+FFFD.
+        """The body as text; undecodable bytes become U+FFFD.
 
-        The charset is taken from a byte order mark, the Content-Type, the document itself or, where all are
-        silent or name none, guessed: UTF-8 if it is that, else windows-1252, as browsers do.
+        The charset comes from a byte order mark, the Content-Type or the document itself. Otherwise it is
+        guessed, as browsers do: UTF-8 if the body is valid UTF-8, else windows-1252.
         """
         declared = self.headers.get("content-type")
-        if _is_utf_8(declared) and self.body[:1] not in MARKS:  # as most are
+        if _is_utf_8(declared) and self.body[:1] not in MARKS:  # most pages
             return self.body.decode(errors="replace")
         try:
             return html_to_unicode(declared, self.body, auto_detect_fun=_guessed_charset)[1]
-        except (LookupError, UnicodeError):  # Python calls some things codecs that no page is written in
+        except (LookupError, UnicodeError):  # some of Python's codecs are not for pages
             return self.body.decode(_guessed_charset(self.body), errors="replace")
 
     def json(self) -> JSONValue:
         """Return the body parsed as JSON.
 
         Raises:
-            FetchError: It is no JSON; the failure class is ``decode``.
+            FetchError: It is not JSON; the failure class is ``decode``.
         """
         try:
             return cast(JSONValue, json.loads(self.body))

@@ -1,4 +1,4 @@
-"""How politely and how cautiously to fetch."""
+"""Policy for polite and safe fetching."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRET = re.compile(rf"\$\{{secrets\.({SECRET_NAME})\}}")
 
 
 class CachePolicy(BaseModel):
-    """What is kept of answers: those with a validator (``ETag``, ``Last-Modified``), by age all of them."""
+    """Which answers are kept: answers with a validator (``ETag``, ``Last-Modified``); by age, all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,10 +42,10 @@ class CachePolicy(BaseModel):
 
 
 class HttpPolicy(BaseModel):
-    """Limits and manners of a :class:`~agentic.core.http.Fetcher`.
+    """Limits and politeness of a :class:`~agentic.core.http.Fetcher`.
 
-    Private, loopback, link-local and multicast addresses are refused on every hop, whatever name leads to
-    them, unless ``allow_private_hosts`` names the host as it stands in the URL.
+    Private, loopback, link-local and multicast addresses are refused on every hop, under any name, unless
+    ``allow_private_hosts`` names the host as written in the URL.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -92,18 +92,18 @@ class HttpPolicy(BaseModel):
 
     @property
     def proxy_id(self) -> str:
-        """Name of the proxy that tells it from others and shows nothing of it; "" without one."""
+        """Unique name of the proxy that reveals nothing about it; "" without one."""
         if self.proxy is None:
             return ""
         text = self.proxy.get_secret_value()
-        if not self.proxy_secret:  # without the password: a short one could be found from its hash
+        if not self.proxy_secret:  # without the password: its hash could reveal a short one
             parts = urlsplit(text)
             text = f"{parts.scheme}://{parts.username or ''}@{parts.hostname}:{parts.port}"
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def caching(self) -> CachePolicy | None:
-        """What is kept; None if nothing is."""
+        """The cache policy; None without a cache."""
         if isinstance(self.cache, CachePolicy):
             return self.cache
         return CachePolicy() if self.cache == "revalidate" else None

@@ -1,1 +1,1 @@
-"""Answers that are kept, and asked about again."""
+"""Cached answers, and their revalidation."""

@@ -1,4 +1,4 @@
-"""Answers that are kept, so that a site need not send again what has not changed."""
+"""Cached answers, so that a site need not send unchanged content again."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Protocol
 from agentic.core.http.errors import HttpError
 
 MAX_MEMORY_BYTES = 64 * 1024 * 1024
-ENTRY_BYTES = 1_024  # what an entry takes besides its body, about
+ENTRY_BYTES = 1_024  # size of an entry without its body, about
 
 
 class CacheUnavailableError(HttpError, ConnectionError):
-    """What is kept cannot be read or written now; the fetch goes on without."""
+    """The cache cannot be read or written now; the fetch continues without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedAnswer:
-    """An answer with status 200, as it is kept.
+    """A cached answer with status 200.
 
     Attributes:
-        url: Where it came from.
-        headers: Names in lower case; without cookies and what described the body on its way.
+        url: Its source.
+        headers: Names in lower case; without cookies and the fields about the transfer of the body.
         packed: The body, compressed by zlib.
-        kept_at: When the site last said that it is right, in seconds since the epoch.
+        kept_at: When the site last confirmed it, in seconds since the epoch.
     """
 
     url: str
@@ -36,20 +36,20 @@ class CachedAnswer:
 class HttpCache(Protocol):
     """Keeps answers by key; it may forget any of them at any time.
 
-    What belongs to whom is not its business: nothing is kept that a login was needed for, but for a session
-    that wants it so, under a key of its own.
+    It does not check access: answers that need a login are not kept, unless a session allows it; then they
+    have a key of their own.
     """
 
     async def load(self, key: str) -> CachedAnswer | None:
-        """Return what is kept under ``key``; None if nothing is.
+        """Return the answer of ``key``; None if there is none.
 
         Raises:
-            CacheUnavailableError: Nobody knows.
+            CacheUnavailableError: The cache cannot be read.
         """
         ...
 
     async def keep(self, key: str, answer: CachedAnswer) -> None:
-        """Keep ``answer`` in place of what was kept under ``key``.
+        """Keep ``answer`` under ``key``; it replaces an earlier one.
 
         Raises:
             CacheUnavailableError: It is not kept.
@@ -58,10 +58,10 @@ class HttpCache(Protocol):
 
 
 class MemoryCache:
-    """Implements :class:`HttpCache` for this process; what was used longest ago goes first.
+    """Implements :class:`HttpCache` for this process; the least recently used answers go first.
 
     Args:
-        max_bytes: How much is kept, compressed.
+        max_bytes: Maximum size, compressed.
     """
 
     def __init__(self, *, max_bytes: int = MAX_MEMORY_BYTES) -> None:

@@ -22,7 +22,7 @@ log = get_logger(__name__)
 Send = Callable[[HttpRequest], Awaitable[HttpResponse]]
 
 LARGE_BYTES = 256 * 1024  # from here on a body is packed in a thread
-# A request with one of these is the asker's own business: it shows who asks, or is conditional already.
+# A request with one of these bypasses the cache: it identifies the user, or is already conditional.
 TELLING_FIELDS = frozenset(
     {
         "authorization",
@@ -35,20 +35,20 @@ TELLING_FIELDS = frozenset(
         "range",
     }
 )
-# Of one way of sending, not of the page; and cookies are for whoever got them.
+# Fields of the transfer, not of the page; and cookies are only for their receiver.
 FLEETING_FIELDS = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "set-cookie", "transfer-encoding"}
 )
 
 
 class Revalidation:
-    """Sends requests, sparing the site what is kept and has not changed.
+    """Sends requests; a site need not send cached content again that has not changed.
 
     Args:
-        cache: Where answers are kept.
-        policy: For how long and how large.
+        cache: Keeps the answers.
+        policy: Limits of age and size.
         user_agent: Sites may answer each differently.
-        proxy_id: The same of proxies; "" without one.
+        proxy_id: Proxies may answer differently, too; "" without one.
         clock: Seconds since the epoch.
     """
 
@@ -68,7 +68,7 @@ class Revalidation:
         self._clock = clock
 
     async def exchange(self, request: HttpRequest, send: Send) -> HttpResponse:
-        """Return the answer to ``request``: as ``send`` gets it, or as it is kept."""
+        """Return the answer to ``request``: from ``send``, or from the cache."""
         if not is_cacheable(request):
             return await send(request)
         key = cache_key(request, self._user_agent, self._proxy_id)
@@ -118,14 +118,14 @@ class Revalidation:
 
 
 def is_cacheable(request: HttpRequest) -> bool:
-    """Tell whether the answer to ``request`` may be somebody else's too, or is kept for its session alone."""
+    """Whether the answer to ``request`` may be shared, or is kept for its session only."""
     is_anybodys = request.session is None or request.session.keeps_answers
     is_plain = request.method == "GET" and request.body is None and is_anybodys
     return is_plain and "@" not in request.url.partition("//")[2].partition("/")[0] and not _names(request)
 
 
 def is_keepable(response: HttpResponse, max_body_bytes: int, *, goes_by_age: bool) -> bool:
-    """Tell whether ``response`` may be kept, and is of use later: to be asked about, or while it is young."""
+    """Whether ``response`` may be kept, and is useful later: for revalidation, or while it is young."""
     headers = response.headers
     if response.status != 200 or len(response.body) > max_body_bytes or challenge_in(response):
         return False
@@ -135,21 +135,21 @@ def is_keepable(response: HttpResponse, max_body_bytes: int, *, goes_by_age: boo
 
 
 def conditional(request: HttpRequest, kept: CachedAnswer) -> HttpRequest:
-    """Return the request that is answered with 304 if what is kept still holds."""
+    """Return the request that gets a 304 if the cached answer is still valid."""
     validators = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
     found = {validators[name]: value for name, value in kept.headers if name in validators}
     return replace(request, headers={**request.headers, **found})
 
 
 def merged(kept: CachedAnswer, fresh: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the kept fields, brought up to date by those that came with a 304."""
+    """Return the kept fields, updated by the fields of a 304."""
     return tuple({**dict(kept.headers), **dict(_lasting(fresh))}.items())
 
 
 def cache_key(request: HttpRequest, user_agent: str, proxy_id: str = "") -> str:
-    """Return 32 hexadecimal digits, the same for all that a site could tell two requests apart by.
+    """Return 32 hexadecimal digits, the same for requests that a site cannot distinguish.
 
-    What came by a proxy is kept for those who use that proxy: it may have written the answer itself.
+    An answer through a proxy is kept only for that proxy: the proxy may have written it itself.
     """
     own = sorted((name.lower(), value) for name, value in request.headers.items())
     told: list[object] = [without_credentials(request.url), user_agent, own]
@@ -191,7 +191,7 @@ async def _packed(body: bytes) -> bytes:
 
 
 async def _unpacked(kept: CachedAnswer) -> bytes | None:
-    """Return the body; None if what is kept is damaged."""
+    """Return the body; None if it is damaged."""
     try:
         if len(kept.packed) < LARGE_BYTES:
             return zlib.decompress(kept.packed)

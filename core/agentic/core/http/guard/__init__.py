@@ -1,1 +1,1 @@
-"""Which addresses may be connected to."""
+"""Checks which addresses may be connected to."""

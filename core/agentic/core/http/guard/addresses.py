@@ -1,8 +1,8 @@
-"""Which addresses may be connected to: the guard against requests into the own network.
+"""Checks which addresses may be connected to: the guard against requests into private networks.
 
-A page, a redirect or a name server of the other side can point at ``127.0.0.1``, a cloud's metadata service
-or a printer. What is checked here is therefore the resolved address, and the transport connects to the very
-address that was checked: a name that resolves differently the second time gains nothing.
+A page, a redirect or a hostile name server can point at ``127.0.0.1``, a cloud's metadata service or a
+printer. So the resolved address is checked here, and the transport connects to exactly this address: a name
+that resolves differently the second time gains nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from agentic.core.http.guard.hosts import HostSet
 from agentic.core.http.guard.special_addresses import is_special
 
 NAME = re.compile(r"[\w.-]+")
-# A host whose last label is a number is an IPv4 address to browsers and curl (WHATWG URL, 3.5), in whatever
-# form: no top-level domain is one.
+# Browsers and curl read a host whose last label is a number as an IPv4 address (WHATWG URL, 3.5), in any
+# form: no top-level domain is a number.
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# IANA's special-use domain names, and what resolvers and clouds use besides (RFC 6761, 6762, 8375, 9476).
+# IANA's special-use domain names, and further ones of resolvers and clouds (RFC 6761, 6762, 8375, 9476).
 LOCAL_ENDINGS = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa", ".lan", ".intranet")
 
 
@@ -39,23 +39,23 @@ class AddressGuard:
         """Refuse a host that is itself an address, and not a public one; names pass.
 
         Args:
-            host: As it stands in a URL.
-            port: Written out.
-            is_proxied: A proxy will look the name up, and its address is never seen here: names of the
-                proxy's own network are refused, as ``localhost``, ``db.internal`` and names without a dot.
+            host: As written in a URL.
+            port: Its port.
+            is_proxied: A proxy will resolve the name, so its address is unknown here: names of the proxy's
+                own network are refused, such as ``localhost``, ``db.internal`` and names without a dot.
 
         Raises:
             PrivateAddressError: It is not public, it ends in a number that only some libraries read as an
-                address (``2130706433``, ``127.1``, ``0x7f.1.``), or it cannot be read as a name.
+                address (``2130706433``, ``127.1``, ``0x7f.1.``), or it is not a valid name.
         """
         if not self._allowed.names(host, port) and _is_refused(host, is_proxied=is_proxied):
             raise PrivateAddressError(host, port, host)
 
     def admit(self, host: str, port: int, addresses: Sequence[str]) -> list[str]:
-        """Return those of a name's ``addresses`` that may be connected to.
+        """Return the allowed ones of a name's ``addresses``.
 
         Raises:
-            PrivateAddressError: None of them may.
+            PrivateAddressError: None is allowed.
         """
         if self._allowed.names(host, port):
             return list(addresses)
@@ -67,10 +67,10 @@ class AddressGuard:
 
 @lru_cache(maxsize=1_024)
 def is_public(address: str) -> bool:
-    """Tell whether ``address`` belongs to the public internet.
+    """Whether ``address`` belongs to the public internet.
 
-    IPv6 addresses that carry an IPv4 one are judged by what they carry, or are not public at all. Neither is
-    an address with a zone (``fe80::1%eth0``), nor what is not an address.
+    An IPv6 address that contains an IPv4 address is judged by that, or is never public. An address with a
+    zone (``fe80::1%eth0``) is not public, and neither is an invalid address.
     """
     try:
         return "%" not in address and not is_special(ip_address(address))
@@ -78,9 +78,9 @@ def is_public(address: str) -> bool:
         return False
 
 
-@lru_cache(maxsize=1_024)  # asked for each request
+@lru_cache(maxsize=1_024)  # called for each request
 def _is_refused(host: str, *, is_proxied: bool) -> bool:
-    """Tell whether a host is known not to be public before a name server was asked."""
+    """Whether a host is known not to be public, without a name server."""
     if is_public(host):
         return False
     name = _plain(host)
@@ -90,10 +90,10 @@ def _is_refused(host: str, *, is_proxied: bool) -> bool:
 
 
 def _plain(host: str) -> str | None:
-    """Return a name as the most lenient library would read it; None for one that cannot be a name."""
+    """Return a name as the most lenient library reads it; None if it is not a name."""
     name = unquote(host)
     if not name.isascii():
-        from idna import IDNAError, uts46_remap  # loaded for the few that need it
+        from idna import IDNAError, uts46_remap  # only a few names need it
 
         try:
             name = uts46_remap(name, std3_rules=False)
@@ -104,5 +104,5 @@ def _plain(host: str) -> str | None:
 
 
 def _is_local(name: str) -> bool:
-    """Tell whether a name is one of the network that looks it up: by its ending, or as it has no dot."""
+    """Whether a name is local to a network: by its ending, or because it has no dot."""
     return "." not in name or f".{name}".endswith(LOCAL_ENDINGS)

@@ -1,4 +1,4 @@
-"""Lists of hosts as people write them: ``host`` for any port, or ``host:port``."""
+"""Lists of hosts: ``host`` for any port, or ``host:port``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 
 class HostSet:
-    """Hosts, compared whatever their case and spelling.
+    """Hosts, compared regardless of case and spelling.
 
     Args:
         entries: ``host`` (any port) or ``host:port`` as they stand in URLs; IPv6 as ``::1`` or ``[::1]:80``.
@@ -20,7 +20,7 @@ class HostSet:
         self._entries = frozenset(_split_entry(entry) for entry in entries)
 
     def names(self, host: str, port: int) -> bool:
-        """Tell whether an entry names ``host`` at ``port``."""
+        """Whether an entry names ``host`` at ``port``."""
         known = _normal_host(host)
         return (known, None) in self._entries or (known, port) in self._entries
 
@@ -32,7 +32,7 @@ def _split_entry(entry: str) -> tuple[str, int | None]:
     return _normal_host(entry), None
 
 
-@lru_cache(maxsize=1_024)  # asked for each request
+@lru_cache(maxsize=1_024)  # called for each request
 def _normal_host(host: str) -> str:
     bare = host.lower().removeprefix("[").removesuffix("]").removesuffix(".")
     try:

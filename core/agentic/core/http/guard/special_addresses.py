@@ -1,6 +1,6 @@
-"""Which blocks of addresses are not the public internet, by the registries of IANA.
+"""Blocks of addresses outside the public internet, from the registries of IANA.
 
-The tables stand here, as those of the standard library depend on the version of Python, and leave blocks out.
+The tables are here because the standard library's depend on the version of Python, and omit blocks.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-# IANA IPv4 Special-Purpose Address Registry, RFC 6890 and what has been added since. A block inside another
-# one comes with a sign of its own: `+` is globally reachable.
+# IANA IPv4 Special-Purpose Address Registry, RFC 6890 and later additions. A block inside another one has
+# its own sign: `+` is globally reachable.
 IPV4 = """
 - 0.0.0.0/8         this network
 - 10.0.0.0/8        private use
@@ -30,7 +30,7 @@ IPV4 = """
 - 240.0.0.0/4       reserved; 255.255.255.255 is broadcast
 """
 
-# Nothing outside 2000::/3 is assigned to anybody, but for the prefix of NAT64. From there on as above.
+# Nothing outside 2000::/3 is assigned, except the prefix of NAT64. After that as above.
 IPV6 = """
 - ::/0              loopback, mapped, translated, unique local, link-local, site-local, multicast, unassigned
 + 64:ff9b::/96      NAT64, judged by the IPv4 address it carries
@@ -53,7 +53,7 @@ ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})  # of the third quarter of an add
 
 
 def is_special(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether ``address``, or the IPv4 address that it carries, is not of the public internet."""
+    """Whether ``address``, or the IPv4 address in it, is outside the public internet."""
     blocks = _ipv4() if isinstance(address, IPv4Address) else _ipv6()
     closest = next((is_public for block, is_public in blocks if address in block), True)
     carried = None if isinstance(address, IPv4Address) else _carried(address)
@@ -61,7 +61,7 @@ def is_special(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address in one that is public otherwise; the prefixes of other carriers never are."""
+    """Return the IPv4 address in an otherwise public one; other prefixes with one are never public."""
     number = int(address)
     is_carrier = address in NAT64 or (number >> 32) & 0xFFFF_FFFF in ISATAP
     return IPv4Address(number & 0xFFFF_FFFF) if is_carrier else None
