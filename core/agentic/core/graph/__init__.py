@@ -242,5 +242,5 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded by whoever asks for one of its modules: all of them would delay every command.
+    # Each module is loaded at its first use: all of them would delay every command.
     return loaded(__name__, _HOMES, name)

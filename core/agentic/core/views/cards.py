@@ -1,4 +1,4 @@
-"""Executors as cards: shape by kind, and what a run made of them."""
+"""Executors as cards: shape by kind, with their status in a run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def frame_of(node: Executor, inner: Card, view: ExecutorView | None) -> Card:
 
 
 def tooltip(node: Executor, view: ExecutorView | None) -> str:
-    """Return all that is known, for a pointer or a screen reader."""
+    """Return all known facts, for a pointer or a screen reader."""
     parts = [f"{node.id}: {_facts(node)}"]
     if view is not None:
         parts += [status_line(view), *([view.error] if view.error else [])]
@@ -76,7 +76,7 @@ def tooltip(node: Executor, view: ExecutorView | None) -> str:
 
 
 def status_line(view: ExecutorView) -> str:
-    """Return status, time and counts, as far as there are any."""
+    """Return status, time and counts, if known."""
     parts: list[str] = [view.status]
     if view.duration_s is not None:
         parts.append(duration_text(view.duration_s))

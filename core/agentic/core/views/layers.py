@@ -1,8 +1,8 @@
-"""Which layer of a picture a node is in, and its place among its neighbours.
+"""The layer of each node in a picture, and its place among its neighbours.
 
 The first half of a layered drawing (Sugiyama, Tagawa, Toda, Methods for Visual Understanding of Hierarchical
-System Structures, 1981): turn links that close a cycle, give every node a layer, cut long links into short
-ones, and sort the layers so that few links cross.
+System Structures, 1981): reverse links that close a cycle, give every node a layer, cut long links into
+short ones, and sort the layers so that few links cross.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MANY_ITEMS = 6000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A node to be placed, in pixels."""
+    """A node to place, in pixels."""
 
     width: float
     height: float
@@ -39,13 +39,13 @@ class Link:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """What stands in a layer: a node, or the place where a link passes through, its label included.
+    """An item of a layer: a node, or the place where a link passes through, with its label.
 
     Attributes:
         aside: How far to the right of its middle a link runs through it.
         x: Of its middle.
-        above: What links join it to in the layer above.
-        below: The same below.
+        above: The linked items in the layer above.
+        below: The linked items in the layer below.
     """
 
     width: float
@@ -60,7 +60,7 @@ class Item:
 
     @property
     def line(self) -> float:
-        """The x of a link that runs through."""
+        """The x of a link that runs through it."""
         return self.x + self.aside
 
 
@@ -71,7 +71,7 @@ class Layers:
     Attributes:
         rows: The items of each layer, from left to right.
         nodes: The item of each node.
-        chains: For each link what it touches, downwards, both ends included; only its end for a self loop.
+        chains: For each link its items, downwards, both ends included; only its end for a self loop.
         turned: Indices of the links that point upwards.
     """
 
@@ -96,7 +96,7 @@ def into_layers(boxes: Mapping[str, Box], links: Sequence[Link]) -> Layers:
 
 
 def _closing_links(boxes: Mapping[str, Box], links: Sequence[Link]) -> frozenset[int]:
-    """Return the links that lead back to where a depth-first walk came from, self loops left out."""
+    """Return the links that lead back on the path of a depth-first walk, without self loops."""
     leaving: dict[str, list[int]] = {name: [] for name in boxes}
     for index, link in enumerate(links):
         if link.source != link.target:
@@ -119,7 +119,7 @@ def _closing_links(boxes: Mapping[str, Box], links: Sequence[Link]) -> frozenset
 
 
 def _layer_numbers(names: Sequence[str], down: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Put every node two layers below the lowest it comes from, or close to what it mostly leads to."""
+    """Put every node two layers below its lowest source, or close to most of its targets."""
     sources: dict[str, list[str]] = {name: [] for name in names}
     targets: dict[str, list[str]] = {name: [] for name in names}
     for source, target in down:
@@ -139,7 +139,7 @@ def _topological(
 ) -> Iterator[str]:
     missing = {name: len(sources[name]) for name in names}
     ready = [name for name in names if not missing[name]]
-    for name in ready:  # grows as nodes get free
+    for name in ready:  # grows when nodes become free
         yield name
         for target in targets[name]:
             missing[target] -= 1
@@ -154,7 +154,7 @@ def _chain(upper: Item, lower: Item, link: Link, is_turned: bool) -> list[Item]:
     if link.label_width:
         label = passes[(len(passes) // 4) * 2]  # an odd layer near the middle
         label.width, label.height = link.label_width, link.label_height
-        # A link that leads back runs left of its label: its way forth is close by and stays straight so.
+        # A link that leads back runs left of its label, so that the forward link close by stays straight.
         label.aside = LABEL_INDENT - label.width / 2 if is_turned else 0
     chain = [upper, *passes, lower]
     for one, other in pairwise(chain):
@@ -164,7 +164,7 @@ def _chain(upper: Item, lower: Item, link: Link, is_turned: bool) -> list[Item]:
 
 
 def _rows(nodes: Mapping[str, Item]) -> list[list[Item]]:
-    """Return the layers in the order a depth-first walk meets their items, which seldom crosses itself."""
+    """Return the layers in the order of a depth-first walk, which seldom crosses itself."""
     rows: list[list[Item]] = [[] for _ in range(1 + max((node.layer for node in nodes.values()), default=-1))]
     seen: set[int] = set()
     stack = [node for node in reversed(list(nodes.values())) if not node.above]
@@ -179,9 +179,9 @@ def _rows(nodes: Mapping[str, Item]) -> list[list[Item]]:
 
 
 def _sort(rows: list[list[Item]]) -> None:
-    """Sort the layers from several starting orders, each the first one turned further, and keep the best.
+    """Sort the layers from several starting orders, each a further rotation of the first; keep the best.
 
-    On random graphs twelve starts halve the crossings that one leaves.
+    On random graphs twelve starts have half the crossings of one start.
     """
     first = [list(row) for row in rows]
     best, fewest = first, _crossing_count(rows)
@@ -204,7 +204,7 @@ def _turned(row: Sequence[Item], start: int, start_count: int) -> list[Item]:
 
 
 def _sweep(rows: list[list[Item]]) -> tuple[list[list[Item]], int]:
-    """Sweep down and up, each layer by the mean place of its neighbours; return the best order met."""
+    """Sweep down and up, each layer by the mean place of its neighbours; return the best order found."""
     _number(rows)
     best, fewest, stale_count = [list(row) for row in rows], _crossing_count(rows), 0
     for sweep in range(_SWEEPS):
@@ -243,7 +243,7 @@ def _swap_neighbours(row: list[Item], *, ties_too: bool) -> None:
 
 
 def _swap_gain(left: Sequence[Item], right: Sequence[Item]) -> int:
-    """Return how many crossings fewer there are when two neighbours change places."""
+    """Return how many crossings disappear when two neighbours change places."""
     gain = 0
     for one in left:
         for other in right:

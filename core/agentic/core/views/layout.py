@@ -1,7 +1,7 @@
-"""Where everything in a picture of a graph stands, in pixels.
+"""The position of everything in a picture of a graph, in pixels.
 
-The second half of a layered drawing: neighbours are pulled above each other as far as the order within the
-layers and the room between them allow, then links become vertical lines joined by curves.
+The second half of a layered drawing: neighbours are pulled above each other, as far as the order and the
+room within the layers allow. Then links become vertical lines joined by curves.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ROUNDS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """How a link runs: by lines between points above each other, by curves upright at both ends else.
+    """The way of a link: lines between points above each other, else curves that are upright at both ends.
 
     Attributes:
-        points: From source to target. Of a self loop, where it leaves and reaches the right side of its node.
+        points: From source to target. For a self loop: its start and end at the right side of its node.
         label: Centre of the label, for a link that has one.
     """
 
@@ -49,7 +49,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """What routes are made of: layers, top and bottom of each, and where links touch their nodes."""
+    """The data for routes: layers, top and bottom of each, and where links touch their nodes."""
 
     layers: Layers
     spans: list[Point]
@@ -82,13 +82,13 @@ def _with_room_for_loops(boxes: Mapping[str, Box], links: Sequence[Link]) -> dic
         if link.source == link.target:
             box = roomy[link.source]
             room = LOOP_WIDTH + link.label_width
-            # On both sides, so that the node stays in the middle of what it is given.
+            # On both sides, so that the node stays in the middle of its room.
             roomy[link.source] = replace(box, width=max(box.width, boxes[link.source].width + 2 * room))
     return roomy
 
 
 def _place(layers: Layers) -> None:
-    """Give every item its x: by turns under what is above it, over what is below it, at last between both."""
+    """Set the x of every item: in turns below its upper links, above its lower ones, at last between both."""
     rows = layers.rows
     for row in rows:
         _pull(row, lambda _: [])
@@ -105,7 +105,7 @@ def _place(layers: Layers) -> None:
 
 
 def _straighten(rows: Sequence[Sequence[Item]], chain: Sequence[Item]) -> None:
-    """Let a long link run upright as far as its neighbours leave room, and step aside as seldom as can be."""
+    """Keep a long link upright as far as its neighbours leave room, with as few steps aside as possible."""
     run: list[Item] = []
     low, high = -inf, inf
     for item in chain[1:-1]:
@@ -119,7 +119,7 @@ def _straighten(rows: Sequence[Sequence[Item]], chain: Sequence[Item]) -> None:
 
 
 def _room(row: Sequence[Item], item: Item) -> Point:
-    """Return between which places the item's line can be moved."""
+    """Return the limits for moves of the item's line."""
     low = row[item.order - 1].x + _gap(row[item.order - 1], item) if item.order else -inf
     high = row[item.order + 1].x - _gap(item, row[item.order + 1]) if item.order + 1 < len(row) else inf
     return (low + item.aside, high + item.aside)
@@ -145,7 +145,7 @@ def _pull(row: Sequence[Item], neighbours_of: Callable[[Item], Sequence[Item]]) 
 
 
 def _strength(item: Item, other: Item) -> float:
-    """Say how straight a link should be: most within a long one, more if it is the only one of its node."""
+    """Return how straight a link should be: most within a long one, more if its node has only this one."""
     if not item.is_node and not other.is_node:
         return 8
     node, side = (item, other.layer < item.layer) if item.is_node else (other, item.layer < other.layer)
@@ -178,7 +178,7 @@ def _spread(wishes: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
 
 
 def _spans(rows: Sequence[Sequence[Item]]) -> list[Point]:
-    """Return top and bottom of every layer; where links run far aside they get more height for it."""
+    """Return top and bottom of every layer; links that run far sideways get more height."""
     spans: list[Point] = []
     y = 0.0
     for row in rows:
@@ -206,7 +206,7 @@ def _ports(layers: Layers, boxes: Mapping[str, Box]) -> dict[tuple[int, int], fl
 
 
 def _fan_places(aims: Sequence[float], centre: float, width: float) -> list[float]:
-    """Return where links touch one side of a node: in line with what they aim at, else in the middle."""
+    """Return where links touch one side of a node: in line with their other end, else in the middle."""
     reach = width * 0.36
     gap = min(_PORT_GAP, 2 * reach / max(len(aims) - 1, 1))
     wishes = [aim if abs(aim - centre) <= reach else centre for aim in aims]

@@ -70,7 +70,7 @@ def _arrow(arrow: Arrow) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return the text with what Mermaid or HTML would read as markup written as entities."""
+    """Return the text with entities for characters that Mermaid or HTML would read as markup."""
     return "".join(_ENTITIES.get(letter, letter) for letter in plain(text))
 
 

@@ -1,4 +1,4 @@
-"""A run told again by its durable events alone, superstep by superstep."""
+"""Replays a run from its durable events alone, superstep by superstep."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENDS = {
     EventKind.RUN_CANCELLED: RunStatus.CANCELLED,
     EventKind.RUN_WAITING_INPUT: RunStatus.WAITING_INPUT,
 }
-# What can follow before all is told of how a superstep begins, or begins again.
+# Events at the start, or restart, of a superstep: the view comes after the last of them.
 _BEGINS = frozenset({
     EventKind.REQUEST_ANSWERED, EventKind.REQUEST_EXPIRED, EventKind.SUPERSTEP_STARTED,
     EventKind.EXECUTOR_INVOKED,
@@ -31,11 +31,11 @@ _BEGINS = frozenset({
 
 
 def replay(events: Iterable[WorkflowEvent]) -> list[RunView]:
-    """Return where a run stood: whenever a superstep began or began again, and wherever it came to rest.
+    """Return the states of a run: at each start or restart of a superstep, and at each end or wait.
 
     Args:
-        events: Of one run and its sub-runs, in any order, live ones and repetitions among them; for a fork,
-            those of the run it was forked from, too.
+        events: Of one run and its sub-runs, in any order; live ones and repetitions are allowed. For a fork,
+            also the events of the run it was forked from.
 
     Raises:
         IncompleteLogError: A durable event of the run is missing.
@@ -48,7 +48,7 @@ def replay(events: Iterable[WorkflowEvent]) -> list[RunView]:
 
 
 def _with_origins(events: list[WorkflowEvent]) -> list[WorkflowEvent]:
-    """Return a run's events in order; those of a fork after those of its origin that came before it."""
+    """Return a run's events in order; a fork's events follow the earlier events of its origin."""
     runs: dict[RunId, list[WorkflowEvent]] = {}
     for event in sorted(events, key=_number):
         runs.setdefault(event.run_id, []).append(event)
@@ -96,11 +96,11 @@ class _Replay:
             name = event.run_id.removeprefix(f"{run_id}/").partition("/")[0]
             self._nested.setdefault(origin_of(name), []).append(event)
             if name not in origins:
-                # In logs of before, the second sub-run of an activation is called executor.superstep.shard.2.
+                # In old logs, the second sub-run of an activation is called executor.superstep.shard.2.
                 self._nested.setdefault(name.rpartition(".")[0], []).append(event)
 
     def views(self, events: Iterable[WorkflowEvent]) -> Iterator[RunView]:
-        """Yield the run at each point where it can be looked at."""
+        """Yield a view of the run at each point of the replay."""
         is_begun = False
         for event in events:
             if is_begun and event.kind not in _BEGINS:
@@ -173,14 +173,14 @@ class _Replay:
             case EventKind.EXECUTOR_FAILED if event.data["handled"] and not event.data["will_retry"]:
                 self._done(event, key)
             case EventKind.EXECUTOR_FAILED:
-                self._over.discard(key)  # it had finished, if a barrier refused what it came to
+                self._over.discard(key)  # it had finished, if a barrier refused its result
             case _:
                 pass
 
     def _done(self, event: WorkflowEvent, key: tuple[str, int]) -> None:
         self._over.add(key)
         origin = self._origins.get(key, f"{event.path}.{event.superstep}.{event.shard}")
-        # A sub-run that waits goes on later: what it does then has not happened yet.
+        # A sub-run that waits continues later: its later events have not happened yet.
         for inner in self._nested.get(origin, ()):
             if inner.time <= event.time and inner.id not in self._drawn:
                 self._drawn.add(inner.id)
@@ -192,7 +192,7 @@ class _Replay:
                 asked.remove(request)
 
     def _draw(self, event: WorkflowEvent) -> None:
-        """Note what an event tells of an executor or an edge, in the run or in a sub-run."""
+        """Note an event of an executor or an edge, in the run or in a sub-run."""
         if event.kind is EventKind.EDGE_ACTIVATED:
             name = f"{event.path}/{event.data['edge']}" if event.path else str(event.data["edge"])
             count = cast(int, event.data["message_count"])
@@ -226,7 +226,7 @@ def _drawn(before: ExecutorView, event: WorkflowEvent) -> ExecutorView:
 
 
 def _after(view: RunView, event: WorkflowEvent) -> RunView:
-    """Return the view after a superstep: what it changed in the state."""
+    """Return the view after a superstep, with its changes of the state."""
     data = event.data
     fan_ins = cast(dict[str, dict[str, int]], data.get("fan_ins", {}))
     maps = cast(dict[str, dict[str, int] | None], data.get("maps", {}))
@@ -247,6 +247,6 @@ def _after(view: RunView, event: WorkflowEvent) -> RunView:
 
 
 def _merged(before: Mapping[KeyT, EntryT], changes: Mapping[KeyT, EntryT | None]) -> dict[KeyT, EntryT]:
-    """Return a table with its changes; None is for an entry that is gone."""
+    """Return a table with its changes; None stands for a removed entry."""
     merged = {**before, **changes}
     return {key: entry for key, entry in merged.items() if entry is not None}

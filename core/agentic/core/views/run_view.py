@@ -1,4 +1,4 @@
-"""Where a run stands, as its events tell it: to be looked at, drawn and compared."""
+"""The state of a run, from its events: to show, draw and compare."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ExecutorStatus = Literal["waiting", "running", "completed", "failed", "parked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorView:
-    """What one executor did in a run.
+    """The work of one executor in a run.
 
     Attributes:
-        status: Of its latest activation; ``waiting`` when it has had none.
-        activation_count: Messages it was given.
+        status: Of its latest activation; ``waiting`` before the first one.
+        activation_count: Messages it received.
         attempts: Tries of these activations, retries included.
         duration_s: Seconds in its handlers, all attempts together; None when it never ran.
-        error: Why it failed, in words.
+        error: The text of its error, if it failed.
     """
 
     status: ExecutorStatus = "waiting"
@@ -33,10 +33,10 @@ class ExecutorView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueView:
-    """A message that is to be handled in the superstep.
+    """A message that is due in the superstep.
 
     Attributes:
-        executor_id: By whom.
+        executor_id: The executor that handles it.
         shard: Position among the executor's messages of the superstep.
         message: As JSON, or its hash when it is large.
     """
@@ -48,23 +48,23 @@ class DueView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """Where a run stands, executor by executor.
+    """The state of a run, executor by executor.
 
     Attributes:
         run_id: The run.
         status: Of the run as a whole.
         superstep: The latest one.
-        executors: Path -> what it did. Below a sub-workflow a path is ``node/inner``.
-        edges: Name of an edge, as events tell it -> messages it carried. Within a sub-workflow the name
-            follows the path of the node and a slash.
-        due: What is to be handled in the superstep, in planner order.
+        executors: Path -> its work. Below a sub-workflow a path is ``node/inner``.
+        edges: Name of an edge, from events -> messages it carried. Within a sub-workflow the name follows
+            the path of the node and a slash.
+        due: The due messages of the superstep, in planner order.
         state: The shared state, as JSON.
         local: Executor -> its own state.
         fan_ins: Name of an edge -> source -> messages that wait.
         maps: Map id -> items done, items in all.
-        requests: Ids of what the run waits for.
-        outputs: What the run yielded, as JSON.
-        error: What failed it, in words.
+        requests: Ids of its open requests.
+        outputs: Its outputs, as JSON.
+        error: The text of its error.
     """
 
     run_id: RunId

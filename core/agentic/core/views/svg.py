@@ -26,7 +26,7 @@ _START_RADIUS = 6.0
 
 
 def drawing(graph: Graph, run: RunView | None, title: str) -> str:
-    """Return the graph as SVG, under a heading if there is anything to say."""
+    """Return the graph as SVG, under a heading if it is not empty."""
     picture = _picture(graph, run, "")
     heading = " · ".join(part for part in (plain(title), _run_text(run)) if part)
     top = _MARGIN + (32 if heading else 0)
@@ -117,7 +117,7 @@ def _junction(junction: Junction, wire: Wire, run: RunView | None, path: str) ->
 
 
 def _counted(wire: Wire, place: int, run: RunView | None, path: str) -> tuple[Arrow, str]:
-    """Return an arrow of a wire, its label with the messages it carried, and the classes that colour it."""
+    """Return an arrow of a wire, its label with its message count, and its CSS classes for colours."""
     arrow = wire.arrows[place]
     label = arrow.label
     if place == 0 and wire.junction is None:
@@ -128,7 +128,7 @@ def _counted(wire: Wire, place: int, run: RunView | None, path: str) -> tuple[Ar
 
 
 def _is_used(wire: Wire, arrow: Arrow, run: RunView, path: str) -> bool:
-    """Whether messages went this way; of several, a way to an executor that got none was not taken."""
+    """Whether messages went this way; if a wire has several ways, each needs a target with messages."""
     if len(wire.arrows) == 1 or (wire.junction is not None and arrow.target == wire.junction.id):
         return _count(wire, run, path) > 0
     end = run.executors.get(joined(path, arrow.target), ExecutorView())

@@ -35,7 +35,7 @@ def title(text: str) -> str:
 
 
 def icon(x: float, y: float, status: str) -> str:
-    """Return a badge that tells a status without colour."""
+    """Return a badge that shows a status without colour."""
     return (
         f'<g class="icon" transform="translate({number(x)} {number(y)})"><circle r="7"/>{_ICONS[status]}</g>'
     )
@@ -92,5 +92,5 @@ def loop_curve(points: Sequence[Point], reach: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a coordinate in tenths of a pixel, always written alike."""
+    """Return a coordinate in tenths of a pixel, always in the same format."""
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

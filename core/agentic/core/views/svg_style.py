@@ -72,7 +72,7 @@ _SHAPES = """
 
 
 def style_sheet() -> str:
-    """Return CSS that touches nothing outside of ``.agentic-graph``."""
+    """Return CSS that changes nothing outside of ``.agentic-graph``."""
     css = f"{_SHAPES}{_colours(_LIGHT)}@media (prefers-color-scheme:dark){{{_colours(_DARK)}}}"
     return css.replace(".G", ".agentic-graph").strip()
 

@@ -10,7 +10,7 @@ _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def plain(text: str) -> str:
-    """Return the text on one line, without what no XML may hold."""
+    """Return the text on one line, without characters that XML cannot hold."""
     return " ".join(_ILLEGAL.sub("\ufffd", text).split())
 
 
@@ -21,7 +21,7 @@ def shortened(text: str, length: int) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide the text is, a little on the safe side: the reader's font is not known."""
+    """Return the approximate width of the text, a little too large: the reader's font is not known."""
     return size * 1.06 * sum(map(_letter_width, text))
 
 

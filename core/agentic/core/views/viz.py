@@ -1,4 +1,4 @@
-"""Pictures of a graph: Mermaid text, SVG, plain data. What draws them is imported when it is used."""
+"""Pictures of a graph: Mermaid text, SVG, plain data. The drawing modules are imported at first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def to_mermaid(graph: Graph) -> str:
 
     Boxes are workers, hexagons validators, framed boxes orchestrators; a sub-workflow is a subgraph. Edges
     with several ends meet in a junction: a diamond for a switch, a stadium for a fan-out, or a fan-in and its
-    mode. Dotted arrows are taken or not, as a function says; thick ones are taken by many messages at once.
+    mode. For dotted arrows a function decides; thick arrows carry many messages at once.
     """
     from agentic.core.views.mermaid import flowchart
 
@@ -29,7 +29,7 @@ def to_svg(graph: Graph, *, run: RunView | None = None, title: str = "") -> str:
     Args:
         graph: A workflow's; sub-workflows are drawn inside their node.
         run: Drawn on the graph: states, times and counts on the executors, messages on the edges.
-        title: Heading, also told to screen readers.
+        title: Heading, also for screen readers.
     """
     from agentic.core.views.svg import drawing
 

@@ -41,12 +41,12 @@ Function = Callable[[Any], object] | Callable[[Any, WorkflowContext[Any, Any]], 
 """A function ``(message)`` or, if async, ``(message, ctx)``; as a node it has its own name as id."""
 
 Node = Executor | Workflow | Function | str
-"""An executor, a workflow, a function to run as one, or the id of one that is added elsewhere."""
+"""An executor, a workflow, a function to run as one, or the id of a node that is added elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way out of a switch: taken when ``predicate(message)``, sync or async, is the first to hold."""
+    """A way out of a switch: taken when ``predicate(message)``, sync or async, is the first that holds."""
 
     predicate: Condition
     target: Node
@@ -67,7 +67,7 @@ class WorkflowBuilder:
 
     Args:
         id: Name of the workflow.
-        version: Says which checkpoints fit it; without one, any change of shape or code makes them unfit.
+        version: Decides which checkpoints fit; without one, any change of shape or code makes them unfit.
         config: Limits of its runs.
     """
 
@@ -84,7 +84,7 @@ class WorkflowBuilder:
         self._faults: list[str] = []
 
     def set_start(self, *nodes: Node) -> Self:
-        """Say which executors get the input of a run, each the same."""
+        """Set the executors that get the input of a run; each gets the same."""
         self._starts = [self._add(node) for node in nodes]
         return self
 
@@ -103,13 +103,13 @@ class WorkflowBuilder:
         on: On = "success",
         description: str = "",
     ) -> Self:
-        """Send what ``source`` sends to ``target``, always or when ``condition(message)`` holds.
+        """Carry messages from ``source`` to ``target``, always or when ``condition(message)`` holds.
 
         Args:
-            source: Sends.
-            target: Gets.
-            condition: Sync or async; given the message.
-            on: ``failure`` carries an :class:`ExecutorFailure` when ``source`` failed for good, in place
+            source: The sender.
+            target: The receiver.
+            condition: Sync or async; called with the message.
+            on: ``failure`` carries an :class:`ExecutorFailure` after the final failure of ``source``, instead
                 of its messages; ``always`` carries both.
             description: For pictures.
         """
@@ -126,11 +126,11 @@ class WorkflowBuilder:
     def add_conditional_edge(
         self, source: Node, target: Node, condition: Condition, description: str = "", *, on: On = "success"
     ) -> Self:
-        """Send to ``target`` what the condition, sync or async, holds for."""
+        """Send messages to ``target`` if the condition, sync or async, holds for them."""
         return self.add_edge(source, target, condition, on=on, description=description)
 
     def add_switch_edge(self, source: Node, cases: Sequence[Case | Default], *, on: On = "success") -> Self:
-        """Send to the target of the first case that holds, or to that of the one :class:`Default`."""
+        """Send to the target of the first case that holds, or to the target of the only :class:`Default`."""
         defaults = [case for case in cases if isinstance(case, Default)]
         source_id = self._add(source)
         if len(defaults) != 1:
@@ -155,7 +155,7 @@ class WorkflowBuilder:
     def add_fan_out_edge(
         self, source: Node, targets: Sequence[Node], *, select: Selector | None = None, on: On = "success"
     ) -> Self:
-        """Send to all ``targets`` at once, or to those that ``select(message, target_ids)`` names."""
+        """Send to all ``targets`` at once, or to the targets that ``select(message, target_ids)`` names."""
         ends = self._add_all(targets)
         return self._connect(FanOutEdge(source=self._add(source), targets=ends, select=select, on=on))
 
@@ -167,9 +167,9 @@ class WorkflowBuilder:
         Args:
             sources: At least two.
             target: Takes ``list[T]``.
-            mode: ``all`` waits until every source has sent, and gives all they sent. ``latest`` gives the
-                newest value of each source, from when there is one of each, whenever one sends again.
-                ``available`` gives what there is as soon as nothing under way can bring more.
+            mode: ``all`` waits until every source has sent, and delivers all messages. ``latest`` delivers
+                the newest value of each source, once each has one, and again for each new message.
+                ``available`` delivers the present messages as soon as nothing in progress can bring more.
             on: Whether it takes messages, failures of the sources, or both.
         """
         ends = self._add_all(sources)
@@ -185,13 +185,13 @@ class WorkflowBuilder:
         exhausted: Node | None = None,
         payload: RetryPayload = "input",
     ) -> Self:
-        """Deliver the worker's input again when what the validator sends says so.
+        """Deliver the worker's input again when the validator's message asks for it.
 
-        The worker finds what the validator sent in ``ctx.previous_errors``.
+        The worker finds the validator's messages in ``ctx.previous_errors``.
 
         Args:
-            validator: Judges what came of the worker's message, directly or further on.
-            worker: Does it again.
+            validator: Judges the worker's result, directly or further downstream.
+            worker: Runs again.
             when: Whether the validator's message asks for another pass.
             max_passes: Passes after the first, for each input of the worker.
             exhausted: Gets the validator's message when no pass is left; without it the run fails.
@@ -209,7 +209,7 @@ class WorkflowBuilder:
         )
 
     def add_state(self, key: str, *, reducer: Reducer) -> Self:
-        """Declare how values that several executors write under ``key`` in one superstep are joined.
+        """Declare how to join values that several executors write under ``key`` in one superstep.
 
         Args:
             key: Of the shared state.
@@ -230,7 +230,7 @@ class WorkflowBuilder:
         window: int = 1000,
         on_item_error: OnItemError = "collect",
     ) -> Self:
-        """Work off the list that ``source`` sends; ``join`` gets ``list[ItemResult]`` in item order.
+        """Process the list that ``source`` sends; ``join`` gets ``list[ItemResult]`` in item order.
 
         Args:
             source: Sends lists.
@@ -253,10 +253,10 @@ class WorkflowBuilder:
         )
 
     def add_migration(self, from_version: str | None, convert: Migrate) -> Self:
-        """Say how a checkpoint of another version becomes one of this version.
+        """Add a function that converts a checkpoint of another version to this version.
 
         Args:
-            from_version: Of the checkpoint; None for workflows that had none.
+            from_version: Of the checkpoint; None for workflows without a version.
             convert: ``convert(document)`` returns the document with new names and values.
         """
         if from_version in self._migrations:
@@ -294,7 +294,7 @@ class WorkflowBuilder:
                 yield f"{what}, {name!a}, contains lone surrogates, which no store accepts; clean the text"
 
     def _add_all(self, nodes: Sequence[Node]) -> tuple[ExecutorId, ...]:
-        if isinstance(nodes, str):  # which is a sequence of strings, too
+        if isinstance(nodes, str):  # a string is a sequence of strings, too
             self._faults.append(f"{nodes!r} is a single id where a list is needed; give a list of ids")
             return (ExecutorId(nodes),)
         return tuple(map(self._add, nodes))
@@ -304,7 +304,7 @@ class WorkflowBuilder:
         return self
 
     def _function(self, function: Function) -> FunctionExecutor:
-        """Return the executor of a function: one, however often it is named."""
+        """Return the executor of a function: always the same one."""
         name = name_of(function)
         known = self._functions.get(function)
         if known is None:
@@ -318,7 +318,7 @@ class WorkflowBuilder:
             node = self._function(node)
         known = self._executors.get(ExecutorId(node.id))
         if isinstance(node, Workflow):
-            # One workflow named twice is one node, as one executor is.
+            # One workflow named twice is one node, like one executor.
             same = isinstance(known, Executor) and getattr(known, "workflow", None) is node
             node = known if same and known is not None else node.as_executor()
         if known is not None and known is not node:

@@ -1,4 +1,4 @@
-"""What is wrong with a single edge, or with two of them: numbers, words, names, callables."""
+"""Faults of a single edge, or of two edges: numbers, words, names, callables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Ways = dict[_Way, list[Edge]]
 
 
 def find_edge_faults(edges: Sequence[Edge], starts: Sequence[ExecutorId]) -> Iterator[str]:
-    """Return the faults of edges that need no look at their executors."""
+    """Return the faults of edges that can be found without their executors."""
     for edge in edges:
         yield from _bad_ends(edge)
         yield from _bad_settings(edge)
@@ -125,10 +125,10 @@ def _bad_callable(edge: Edge, name: str, given: object, arguments: tuple[str, ..
 
 
 def _other_parameters(function: Callable[..., object], arguments: tuple[str, ...]) -> str | None:
-    """Return what a function takes, if it does not take these arguments."""
+    """Return the parameters of a function, if it does not take these arguments."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # written in C: nobody can tell
+    except (TypeError, ValueError):  # written in C: unknown
         return None
     try:
         signature.bind(*arguments)
@@ -150,7 +150,7 @@ def _duplicates(edges: Sequence[Edge]) -> Iterator[str]:
 
 
 def _crossed(edge: Edge, ways: _Ways) -> Iterator[str]:
-    """Yield the end to which an edge brings what an earlier one of whatever kind brings there, too."""
+    """Yield the targets that get the same messages from this edge and from an earlier one of any kind."""
     told = False
     for way in _ways_of(edge):
         others = ways.setdefault(way, [])
@@ -167,18 +167,18 @@ def _crossed(edge: Edge, ways: _Ways) -> Iterator[str]:
 
 
 def _doubles(one: Edge, other: Edge) -> bool:
-    """Whether a message that one edge carries comes over the other, too, though nobody chose so."""
+    """Whether two edges carry the same message, though user code did not choose that."""
     if isinstance(one, (DirectEdge, FanInEdge)) and type(one) is type(other):
-        return False  # told apart by conditions and modes
+        return False  # their conditions and modes differ
     if isinstance(one, FanInEdge) or isinstance(other, FanInEdge):
         return not _chooses(one) and not _chooses(other)  # past a join, a condition may be a short cut
     return not (_chooses(one) and _chooses(other))
 
 
 def _ways_of(edge: Edge) -> Iterator[_Way]:
-    """Yield from where to where an edge brings messages as they are, and whether those or failures."""
+    """Yield source, target and content (messages or failures) that an edge carries unchanged."""
     if isinstance(edge, (MapEdge, RetryEdge)):
-        return  # a map's body is for its items alone, and a retry edge brings an earlier input
+        return  # a map's body is only for its items, and a retry edge brings an earlier input
     carried = ("success", "failure") if edge.on == "always" else (edge.on,)
     for source in sources_of(edge):
         for target in targets_of(edge):
@@ -215,7 +215,7 @@ def _described(edge: Edge) -> str:
 
 
 def _told_apart_by(edge: Edge) -> list[tuple[object, ...]]:
-    """Return what tells an edge from others of its kind between the same executors, for each it carries."""
+    """Return keys that distinguish an edge from others of its kind with the same ends, one per content."""
     rule: object
     match edge:
         case MapEdge():

@@ -1,4 +1,4 @@
-"""The graph of a run as its events tell it, for runs whose code is not at hand."""
+"""The graph of a run, made from its events, for runs whose code is not available."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from agentic.core.types import ExecutorId, JSONValue
 
 
 class _Seen(Executor):
-    """An executor of which only the name is known."""
+    """An executor with a known name only."""
 
     async def handle(self, message: object, ctx: object) -> object:
-        """Never called: a graph that was retold is only looked at."""
+        """Never called: a graph from events is only displayed."""
         raise NotImplementedError
 
 
 def retold(events: Iterable[WorkflowEvent]) -> Graph:
-    """Return the executors that did something and the edges that carried something, sub-workflows included.
+    """Return the graph of the active executors and the used edges, sub-workflows included.
 
     Args:
         events: Durable ones of one run and its sub-runs.
@@ -46,7 +46,7 @@ class _Retelling:
                 self._starts[event.path] = cast(list[str], event.data["starts"])
 
     def graph(self, path: str) -> Graph:
-        """Return the graph that lives under ``path``."""
+        """Return the graph under ``path``."""
         edges = [_edge(facts) for facts in self._edges.get(path, {}).values()]
         names = dict.fromkeys(
             [*self._starts.get(path, ()), *self._nodes.get(path, ()), *(n for e in edges for n in _ends(e))]

@@ -1,4 +1,4 @@
-"""Edges whose ends do not fit: what executors declare to send, and what their targets take."""
+"""Edges whose ends do not fit: the declared types of the senders, and the types their targets take."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from agentic.core.types import ExecutorId
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What an executor declares."""
+    """The declared types of an executor."""
 
     id: ExecutorId
     takes: tuple[object, ...]
     sends: Types
 
     def takes_any(self, sent: object) -> bool:
-        """Whether some value of type ``sent`` is taken."""
+        """Whether it takes some values of type ``sent``."""
         return any(can_fit(sent, accepted) for accepted in self.takes)
 
 
@@ -49,10 +49,10 @@ _Nodes = Mapping[ExecutorId, _Node]
 def find_type_faults(
     executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
 ) -> Iterator[str]:
-    """Return where a message of a declared type would find nobody to take it.
+    """Return the faults where no executor would take a message of a declared type.
 
-    Edges that name an unknown executor, or are ``on`` nothing known, are passed over, and so is what declares
-    no types.
+    Edges with an unknown executor or an unknown ``on`` are skipped, and so are executors without declared
+    types.
     """
     nodes = {
         name: _Node(name, node.input_types, union_of((node.send_types, node.return_types)))
@@ -97,7 +97,7 @@ def _direct_misfits(edge: DirectEdge | SwitchEdge | FanOutEdge | RetryEdge, node
 
 
 def _message_targets(edge: Edge) -> tuple[ExecutorId, ...]:
-    """Return who gets the source's own message; a retry edge gives the worker its earlier input again."""
+    """Return the receivers of the source's own message; a retry edge gives the worker its earlier input."""
     if isinstance(edge, RetryEdge) and edge.payload == "input":
         return () if edge.exhausted is None else (edge.exhausted,)
     return receivers_of(edge)
@@ -127,7 +127,7 @@ def _fan_in_misfits(edge: FanInEdge, nodes: _Nodes) -> Iterator[str]:
 
 
 def _listed(edge: FanInEdge, nodes: _Nodes) -> dict[str, Sequence[object]]:
-    """Return what a fan-in puts into its list, in words, with its types where they are declared."""
+    """Return the content of a fan-in's list, in words, with its types if they are declared."""
     listed: dict[str, Sequence[object]] = {}
     for source in map(nodes.__getitem__, edge.sources):
         if source.sends and not carries_only_failures(edge):
@@ -160,7 +160,7 @@ def _map_misfits(edge: MapEdge, nodes: _Nodes) -> Iterator[str]:
 
 
 def _source_faults(edges: Iterable[Edge], nodes: _Nodes) -> Iterator[str]:
-    """Return the sources with edges that send nothing, or something that none of them can carry."""
+    """Return the sources with edges that send nothing, or messages that none of the edges can carry."""
     leaving: dict[ExecutorId, list[Edge]] = {}
     for edge in edges:
         for source in () if carries_only_failures(edge) else sources_of(edge):
@@ -180,7 +180,7 @@ def _source_faults(edges: Iterable[Edge], nodes: _Nodes) -> Iterator[str]:
 
 def _orphans(source: _Node, sends: Sequence[object], out: Sequence[Edge], nodes: _Nodes) -> Iterator[str]:
     orphans = [sent for sent in sends if not any(_carries(edge, sent, nodes) for edge in out)]
-    if orphans and len(orphans) < len(sends):  # all of them: told edge by edge
+    if orphans and len(orphans) < len(sends):  # if all are orphans, each edge is reported
         targets = dict.fromkeys(end for edge in out for end in receivers_of(edge))
         yield (
             f"{source.id!r} may send {_names(orphans)}, which no target of its edges takes "
@@ -189,7 +189,7 @@ def _orphans(source: _Node, sends: Sequence[object], out: Sequence[Edge], nodes:
 
 
 def _may_hold_back(edge: Edge) -> bool:
-    """Whether a message may be meant to go no further than the edge's condition."""
+    """Whether the edge may intentionally stop a message by its condition."""
     match edge:
         case DirectEdge():
             return edge.condition is not None

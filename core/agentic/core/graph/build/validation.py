@@ -1,4 +1,4 @@
-"""What makes a graph impossible to run, every fault at once; and what makes it unlikely to end."""
+"""Finds every fault that makes a graph impossible to run, and signs that it may never end."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def find_faults(
 def find_warnings(
     executors: Mapping[ExecutorId, Executor], edges: Sequence[Edge], starts: Sequence[ExecutorId]
 ) -> list[str]:
-    """Return what is probably not meant: circles that nothing ends, and joins that a retry leaves half full.
+    """Return probable mistakes: circles that nothing ends, and joins that a retry leaves half full.
 
-    Such a graph can be right, when a handler sends nothing, or sends again what it sent.
+    Such a graph can be correct, if a handler sends nothing, or sends its messages again.
     """
     live = reachable(_ways(edges), starts) & executors.keys()
     endless = _ways([edge for edge in edges if not _is_limited(edge)])
@@ -60,7 +60,7 @@ def find_warnings(
 
 
 def _half_retried(edges: Sequence[Edge]) -> Iterator[str]:
-    """Yield the fan-ins on the way from a worker to its validator that also need what is not sent again."""
+    """Yield the fan-ins between a worker and its validator that also need a source that is not rerun."""
     joins = [edge for edge in edges if isinstance(edge, FanInEdge) and edge.mode == "all"]
     for retry in (edge for edge in edges if isinstance(edge, RetryEdge)) if joins else ():
         onwards = _ways([edge for edge in edges if retry.source not in sources_of(edge)])
@@ -79,7 +79,7 @@ def _ways(edges: Sequence[Edge]) -> dict[ExecutorId, list[ExecutorId]]:
 
 
 def _is_limited(edge: Edge) -> bool:
-    """Whether not every message passes the edge for ever."""
+    """Whether the edge can stop messages, so that they do not pass it for ever."""
     match edge:
         case DirectEdge() if edge.condition is not None:
             return True
@@ -115,7 +115,7 @@ def _unreachable(
     executors: Mapping[ExecutorId, Executor], ways: Ways, starts: Sequence[ExecutorId]
 ) -> Iterator[str]:
     if not executors.keys() & starts:
-        return  # told already; everything would be unreachable
+        return  # already reported; everything would be unreachable
     reached = reachable(ways, starts)
     origin = _listed(starts, ", ")
     for name in executors:
@@ -127,8 +127,8 @@ def _unreachable(
 def _vain_retries(edges: Sequence[Edge], ways: Ways) -> Iterator[str]:
     """Return the retry edges whose worker never leads to their validator again.
 
-    A retry edge itself leads from validator to worker, so the worker leads back exactly if both are in one
-    circle: found for all retry edges at once.
+    A retry edge itself leads from validator to worker. So the worker leads back exactly if both are in one
+    circle, which is checked for all retry edges at once.
     """
     retries = [edge for edge in edges if isinstance(edge, RetryEdge)]
     if not retries:

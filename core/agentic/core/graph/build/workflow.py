@@ -64,9 +64,9 @@ class Workflow(WorkflowDefinition):
         self._within: WeakKeyDictionary[WorkflowDefinition, Workflow] = WeakKeyDictionary()
 
     def within(self, around: WorkflowDefinition) -> Workflow:
-        """Return this workflow as child runs of ``around`` have it; see :class:`WorkflowDefinition`."""
+        """Return this workflow for child runs of ``around``; see :class:`WorkflowDefinition`."""
         made = self._within.get(around)
-        if made is None:  # kept, as its signature takes long to make
+        if made is None:  # kept, because its signature takes long to make
             version = around.version if self.version is None else self.version
             made = Workflow(self.id, version, self.config, self.graph, self.migrations)
             made.has_lent_version = self.version is None and version is not None
@@ -76,7 +76,7 @@ class Workflow(WorkflowDefinition):
 
     @cached_property
     def signature(self) -> Signature:
-        """What tells this workflow from others: its version, its shape, and the code in it."""
+        """The version, shape and code of this workflow, which distinguish it from others."""
         from agentic.core.graph.versions.signature import signature_of
 
         return signature_of(self.id, self.version, self.graph)
@@ -87,7 +87,7 @@ class Workflow(WorkflowDefinition):
         return Codec(declared_types(self.graph))
 
     def check_storable(self) -> None:
-        """Refuse to begin a stored run that would fail for certain; see :class:`WorkflowDefinition`."""
+        """Refuse to start a stored run that would certainly fail; see :class:`WorkflowDefinition`."""
         if self._unstorable:
             raise UnstorableTypesError(self.id, self._unstorable)
 
@@ -105,29 +105,29 @@ class Workflow(WorkflowDefinition):
     ) -> RunResult:
         """Run the workflow until no message is in flight, or until it waits for answers.
 
-        Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010): what an
-        executor sends in superstep *n* is seen by its targets in superstep *n + 1*.
+        Supersteps follow bulk-synchronous parallel execution (Malewicz et al., Pregel, 2010): the targets of
+        a message from superstep *n* see it in superstep *n + 1*.
 
         Args:
             message: Given to every start executor in superstep 0.
             run_id: Name of the run, without ``/``, unique in its store; a new one is made when omitted.
-            checkpoints: Where to keep the run, so that :meth:`resume` can go on with it.
+            checkpoints: Where to keep the run, so that :meth:`resume` can continue it.
             config: Limits of this run instead of the workflow's.
 
         Returns:
             Status, outputs in planner order, and the durable events.
 
         Raises:
-            MessageTypeError: A start executor does not take ``message``; nothing was begun.
-            UnstorableTypesError: The run is to be stored, and an executor's types never can be; nothing was
-                begun.
+            MessageTypeError: A start executor does not take ``message``; nothing was started.
+            UnstorableTypesError: The run must be stored, but an executor's types never can be; nothing was
+                started.
             ConvergenceError: Messages were still in flight after ``max_supersteps``.
-            UndeliverableMessageError: A message reached nobody, and ``strict`` is on.
+            UndeliverableMessageError: No executor took a message, and ``strict`` is on.
             RunTimeoutError: ``run_timeout_s`` passed.
             StateConflictError: Two executors wrote one key of the shared state in one superstep.
             CheckpointError: A checkpoint could not be saved.
-            Exception: The first failure, in executor order, of the superstep that failed; what its siblings
-                did is kept. The failed :class:`RunResult` is its attribute ``result``.
+            Exception: The first failure, in executor order, of the superstep that failed; the results of its
+                siblings are kept. The failed :class:`RunResult` is its attribute ``result``.
         """
         runner = self._start(message, _checked(run_id), checkpoints, config, None)
         return raise_for_failure(await runner.run())
@@ -140,7 +140,7 @@ class Workflow(WorkflowDefinition):
         checkpoints: CheckpointStore | None = None,
         config: WorkflowConfig | None = None,
     ) -> RunStream:
-        """Start a run and return its events as they happen. Arguments are those of :meth:`run`."""
+        """Start a run and return its events as they happen. Takes the arguments of :meth:`run`."""
         events: EventQueue = asyncio.Queue()
         checked = _checked(run_id)
         return RunStream(
@@ -157,15 +157,15 @@ class Workflow(WorkflowDefinition):
         answered_by: str = "",
         config: WorkflowConfig | None = None,
     ) -> RunResult:
-        """Go on with a stored run, in this process or another: after a crash, a failure, or with answers.
+        """Resume a stored run, in this process or another: after a crash, a failure, or with answers.
 
-        What finished before is not run again. A completed run is only read.
+        Finished work is not run again. A completed run is only read.
 
         Args:
             run_id: The run.
             checkpoints: Where it is kept.
-            checkpoint_id: Go on from this checkpoint instead of the newest one. An older one is forked first:
-                the result's ``run_id`` is a new one, and the history of ``run_id`` stays as it is.
+            checkpoint_id: Resume from this checkpoint, not from the newest one. An older one is forked first:
+                the result's ``run_id`` is a new one, and the history of ``run_id`` does not change.
             responses: Answers by request id.
             answered_by: Who gave them, for the record.
             config: Limits from now on instead of the workflow's.
@@ -174,8 +174,8 @@ class Workflow(WorkflowDefinition):
             CheckpointNotFoundError: The store has no such run or checkpoint.
             CheckpointVersionError: The checkpoint is of another version of the workflow.
             CorruptCheckpointError: It is damaged.
-            UnknownRequestError: An answer is to no open request; nothing is changed.
-            AnswerError: An answer is of another type than was asked for; nothing is changed.
+            UnknownRequestError: An answer does not belong to an open request; nothing is changed.
+            AnswerError: An answer does not have the requested type; nothing is changed.
             RunEndedError: Answers were given to a completed run.
             Exception: As :meth:`run`.
         """
@@ -193,7 +193,7 @@ class Workflow(WorkflowDefinition):
         answered_by: str = "",
         config: WorkflowConfig | None = None,
     ) -> RunStream:
-        """Go on with a stored run and return its events as they happen; see :meth:`resume`."""
+        """Resume a stored run and return its events as they happen; see :meth:`resume`."""
         events: EventQueue = asyncio.Queue()
         answers = Responses(responses or {}, answered_by)
         runner = self._take_up(RunId(run_id), checkpoints, checkpoint_id, answers, config, events.put_nowait)
@@ -208,14 +208,14 @@ class Workflow(WorkflowDefinition):
         return to_mermaid(self.graph)
 
     def to_svg(self, run: RunView | None = None) -> str:
-        """Return the graph as an SVG picture, with the states and times of a run on it if one is given."""
+        """Return the graph as an SVG picture, with the states and times of ``run`` on it, if given."""
         return to_svg(self.graph, run=run)
 
     def to_dict(self) -> dict[str, JSONValue]:
         """Return the graph's shape as JSON-able data.
 
-        ``send_types`` and ``output_types`` of an executor are what its handlers give to their context.
-        ``return_types`` are sent, too, if it has an out-edge, and are outputs otherwise. None is for unknown.
+        ``send_types`` and ``output_types`` of an executor are the types its handlers pass to their context.
+        ``return_types`` are also sent if it has an out-edge, and are outputs otherwise. None is for unknown.
         """
         return {"id": self.id, "version": self.version, **to_dict(self.graph)}
 
@@ -227,7 +227,7 @@ class Workflow(WorkflowDefinition):
         config: WorkflowConfig | None,
         listener: Listener | None,
     ) -> Runner:
-        """Return a new run, begun."""
+        """Return a new, started run."""
         config = config or self.config
         setup = Setup(config, listener)
         if checkpoints is not None:
@@ -247,7 +247,7 @@ class Workflow(WorkflowDefinition):
         config: WorkflowConfig | None,
         listener: Listener | None = None,
     ) -> Runner:
-        """Return a stored run, ready to go on."""
+        """Return a stored run, ready to continue."""
         from agentic.core.graph.checkpoints.restore import restore
 
         stored = await _find(checkpoints, run_id, checkpoint_id)
@@ -277,7 +277,7 @@ class Workflow(WorkflowDefinition):
 
 
 async def _find(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None) -> StoredCheckpoint:
-    """Return the checkpoint to go on from."""
+    """Return the checkpoint to resume from."""
     if checkpoint_id is None:
         return await store.latest(run_id)
     origin, _, revision = checkpoint_id.rpartition("@")
@@ -287,7 +287,7 @@ async def _find(store: CheckpointStore, run_id: RunId, checkpoint_id: str | None
 
 
 async def _fork(store: CheckpointStore, origin: CheckpointMetadata) -> StoredCheckpoint:
-    """Return a copy of a checkpoint that is the first one of a run of its own."""
+    """Return a copy of a checkpoint, as the first one of a new run."""
     fork_id = RunId(f"{origin.run_id}~{origin.revision}-{uuid.uuid4().hex[:8]}")
     await store.fork(origin.run_id, origin.revision, fork_id)
     return await store.latest(fork_id)
@@ -297,7 +297,7 @@ class RunStream:
     """The events of a run, live. The run is cancelled when the stream is closed or left early.
 
     Attributes:
-        run_id: Name of the run; for a fork, that of the run it was forked from until it has begun.
+        run_id: Name of the run; for a fork, the name of its origin until it has started.
     """
 
     def __init__(self, run_id: RunId, events: EventQueue, runner: Runner | Awaitable[Runner]) -> None:
@@ -326,7 +326,7 @@ class RunStream:
         try:
             while (event := await self._events.get()) is not None:
                 yield event
-            self._events.put_nowait(None)  # for whoever looks again
+            self._events.put_nowait(None)  # for a second iteration
         finally:
             await self.aclose()
 
@@ -334,7 +334,7 @@ class RunStream:
         """Wait for the end and return what :meth:`Workflow.run` would.
 
         Raises:
-            Exception: As :meth:`Workflow.run`. A stream that was left early gives a cancelled result.
+            Exception: As :meth:`Workflow.run`. A stream that was left early returns a cancelled result.
             CancelledError: It was left before a stored run was loaded.
         """
         await self._is_over.wait()
@@ -348,7 +348,7 @@ class RunStream:
 
         The wait is limited: a handler that catches the cancellation and continues for more than
         10 seconds is left behind with a :class:`GraphWarning`. The run is then cancelled
-        without it, and what the handler does later does not count.
+        without it, and the handler's later work does not count.
         """
         self._task.cancel()
         ended, _ = await asyncio.wait([self._task], timeout=STOP_GRACE_S)

@@ -1,4 +1,4 @@
-"""What an annotation means once names, notes and aliases are taken off it."""
+"""The meaning of an annotation without its names, notes and aliases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def members(annotation: object) -> tuple[object, ...]:
 
 
 def unique(annotations: Iterable[object]) -> tuple[object, ...]:
-    """Return each annotation once. Compared, not hashed, as notes inside ``Annotated`` need no hash."""
+    """Return each annotation once. Compared, not hashed: notes inside ``Annotated`` may have no hash."""
     found: list[object] = []
     for annotation in annotations:
         if annotation not in found:
@@ -65,7 +65,7 @@ def unique(annotations: Iterable[object]) -> tuple[object, ...]:
 
 
 def remembered(decide: Callable[[*Words], ResultT]) -> Callable[[*Words], ResultT]:
-    """Keep what a function of annotations returned, where these have a hash."""
+    """Cache the results of a function of annotations, if these have a hash."""
     kept = lru_cache(maxsize=4096)(decide)
 
     @wraps(decide)
@@ -81,7 +81,7 @@ def remembered(decide: Callable[[*Words], ResultT]) -> Callable[[*Words], Result
 def shape(part: object) -> tuple[type | None, tuple[object, ...]]:
     """Return the class of a plain annotation and its parameters; no class if it has none.
 
-    A string counts as a sequence of strings, bytes as one of ints, a ``TypedDict`` as a dict.
+    A string counts as a sequence of strings, bytes as a sequence of ints, a ``TypedDict`` as a dict.
     """
     origin = get_origin(part)
     if isinstance(origin, type):
@@ -94,7 +94,7 @@ def shape(part: object) -> tuple[type | None, tuple[object, ...]]:
 
 
 def holds_elements(origin: type) -> bool:
-    """Whether the parameters of a generic class say what is in it."""
+    """Whether the parameters of a generic class are the types of its elements."""
     return origin.__module__ in _CONTAINERS and (origin is type or issubclass(origin, Iterable))
 
 
@@ -103,7 +103,7 @@ def evaluate(annotation: object, globalns: dict[str, Any], localns: Mapping[str,
 
     Raises:
         NameError: A name in it is unknown.
-        SyntaxError: A string in it is no expression.
+        SyntaxError: A string in it is not an expression.
     """
     holder = SimpleNamespace(__annotations__={"it": annotation})
     return typing_extensions.get_type_hints(holder, globalns, localns, include_extras=True)["it"]
@@ -117,7 +117,7 @@ def fields_of(typed_dict: type) -> Mapping[str, object]:
 
 @lru_cache
 def required_of(typed_dict: type) -> frozenset[str]:
-    """Return the keys a ``TypedDict`` must have; one whose annotations are strings does not know them."""
+    """Return the required keys of a ``TypedDict``; it does not know them if its annotations are strings."""
     said: Collection[str] = getattr(typed_dict, "__required_keys__", ())
     hints = typing_extensions.get_type_hints(typed_dict, include_extras=True)
     origins: dict[str, object] = {key: get_origin(hint) for key, hint in hints.items()}
@@ -135,10 +135,10 @@ def why_uncheckable(annotation: object) -> str | None:
 
 
 def type_name(annotation: object, name_of: Callable[[type | NewType], str] = attrgetter("__name__")) -> str:
-    """Return how a person would write the annotation: ``list[Order | None]``, wherever ``Order`` lives.
+    """Return the annotation as a person would write it: ``list[Order | None]``, for an ``Order`` anywhere.
 
     Args:
-        annotation: A type, or what stands for one.
+        annotation: A type, or an annotation for one.
         name_of: Names the classes in it.
     """
 
@@ -178,7 +178,7 @@ def _inside_generic(annotation: object, origin: object) -> object:
         generic: Any = _alias_value(origin)
         return generic[get_args(annotation)]
     if origin is not None and (is_typeddict(origin) or not hasattr(annotation, "__args__")):
-        return origin  # the parameters of a TypedDict are let go; typing.List is list
+        return origin  # the parameters of a TypedDict are dropped; typing.List is list
     return annotation
 
 
@@ -200,7 +200,7 @@ def _why_uncheckable(annotation: object, seen: tuple[object, ...]) -> str | None
 
 
 def _looked_into(part: object) -> Iterable[object]:
-    """Return the annotations that values inside a value of type ``part`` are checked against."""
+    """Return the annotations for the checks of values inside a value of type ``part``."""
     if is_typeddict(part):
         return fields_of(cast(type, part)).values()
     origin, args = shape(part)

@@ -99,7 +99,7 @@ def _text(cls: type, tag: str, write: Callable[[Any], str], read: Callable[[str]
 
 
 def _moment(cls: type[MomentT]) -> Plan:
-    """Return the plan for ``datetime`` or ``time``; fold and name of the zone are kept besides the text."""
+    """Return the plan for ``datetime`` or ``time``; it also keeps the fold and the name of the zone."""
     tag = cls.__name__
 
     def write(_: Walker[JSONValue], value: MomentT, __: int) -> JSONValue:
@@ -116,7 +116,7 @@ def _moment(cls: type[MomentT]) -> Plan:
 
 
 def _zone_name(value: datetime | time) -> str | None:
-    """Return the name of a zone that can be found again; of other zones the offset is kept."""
+    """Return the name of a zone that can be looked up again; for other zones the offset is kept."""
     zone = value.tzinfo
     name = zone.key if type(zone) is ZoneInfo else None
     return name if name and _ZONE.fullmatch(name) else None
@@ -161,7 +161,7 @@ def is_url(cls: type) -> bool:
 def url_plan(name: object) -> Plan | None:
     """Return the plan for pydantic's URL of this name, if there is one.
 
-    Their module costs as much as a third of the engine's import, so it waits until one of them is met.
+    Their module costs as much as a third of the engine's import, so it is imported at the first use.
     """
     if name not in _URLS:
         return None

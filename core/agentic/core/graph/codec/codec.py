@@ -1,8 +1,8 @@
 """Values to JSON and back: the one encoder of the engine.
 
-JSON values stay as they are; everything else becomes ``{"$": tag, "v": ...}``. A tag is a name of this module
+JSON values stay unchanged; everything else becomes ``{"$": tag, "v": ...}``. A tag is a name of this module
 (``tuple``, ``datetime``) or the ``module.qualname`` of a type that the workflow declares. Reading never
-imports what a text names: a type is known beforehand, or the text is refused.
+imports a type by a name in the text: the type is known before, or the text is refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from agentic.core.types import JSONValue
 MAX_DEPTH = 100
 """Maximum depth of a value, in containers and records: the same in memory and in stores."""
 
-_MAX_DESCRIBED = 100_000  # parts; objects that refer to each other have more paths than anybody can follow
+_MAX_DESCRIBED = 100_000  # parts; objects that refer to each other can have endlessly many paths
 
 _TOO_DEEP = (
     f"it is nested more than {MAX_DEPTH} levels deep, or contains itself; refer to other values by id instead"
@@ -57,11 +57,11 @@ _READS = {plan.tag: plan.read for plan in BUILT_IN}
 class Codec:
     """Writes and reads values of the built-in types and of the types a workflow declares.
 
-    A field with a default that a stored value lacks has its default: types may get such fields while runs are
-    under way. A type with a ``__wire_name__`` may be renamed and moved.
+    If a stored value lacks a field, the field gets its default: so types may get new fields with a default
+    while runs are in progress. A type with a ``__wire_name__`` may be renamed and moved.
 
     Args:
-        types: What the workflow declares. Types of their fields are found by themselves.
+        types: The declared types of the workflow. Types of their fields are found automatically.
 
     Raises:
         UnencodableError: Two of the types have one name, or a ``__wire_name__`` cannot be one.
@@ -80,14 +80,14 @@ class Codec:
 
     @property
     def names(self) -> Mapping[str, type]:
-        """The types that can be stored besides the built-in ones, by the names they are stored under."""
+        """The storable types besides the built-in ones, by their stored names."""
         return MappingProxyType(self._names)
 
     def encode(self, value: object) -> JSONValue:
-        """Return ``value`` as JSON that shares nothing changeable with it.
+        """Return ``value`` as JSON that shares nothing mutable with it.
 
         Raises:
-            UnencodableError: A part of it is of a type that is not declared, or cannot be stored at all.
+            UnencodableError: A part of it has a type that is not declared, or cannot be stored at all.
         """
         try:
             return self._writer.part(value, 0)
@@ -95,10 +95,10 @@ class Codec:
             raise UnencodableError(refusal.type_name, refusal.reason, refusal.path) from refusal.__cause__
 
     def decode(self, data: JSONValue) -> object:
-        """Return the value that :meth:`encode` made ``data`` of; pydantic models are validated again.
+        """Return the value that :meth:`encode` turned into ``data``; pydantic models are validated again.
 
         Raises:
-            CorruptContentError: It was not made by :meth:`encode`, or by one that knew other types.
+            CorruptContentError: It is not from :meth:`encode`, or from a codec with other types.
         """
         try:
             return self._reader.part(data, 0)
@@ -107,10 +107,10 @@ class Codec:
 
 
 def describe(value: object) -> JSONValue:
-    """Return ``value`` as JSON for people: as :meth:`Codec.encode` does, and whatever it is.
+    """Return ``value`` as JSON for people: like :meth:`Codec.encode`, but for any value.
 
     Types need not be declared. ``{"$": "opaque", "v": "module.Type"}`` stands for each part that cannot be
-    stored; such a part is not asked for its text, which may hold a secret.
+    stored. The text of such a part is not used, because it may hold a secret.
     """
     try:
         return _DESCRIBER.part(value, 0)
@@ -119,20 +119,20 @@ def describe(value: object) -> JSONValue:
 
 
 def describe_fields(cls: type, fields: Mapping[str, JSONValue]) -> JSONValue:
-    """Return what :func:`describe` makes of a dataclass ``cls`` whose fields are described already."""
+    """Return the description of a dataclass ``cls``, like :func:`describe`, from its described fields."""
     return {"$": stored_name(cls), "v": dict(fields)}
 
 
 def to_text(data: JSONValue) -> str:
-    """Return ``data`` as compact JSON in ASCII, so that text which is no valid Unicode survives it."""
+    """Return ``data`` as compact JSON in ASCII, so that text with invalid Unicode survives it."""
     return json_text(data)
 
 
 def from_text(text: str) -> JSONValue:
-    """Return what :func:`to_text` made ``text`` of.
+    """Return the data that :func:`to_text` turned into ``text``.
 
     Raises:
-        CorruptContentError: It is no JSON, or JSON of a kind that :func:`to_text` never writes.
+        CorruptContentError: It is not JSON, or JSON that :func:`to_text` never writes.
     """
     try:
         data: JSONValue = _JSON.decode(text)
@@ -165,7 +165,7 @@ class _Writer:
     def __init__(self, types: Iterable[type] = ()) -> None:
         self._writes = dict(_WRITES)
         for cls in types:
-            with suppress(RefusalError):  # why is said when a value of it comes along
+            with suppress(RefusalError):  # the reason is reported at the first value of the type
                 self._writes[cls] = plan_of(cls).write
 
     def part(self, value: object, depth: int) -> JSONValue:
@@ -196,7 +196,7 @@ class _Describer(_Writer):
 
 
 class _PatientDescriber(_Describer):
-    """Writes what it can of values that cannot be written as a whole."""
+    """Writes the writable parts of values that cannot be written as a whole."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class _PatientDescriber(_Describer):
         self._left = _MAX_DESCRIBED
 
     def part(self, value: object, depth: int) -> JSONValue:
-        """Return ``value`` as JSON, or a mark in its place: also for what is around itself."""
+        """Return ``value`` as JSON, or a mark in its place: also for a value that contains itself."""
         mark = id(value)
         self._left -= 1
         if mark in self._open or self._left < 0:
@@ -212,7 +212,7 @@ class _PatientDescriber(_Describer):
         self._open.add(mark)
         try:
             return super().part(value, depth)
-        except Exception:  # whatever a value does when it is read
+        except Exception:  # a value can raise anything when it is read
             return _opaque(type(value))
         finally:
             self._open.discard(mark)
@@ -231,7 +231,7 @@ class _Reader:
                 self._reads[stored_name(cls)] = plan_of(cls).read
 
     def part(self, value: object, depth: int) -> object:
-        """Return what the JSON ``value`` was made of."""
+        """Return the value that the JSON ``value`` was made from."""
         kind = type(value)
         if kind in ATOMS or kind is int or (isinstance(value, float) and isfinite(value)):
             return value

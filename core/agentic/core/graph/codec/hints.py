@@ -1,4 +1,4 @@
-"""What the annotations of a function name, also where they are strings and name local classes."""
+"""The types in the annotations of a function, also for strings and local classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def as_function(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a callable object's ``__call__``; functions, methods and partials as they are."""
+    """Return a callable object's ``__call__``; functions, methods and partials unchanged."""
     if isinstance(function, (FunctionType, MethodType, BuiltinFunctionType, functools.partial)):
         return function
     method: Callable[..., object] = cast(Any, function).__call__
@@ -26,10 +26,10 @@ def as_function(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def enclosing_names(function: Callable[..., object]) -> dict[str, object]:
-    """Return the local names that annotations of ``function`` use, as they stand around it now.
+    """Return the local names that annotations of ``function`` use, with their current values.
 
-    With ``from __future__ import annotations`` a class that is local to a function is no more than a name in
-    a string; the frames that the function was written in know it while they run.
+    With ``from __future__ import annotations`` a class that is local to a function is only a name in a
+    string; the frames around the function's definition know it while they run.
     """
     inner = _innermost(function)
     if inner is None or "<locals>" not in inner.__qualname__:
@@ -46,28 +46,28 @@ def enclosing_names(function: Callable[..., object]) -> dict[str, object]:
 
 
 def read_hint(function: Callable[..., object], annotation: object, names: Mapping[str, object]) -> object:
-    """Return what an annotation of ``function`` means.
+    """Return the meaning of an annotation of ``function``.
 
     Args:
         function: The names of its module are known.
-        annotation: As it is written.
-        names: Local names; they hide those of the module.
+        annotation: As written.
+        names: Local names; they hide the names of the module.
 
     Raises:
-        NameError: It names something unknown.
-        SyntaxError: It is a string that is no expression.
+        NameError: It uses an unknown name.
+        SyntaxError: It is a string that is not an expression.
     """
     inner = _innermost(function)
     known = {} if inner is None else inner.__globals__
     found = annotation
     if isinstance(annotation, str):
-        # Nearly every one is the name of a class; evaluating it would cost five times as much.
+        # Nearly every annotation is the name of a class; evaluating it would cost five times as much.
         found = names.get(annotation, known.get(annotation, vars(builtins).get(annotation)))
     return found if isinstance(found, type) else evaluate(annotation, known, names)
 
 
 def _innermost(function: Callable[..., object]) -> FunctionType | None:
-    """Return the function that a method, a partial or a decorated one comes down to."""
+    """Return the function inside a method, a partial or a decorated function."""
     found: object = function
     while isinstance(found, (MethodType, functools.partial)):
         found = found.__func__ if isinstance(found, MethodType) else found.func

@@ -1,8 +1,8 @@
-"""Whether a value is of a type.
+"""Whether a value has a type.
 
-Types are taken as run time sees them: a ``NewType`` is what it is made of, the elements of lists, tuples,
-sets, dicts and the like are looked at, the parameters of other generic classes leave no trace in their
-instances. An int is a float, as for type checkers.
+Types count as at run time: a ``NewType`` counts as its base type. The elements of lists, tuples, sets, dicts
+and the like are checked; the parameters of other generic classes leave no trace in their instances. An int
+is a float, as for type checkers.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _CLASS_DECIDES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How to tell whether a value is of a type: by its class, and then, unless that is enough, by a look."""
+    """A check of a value's type: by its class, and, if that is not enough, by a look at the value."""
 
     classes: tuple[type, ...]
     look: Look | None = None
 
 
 def check_of(part: object) -> Check:
-    """Return the check for a plain annotation that is no union."""
+    """Return the check for a plain annotation that is not a union."""
     if get_origin(part) is Literal:
         values = get_args(part)
         return Check(tuple({type(value) for value in values}), partial(_is_one_of, values))
@@ -66,12 +66,12 @@ def checks_of(annotation: object) -> tuple[Check, ...]:
 
 
 def matches(annotation: object, value: object) -> bool:
-    """Whether ``value`` is of type ``annotation``, elements of list, tuple, set and dict included."""
+    """Whether ``value`` has the type ``annotation``, including elements of list, tuple, set and dict."""
     return all_match(annotation, (value,))
 
 
 def all_match(annotation: object, values: Collection[object]) -> bool:
-    """Whether all ``values`` are of type ``annotation``; looks at each class only once where that will do."""
+    """Whether all ``values`` have the type ``annotation``; checks each class only once if possible."""
     checks = checks_of(annotation)
     for kind in set(map(type, values)):
         looks = [check.look for check in checks if issubclass(kind, check.classes)]
@@ -122,8 +122,8 @@ def _is_mapping(keys: object, values: object, value: Mapping[object, object]) ->
 
 def _is_collection(elements: object, value: object) -> bool:
     if isinstance(value, (str, bytes)):
-        value = value[:1]  # one character is as good as all
-    # What can be iterated only once must not be used up here.
+        value = value[:1]  # one character is enough
+    # An iterator must not be used up here.
     return not isinstance(value, Collection) or all_match(elements, value)
 
 

@@ -1,4 +1,4 @@
-"""A value on its way through a run, with the JSON that events and checkpoints keep of it."""
+"""A value on its way through a run, with its JSON for events and checkpoints."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ATOMS = (
 
 
 class Parcel:
-    """A value that nobody can change behind the run's back.
+    """A value that cannot change unnoticed during the run.
 
-    What an executor sends is copied when it could still be changed, and its JSON is made at once. An
-    immutable value is kept as it is, and its JSON is made when somebody asks.
+    A mutable value that an executor sends is copied, and its JSON is made at once. An immutable value is kept
+    without a copy, and its JSON is made at the first access.
 
     Attributes:
         value: The value. Its receiver may change it, unless ``is_immutable``; the JSON stays as sent.
@@ -58,14 +58,14 @@ class Parcel:
 
     @property
     def data(self) -> JSONValue:
-        """The value as JSON, as it was when it was sent."""
+        """The value as JSON, at the time it was sent."""
         if self._make_data is not None:
             self._data = self._make_data(self.value)
             self._make_data = None
         return self._data
 
     def stored(self, codec: Codec) -> JSONValue:
-        """Return the JSON that :meth:`Codec.decode` makes the value of.
+        """Return the JSON from which :meth:`Codec.decode` makes the value.
 
         Raises:
             UnencodableError: The value cannot be stored.
@@ -73,11 +73,11 @@ class Parcel:
         return self.data if self.is_exact else codec.encode(self.value)
 
     def fresh(self) -> object:
-        """Return the value itself if nobody can change it, else a copy of one's own."""
+        """Return the value itself if it is immutable, else a new copy."""
         return self.value if self.is_immutable else _copied(self.value)
 
     def again(self) -> Parcel:
-        """Return a parcel for one more receiver, which shares no changeable part with this one."""
+        """Return a parcel for one more receiver, which shares no mutable part with this one."""
         return self if self.is_immutable else self.holding(_copied(self.value))
 
     def holding(self, value: object) -> Parcel:
@@ -86,7 +86,7 @@ class Parcel:
 
 
 class Packer(Protocol):
-    """Makes parcels: :func:`pack`, or a stricter one where runs are stored."""
+    """Makes parcels: :func:`pack`, or a stricter one for stored runs."""
 
     def __call__(self, value: object, /) -> Parcel:
         """Return ``value`` as a parcel."""
@@ -94,10 +94,10 @@ class Packer(Protocol):
 
 
 def pack(value: object) -> Parcel:
-    """Return ``value`` as a parcel that shares nothing changeable with it.
+    """Return ``value`` as a parcel that shares nothing mutable with it.
 
     Raises:
-        MessageCopyError: It can be changed and cannot be copied, or is nested too deeply to tell.
+        MessageCopyError: It is mutable and cannot be copied, or is nested too deeply to check.
     """
     if type(value) in _PLAIN or is_immutable(value):
         return Parcel(value, make_data=describe, is_immutable=True)
@@ -106,9 +106,9 @@ def pack(value: object) -> Parcel:
 
 
 def storing(codec: Codec) -> Packer:
-    """Return a packer that refuses what cannot be stored.
+    """Return a packer that refuses values that cannot be stored.
 
-    Its parcels are exact. It raises :class:`UnencodableError` besides what :func:`pack` raises.
+    Its parcels are exact. It raises :class:`UnencodableError` besides the errors of :func:`pack`.
     """
 
     def pack_exactly(value: object) -> Parcel:
@@ -124,14 +124,14 @@ def unpack(codec: Codec, data: JSONValue) -> Parcel:
     """Return the parcel whose :meth:`Parcel.stored` is ``data``.
 
     Raises:
-        CorruptContentError: It is no such thing.
+        CorruptContentError: It is not stored data of a parcel.
     """
     value = codec.decode(data)
     return Parcel(value, data, is_immutable=is_immutable(value), is_exact=True)
 
 
 def gathered(parcels: Sequence[Parcel]) -> Parcel:
-    """Return one parcel with the list of the values of several; it takes them over."""
+    """Return one parcel with the list of the values of several; it takes the values over."""
     return Parcel(
         [parcel.value for parcel in parcels],
         make_data=lambda _: [parcel.data for parcel in parcels],
@@ -140,10 +140,10 @@ def gathered(parcels: Sequence[Parcel]) -> Parcel:
 
 
 def is_immutable(value: object) -> bool:
-    """Whether ``value``, down to its last part, cannot be changed.
+    """Whether ``value`` is immutable, with all its parts.
 
     Raises:
-        MessageCopyError: It is nested too deeply to tell.
+        MessageCopyError: It is nested too deeply to check.
     """
     try:
         return _is_immutable(value)

@@ -1,4 +1,4 @@
-"""What the codec's plans are made of: one plan says how one type is written as JSON, and read back."""
+"""The plans of the codec: one plan defines how one type is written as JSON, and read back."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class RefusalError(Exception):
 
 
 class Walker(Protocol[PartT_co]):
-    """Writes or reads the parts of a value: plans call it for what is inside theirs."""
+    """Writes or reads the parts of a value: plans call it for nested values."""
 
     def part(self, value: object, depth: int) -> PartT_co:
-        """Return what becomes of ``value``, which is ``depth`` levels deep.
+        """Return ``value``, which is ``depth`` levels deep, written or read.
 
         Raises:
             RefusalError: It cannot be written or read.
@@ -77,9 +77,9 @@ class Plan:
 
     Attributes:
         cls: The type. Subclasses have plans of their own, or none.
-        tag: What the JSON is marked with.
-        write: Makes ``{"$": tag, "v": ...}`` of a value.
-        read: Makes a value of that; may raise anything when it is something else.
+        tag: The mark in the JSON.
+        write: Turns a value into ``{"$": tag, "v": ...}``.
+        read: Turns that into a value; may raise anything for other data.
     """
 
     cls: type
@@ -89,7 +89,7 @@ class Plan:
 
 
 def walk_items(walker: Walker[Any], values: Iterable[Any], depth: int) -> list[Any]:
-    """Return what becomes of each value."""
+    """Return each value, written or read."""
     found: list[Any] = []
     try:
         for value in values:
@@ -107,7 +107,7 @@ def walk_items(walker: Walker[Any], values: Iterable[Any], depth: int) -> list[A
 def walk_values(
     walker: Walker[Any], pairs: Iterable[tuple[str, Any]], depth: int, step: str = FIELD_STEP
 ) -> dict[str, Any]:
-    """Return what becomes of the value of each key; ``step`` is how a path shows a key."""
+    """Return the value of each key, written or read; ``step`` is the form of a key in a path."""
     found: dict[str, Any] = {}
     key = ""
     try:
@@ -124,9 +124,9 @@ def walk_values(
 
 
 def is_plain(values: Collection[Any]) -> bool:
-    """Whether many values are all JSON as they are: in half the time that a look at each takes.
+    """Whether many values are all plain JSON: in half the time of a look at each.
 
-    Says no to some that are, and to few values, as those cost less one by one.
+    Returns False for some that are, and for few values, because they cost less one by one.
     """
     if len(values) < 10:
         return False
@@ -137,7 +137,7 @@ def is_plain(values: Collection[Any]) -> bool:
 
 
 def has_plain_keys(value: Mapping[Any, object]) -> bool:
-    """Whether ``value`` can be a JSON object that nobody takes for a tagged one."""
+    """Whether ``value`` can be a JSON object that cannot be mistaken for a tagged one."""
     for key in value:  # noqa: SIM110  # all() takes twice as long, and every dict passes here
         if type(key) is not str or ("$" in key and key[0] == "$"):
             return False
@@ -145,10 +145,10 @@ def has_plain_keys(value: Mapping[Any, object]) -> bool:
 
 
 def content(data: dict[str, Any], kind: type[ContentT]) -> ContentT:
-    """Return what a tagged object holds.
+    """Return the content of a tagged object.
 
     Raises:
-        RefusalError: It holds something else than a ``kind``, or more than that.
+        RefusalError: Its content is not a ``kind``, or it has more than that.
     """
     held = data.get("v")
     if len(data) != 2 or not isinstance(held, kind):
@@ -159,9 +159,9 @@ def content(data: dict[str, Any], kind: type[ContentT]) -> ContentT:
 def stored_name(cls: type | FunctionType | BuiltinFunctionType) -> str:
     """Return the type's ``__wire_name__``, or else ``module.qualname``; for ``Box[Order]`` the names of both.
 
-    What ``python -m shop.orders`` calls ``__main__`` is ``shop.orders``, as in a process that imports it.
+    For ``python -m shop.orders``, ``__main__`` becomes ``shop.orders``, as in a process that imports it.
     """
-    if (wire_name := getattr(cls, "__dict__", {}).get(WIRE_NAME)) is not None:  # its own: heirs are others
+    if (wire_name := getattr(cls, "__dict__", {}).get(WIRE_NAME)) is not None:  # not inherited
         return str(wire_name)
     generic = getattr(cls, "__pydantic_generic_metadata__", None)
     if generic and generic["origin"] is not None:
@@ -172,15 +172,15 @@ def stored_name(cls: type | FunctionType | BuiltinFunctionType) -> str:
 
 def _module_of(cls: type | FunctionType | BuiltinFunctionType) -> str:
     name = cls.__module__
-    if name not in ("__main__", "__mp_main__"):  # the latter is what multiprocessing makes of the former
+    if name not in ("__main__", "__mp_main__"):  # multiprocessing turns the former into the latter
         return name
     main = sys.modules.get(name)
     spec = getattr(main, "__spec__", None)
-    # A script has no spec; that of a debugger or test runner says nothing of what was run in it.
+    # A script has no spec; the spec of a debugger or test runner is not the spec of the code in it.
     is_there = cls.__qualname__.partition(".")[0] in vars(main) if main else False
     return spec.name if spec and is_there else MAIN
 
 
 def shown(name: object) -> str:
-    """Return what a message shows of a name that was read: anybody may have written it."""
+    """Return a name from stored data in a safe form for messages: anyone may have written it."""
     return repr(name[:100]) if isinstance(name, str) else f"a {type(name).__name__}"

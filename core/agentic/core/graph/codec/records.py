@@ -1,4 +1,4 @@
-"""The codec's plans for dataclasses, pydantic models, enums and NamedTuples: made of the class, and kept."""
+"""The codec's plans for dataclasses, pydantic models, enums and NamedTuples: made per class, and kept."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _named_tuple_plan(cls: type[Any]) -> Plan:
 
 def _dataclass_plan(cls: type[Any]) -> Plan:
     name, names, init_names = _described_fields(cls)
-    # What __post_init__ makes of the fields was stored: making it once more could change it.
+    # The results of __post_init__ were stored: a second call could change them.
     restored = names if hasattr(cls, "__post_init__") else tuple(n for n in names if n not in init_names)
     defaults = _defaults(cls)
 
@@ -135,15 +135,15 @@ def _pydantic_dataclass_plan(cls: type[Any]) -> Plan:
 
 
 def _described_fields(cls: type[Any]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return a dataclass's stored name, its fields, and those of them that its constructor takes.
+    """Return a dataclass's stored name, its fields, and the fields that its constructor takes.
 
     Raises:
-        RefusalError: The constructor takes something else.
+        RefusalError: The constructor takes other arguments.
     """
     fields = dataclasses.fields(cls)
     init_names = tuple(field.name for field in fields if field.init)
     taken = list(inspect.signature(cls).parameters)
-    # Those of pydantic's dataclasses have aliases, so they are counted.
+    # Parameters of pydantic's dataclasses have aliases, so they are only counted.
     if len(taken) != len(init_names) or (not _is_pydantic_dataclass(cls) and set(taken) != set(init_names)):
         raise RefusalError(
             "its constructor does not take exactly its fields, so it cannot be restored; remove InitVar "
@@ -165,7 +165,7 @@ def _fields_writer(
 
 
 def _together(names: tuple[str, ...], getter: Callable[..., Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Return a function that gets all of the names at once, as a tuple: also when there are one or none."""
+    """Return a function that gets all of the names at once, as a tuple: also for one name or none."""
     if len(names) > 1:
         return getter(*names)
     each = [getter(name) for name in names]
@@ -173,7 +173,7 @@ def _together(names: tuple[str, ...], getter: Callable[..., Callable[[Any], Any]
 
 
 def _defaults(cls: type[Any]) -> frozenset[str]:
-    """Return the fields of a dataclass that it fills itself, where an older version stored none."""
+    """Return the fields of a dataclass with a default, for data from older versions without them."""
     missing = dataclasses.MISSING
     return frozenset(
         field.name
@@ -196,14 +196,14 @@ def _read_fields(
 
 
 def _odd(fields: Collection[str], names: Collection[str], defaults: Collection[str]) -> set[str]:
-    """Return the fields that a type does not have, and those it needs that are not there."""
+    """Return the unknown fields, and the missing fields that a type needs."""
     return {name for name in fields if name not in names} | {
         name for name in names if name not in fields and name not in defaults
     }
 
 
 def _model_plan(cls: type[BaseModel]) -> Plan:
-    """Return a plan that writes the fields, and besides them ``extra``, ``private`` and ``unset``, if any."""
+    """Return a plan that writes the fields, and also ``extra``, ``private`` and ``unset``, if any."""
     name, names = stored_name(cls), tuple(cls.model_fields)
     known, values_of = frozenset(names), _together(names, itemgetter)
     defaults = frozenset(field for field, info in cls.model_fields.items() if not info.is_required())
@@ -263,7 +263,7 @@ def _validated(cls: type[RecordT], given: object) -> RecordT:
 
 
 def _refuse_changes(made: Mapping[str, object], stored: Mapping[str, object]) -> None:
-    """Refuse values that validation turned into others: they do not fit, or would change at every resume."""
+    """Refuse values that validation changed: they do not fit, or would change at every resume."""
     for field, value in stored.items():
         if field not in made or (made[field] is not value and made[field] != value):
             raise RefusalError(

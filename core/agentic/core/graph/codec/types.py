@@ -1,4 +1,4 @@
-"""Which types an annotation leads to: those a codec has to know, and those that can never be stored."""
+"""The types that an annotation leads to: types a codec must know, and types that can never be stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentic.core.graph.codec.records import plan_of
 
 _BUILT_IN = frozenset(plan.cls for plan in BUILT_IN)
 _BASES = frozenset({BaseModel, Enum})
-# Up to Python 3.12 threading.Lock is a function, and annotations name it all the same.
+# Up to Python 3.12 threading.Lock is a function, but annotations use it anyway.
 _NAMED = (type, BuiltinFunctionType, FunctionType)
 
 
@@ -29,7 +29,7 @@ def collect_types(annotations: Iterable[object]) -> set[type]:
     """Return every dataclass, pydantic model, enum and NamedTuple that the annotations lead to.
 
     Unions, generics, aliases, Literals of enum members and the fields of all types found are followed;
-    subclasses are not. A forward reference that cannot be resolved is passed over.
+    subclasses are not. A forward reference that cannot be resolved is skipped.
     """
     return {node for node in _walk(annotations) if isinstance(node, type) and _is_record(node)}
 
@@ -38,7 +38,7 @@ def why_never_stored(annotation: object) -> RefusalError | None:
     """Return why no value of a type can be stored, as far as that is certain; else None.
 
     ``Any``, protocols and abstract classes are not refused, nor a class with a subclass whose values can be
-    stored, nor what may be left out: items of a list, fields with a default, members of a union.
+    stored, nor optional parts: items of a list, fields with a default, members of a union.
     """
     try:
         return _why_never(annotation, ())
@@ -54,7 +54,7 @@ def _is_record(cls: type) -> bool:
 
 def _why_never(node: object, around: tuple[object, ...]) -> RefusalError | None:
     if any(node is one for one in around):
-        return None  # it is told of already, or rests on nothing else
+        return None  # it is already reported, or depends on nothing else
     around = (*around, node)
     origin, args = get_origin(node), get_args(node)
     if origin in {Union, UnionType}:
@@ -90,7 +90,7 @@ def _is_open(cls: type) -> bool:
     """Whether values of other classes can be meant."""
     if cls is Any or is_typeddict(cls) or is_protocol(cls) or inspect.isabstract(cls):
         return True
-    # A built-in type itself, or what it is a kind of: Sequence, Hashable, object.
+    # A built-in type itself, or a base of it: Sequence, Hashable, object.
     return any(issubclass(known, cls) for known in _BUILT_IN | _BASES)
 
 
@@ -103,7 +103,7 @@ def _fields(cls: type) -> Collection[str]:
 
 
 def _why_not_field(cls: type, name: str, around: tuple[object, ...]) -> RefusalError | None:
-    """Return why what a field holds can never be stored: neither what is given nor what is there else."""
+    """Return why a field can never be stored: neither a given value nor a default."""
     annotation: object
     if issubclass(cls, BaseModel):
         annotation = cls.model_fields[name].annotation
@@ -117,7 +117,7 @@ def _why_not_field(cls: type, name: str, around: tuple[object, ...]) -> RefusalE
 
 
 def _default_kinds(cls: type, name: str) -> Iterator[object]:
-    """Yield the type of what a field holds that nothing is given for; Any if only a function knows."""
+    """Yield the type of a field's default value; Any if only a function knows it."""
     factory: object = None
     if issubclass(cls, BaseModel):
         default, factory = cls.model_fields[name].default, cls.model_fields[name].default_factory
@@ -134,7 +134,7 @@ def _default_kinds(cls: type, name: str) -> Iterator[object]:
 
 def _walk(annotations: Iterable[object]) -> Iterator[object]:
     """Yield the annotations and all that is inside them, each once."""
-    seen: dict[int, object] = {}  # by id, as annotations need not be hashable; kept, so that ids stay theirs
+    seen: dict[int, object] = {}  # by id: not all annotations have a hash; kept, so that ids stay unique
     waiting = list(annotations)
     while waiting:
         node = waiting.pop()
@@ -164,7 +164,7 @@ def _behind_name(node: object) -> Iterable[object]:
         return (node.__supertype__,)
     if isinstance(node, TypeVar):
         return [_resolved(part, node) for part in (node.__bound__, *node.__constraints__)]
-    # By name, as typing and typing_extensions have one each up to Python 3.13.
+    # By name: up to Python 3.13 typing and typing_extensions each have their own.
     if type(node).__name__ == "TypeAliasType":
         with suppress(NameError):
             return (_resolved(getattr(node, "__value__", None), node),)

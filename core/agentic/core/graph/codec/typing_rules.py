@@ -1,4 +1,4 @@
-"""How one type relates to another: which can meet on an edge, and which handler is the more specific one."""
+"""Relations of types: which types fit on an edge, and which handler is more specific."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentic.core.graph.codec.annotations import (
     shape,
 )
 
-# PEP 484, "The numeric tower": type checkers let an int pass as a float.
+# PEP 484, "The numeric tower": type checkers accept an int as a float.
 _PROMOTED: Mapping[type, tuple[type, ...]] = {float: (float, int), complex: (complex, float, int)}
 _MAX_DEPTH = 6
 _Shape = tuple[type, tuple[object, ...]]
@@ -28,16 +28,16 @@ _Shape = tuple[type, tuple[object, ...]]
 def can_fit(sent: object, accepted: object) -> bool:
     """Whether some value of type ``sent`` could be of type ``accepted``.
 
-    Errs on the side of yes: Any, ``object`` and what is not understood fit all, a class fits its bases and
-    its subclasses, two protocols or abstract classes fit each other. Two unrelated concrete classes do not.
-    Parameters are compared one by one, so ``list[int]`` does not fit ``list[str]``.
+    In doubt the answer is yes. Any, ``object`` and unknown annotations fit all types; a class fits its bases
+    and its subclasses; two protocols or abstract classes fit each other. Two unrelated concrete classes do
+    not. Parameters are compared one by one, so ``list[int]`` does not fit ``list[str]``.
     """
     return _Relation(surely=False).holds(sent, accepted)
 
 
 @remembered
 def is_narrower(one: object, other: object) -> bool:
-    """Whether every value that run time takes for ``one`` is also one of ``other``.
+    """Whether every value that counts as ``one`` at run time also counts as ``other``.
 
     A partial order of types: for each pair one, both or neither may be narrower.
     """
@@ -45,13 +45,13 @@ def is_narrower(one: object, other: object) -> bool:
 
 
 def with_promoted(cls: type) -> tuple[type, ...]:
-    """Return the class, and for ``float`` and ``complex`` the numbers that pass as one."""
+    """Return the class, and for ``float`` and ``complex`` also the numbers that count as them."""
     return _PROMOTED.get(cls, (cls,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """``surely``: every value of the first type is of the second one. Otherwise: some value may be."""
+    """``surely``: every value of the first type has the second one. Otherwise: some value may have it."""
 
     surely: bool
 
@@ -112,7 +112,7 @@ class _Relation:
         given, wants = _without_dots(args), _without_dots(wanted)
         if tuple in {cls, base}:
             return all(self.holds(arg, want, depth + 1) for arg in given for want in wants)
-        # A mapping met as a collection is one of its keys: the shorter list decides.
+        # A mapping as a collection holds its keys: the shorter list decides.
         return all(self.holds(arg, want, depth + 1) for arg, want in zip(given, wants, strict=False))
 
     def _tuples(self, args: tuple[object, ...], wanted: tuple[object, ...], depth: int) -> bool:
@@ -137,7 +137,7 @@ def _takes_literal(part: object, value: object) -> bool:
 
 
 def _is_subclass(cls: type, base: type) -> bool | None:
-    """Return whether a class is a subclass; None if only its instances can tell."""
+    """Return whether a class is a subclass; None if only an instance can show that."""
     try:
         return issubclass(cls, with_promoted(base))
     except TypeError:  # a protocol with data members, or one that is not runtime_checkable
